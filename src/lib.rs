@@ -202,6 +202,8 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(feature = "acp")]
+pub mod acp;
 pub mod agent;
 pub mod api;
 pub mod builtin;

@@ -171,9 +171,36 @@ pub(crate) fn may_hide_words(c: char) -> bool {
 #[cfg(test)]
 mod property_tests;
 
+/// A fenced code block in Markdown; the fence is longer than any run of backquotes in the text.
+#[cfg_attr(
+    not(any(feature = "acp", feature = "developer")),
+    expect(dead_code, reason = "only these show code")
+)]
+pub(crate) fn fenced_block(language: &str, text: &str) -> String {
+    let mut longest = 2;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest + 1);
+    let gap = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    format!("{fence}{language}\n{text}{gap}{fence}\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_is_fenced_by_more_than_it_contains() {
+        assert_eq!(fenced_block("rust", "x"), "```rust\nx\n```\n");
+        assert_eq!(fenced_block("", "````\n"), "`````\n````\n`````\n");
+    }
 
     #[test]
     fn text_from_outside_loses_its_teeth() {

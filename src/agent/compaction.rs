@@ -5,7 +5,7 @@ use super::conversation_digest::digest;
 use super::token_estimate::RequestSize;
 use super::turn::{Turn, TurnState, number};
 use super::turn_output::random_id;
-use super::{Error, Event};
+use super::{Compaction, Error, Event};
 use crate::conversation::{Message, Metadata, NotificationType, Role};
 use crate::provider::{CompletionRequest, DiscardDeltas, ErrorClass, Purpose, Usage};
 use std::sync::Arc;
@@ -79,6 +79,16 @@ impl Turn<'_> {
 
     /// Replaces the messages that the model sees by a summary and the last question of the user.
     pub(super) fn compact(&mut self, why: &str) -> Result<(), Error> {
+        self.output.events.compaction(Compaction::Begun);
+        let done = self.replace_by_summary(why);
+        self.output.events.compaction(match done {
+            Ok(()) => Compaction::Completed,
+            Err(_) => Compaction::Failed,
+        });
+        done
+    }
+
+    fn replace_by_summary(&mut self, why: &str) -> Result<(), Error> {
         let inline = NotificationType::InlineMessage;
         self.output
             .notify(inline, format!("{why}; it is being summed up."));

@@ -49,6 +49,17 @@ pub enum Event<'a> {
     },
 }
 
+/// A stage of a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compaction {
+    /// It has begun.
+    Begun,
+    /// The summary replaces the conversation.
+    Completed,
+    /// The conversation stays as it is.
+    Failed,
+}
+
 /// A turn calls it with each of its events, from one thread at a time.
 pub trait EventSink {
     /// Takes the event; it may be buffered until [`flush`](EventSink::flush).
@@ -59,6 +70,8 @@ pub trait EventSink {
     fn model_failed(&mut self, _error: &provider::Error) {}
     /// The turn ends without having done its task. A message that says why follows.
     fn turn_failed(&mut self) {}
+    /// The conversation is being replaced by a summary, or that has ended.
+    fn compaction(&mut self, _stage: Compaction) {}
     /// A tool call that the model requested begins without an approval by the user.
     fn call_begins(&mut self, _request: &str) {}
 }

@@ -56,7 +56,7 @@ mod turn_state_lru;
 
 pub use diagnostics::Diagnostics;
 pub use error::Error;
-pub use event::{Event, EventSink};
+pub use event::{Compaction, Event, EventSink};
 pub use extension_trial::ExtensionTrial;
 pub use model_selection::ModelChoice;
 pub use name_observers::NameObserver;

@@ -30,6 +30,11 @@ impl Registry {
         Ok(self.provider_of(&self.session(id)?)?.is_some())
     }
 
+    /// Whether the configuration names a provider.
+    pub fn has_configured_model(&self) -> bool {
+        matches!(self.name_in_settings("GOOSE_PROVIDER"), Ok(Some(_)))
+    }
+
     /// The name of the provider for the session: its own, else its recipe's, else that of the
     /// configuration.
     fn provider_of(&self, session: &Session) -> Result<Option<String>, Error> {
@@ -83,7 +88,7 @@ impl Registry {
     }
 
     /// Writes into `session` the model that would answer, if it has none.
-    pub(super) fn show_model(&self, session: &mut Session) {
+    pub fn show_model(&self, session: &mut Session) {
         if session.provider_name.is_none()
             && let Ok(model) = self.model_of(session)
         {

@@ -1,10 +1,10 @@
 //! Which tool calls need the user's approval: by the setting `GOOSE_MODE`, the stored permissions, and the
 //! annotations of the tool.
 
-use crate::mcp::types::ToolAnnotations;
-use crate::store::PermissionLevel;
 use super::{Error, Registry};
 use crate::conversation::Session;
+use crate::mcp::types::ToolAnnotations;
+use crate::store::PermissionLevel;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -45,7 +45,7 @@ pub(super) fn start(paths: &Paths) {
 }
 
 /// The same for an interactive command: without `GOOSE_LOG`, only errors are written to stderr.
-#[cfg(any(feature = "chat", feature = "check"))]
+#[cfg(any(feature = "acp", feature = "chat", feature = "check"))]
 pub(super) fn start_quietly(paths: &Paths) {
     match std::env::var_os("GOOSE_LOG") {
         Some(_) => start(paths),

@@ -3,6 +3,8 @@
 //! Exit codes: 0 for success, 1 for a failed command, 2 for an invalid command line, and 128 plus the number of
 //! the signal that ended the command.
 
+#[cfg(feature = "acp")]
+mod acp;
 #[cfg(feature = "screening")]
 mod advisories;
 mod agent;
@@ -139,6 +141,8 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         }
     };
     let outcome = match command.to_str() {
+        #[cfg(feature = "acp")]
+        Some("acp") => acp::run(parser),
         Some("agent") => agent::run(parser, server_key),
         #[cfg(feature = "chat")]
         Some("chat") => chat::run(parser),
@@ -165,7 +169,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("help") => help::run(parser),
         name => {
             let hint = match name {
-                Some(name @ ("chat" | "check" | "demo")) => features::hint(name),
+                Some(name @ ("acp" | "chat" | "check" | "demo")) => features::hint(name),
                 Some("advisories") => features::hint("screening"),
                 Some("call" | "extensions") => features::hint("chat"),
                 Some("deeplink") => features::hint("deeplinks"),

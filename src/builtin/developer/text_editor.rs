@@ -11,6 +11,7 @@ use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
 use crate::sys::{self, lock};
+use crate::text::fenced_block;
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::HashSet;
@@ -551,21 +552,9 @@ fn around(path: &Path, text: &str, first: usize, last: usize) -> (String, String
     (result_text, block)
 }
 
-/// A fenced code block in Markdown; the fence is longer than any run of backquotes in the text.
+/// The text of a file as a code block in Markdown.
 fn block(path: &Path, text: &str) -> String {
-    let mut longest = 2;
-    let mut run = 0;
-    for c in text.chars() {
-        run = if c == '`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    let fence = "`".repeat(longest + 1);
-    let gap = if text.is_empty() || text.ends_with('\n') {
-        ""
-    } else {
-        "\n"
-    };
-    format!("{fence}{}\n{text}{gap}{fence}\n", language(path))
+    fenced_block(language(path), text)
 }
 
 /// The name of a file's language in Markdown.
@@ -667,11 +656,5 @@ mod tests {
         history.forget(&real);
         let message = change.take_back(&mut history, "the first error".to_owned());
         assert_eq!(message, "the first error");
-    }
-
-    #[test]
-    fn a_block_is_fenced_by_more_than_it_holds() {
-        assert_eq!(block(Path::new("a.rs"), "x"), "```rust\nx\n```\n");
-        assert_eq!(block(Path::new("a"), "````\n"), "`````\n````\n`````\n");
     }
 }

@@ -22,7 +22,7 @@ const MAX_EARLY_CANCELLATIONS: usize = 64;
 /// How many ended calls are remembered, so that their late cancellations are not kept.
 const MAX_ENDED: usize = 256;
 
-pub(super) struct Calls {
+pub(crate) struct Calls {
     root: Cancel,
     state: Mutex<State>,
     call_ended: Condvar,
@@ -47,15 +47,15 @@ struct Running {
 }
 
 /// A running call; dropping it ends the call.
-pub(super) struct CallGuard {
+pub(crate) struct CallGuard {
     calls: Arc<Calls>,
     id: Id,
     serial: u64,
-    pub(super) cancel: Cancel,
+    pub(crate) cancel: Cancel,
 }
 
 impl Calls {
-    pub(super) fn new(cancel: &Cancel) -> Self {
+    pub(crate) fn new(cancel: &Cancel) -> Self {
         Calls {
             root: cancel.child(),
             state: Mutex::default(),
@@ -63,12 +63,12 @@ impl Calls {
         }
     }
 
-    pub(super) fn is_running(&self, id: &Id) -> bool {
+    pub(crate) fn is_running(&self, id: &Id) -> bool {
         lock(&self.state).running.contains_key(id)
     }
 
     /// Whether a call runs, even a cancelled one.
-    pub(super) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         lock(&self.state).alive > 0
     }
 
@@ -76,7 +76,7 @@ impl Calls {
     ///
     /// # Errors
     /// -32600 if the id is in use, -32603 if too many calls are running.
-    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Option<CallGuard>, ErrorObject> {
+    pub(crate) fn begin(self: &Arc<Self>, id: &Id) -> Result<Option<CallGuard>, ErrorObject> {
         let cancel = self.root.child();
         let mut state = lock(&self.state);
         if state.take_early_cancellation(id) {
@@ -108,9 +108,19 @@ impl Calls {
         }))
     }
 
+    /// The token of a running call.
+    #[cfg_attr(
+        not(feature = "acp"),
+        expect(dead_code, reason = "MCP frees the id of a cancelled call")
+    )]
+    pub(crate) fn token(&self, id: &Id) -> Option<Cancel> {
+        let state = lock(&self.state);
+        state.running.get(id).map(|running| running.cancel.clone())
+    }
+
     /// Cancels the call and frees its id. Does nothing for a call that has ended. With `may_come`, a call
     /// that comes later does not start.
-    pub(super) fn cancel(&self, id: &Id, may_come: bool) {
+    pub(crate) fn cancel(&self, id: &Id, may_come: bool) {
         let running = {
             let mut state = lock(&self.state);
             let running = state.end(id);
@@ -125,7 +135,7 @@ impl Calls {
     }
 
     /// Runs the work of a call in a new thread.
-    pub(super) fn spawn(
+    pub(crate) fn spawn(
         &self,
         name: String,
         work: impl FnOnce() + Send + 'static,
@@ -140,13 +150,13 @@ impl Calls {
     }
 
     /// Cancels all calls; they get no answers.
-    pub(super) fn cancel_all(&self) {
+    pub(crate) fn cancel_all(&self) {
         lock(&self.state).running.clear();
         self.root.cancel();
     }
 
     /// Waits until no call runs, for `timeout` at most.
-    pub(super) fn settle(&self, timeout: Duration) {
+    pub(crate) fn settle(&self, timeout: Duration) {
         let busy = |state: &mut State| state.alive > 0;
         let waited = self
             .call_ended
@@ -156,7 +166,7 @@ impl Calls {
 
     /// [`cancel_all`](Calls::cancel_all), then waits for the threads, for `grace` at most. True if they all
     /// ended.
-    pub(super) fn close(&self, grace: Duration) -> bool {
+    pub(crate) fn close(&self, grace: Duration) -> bool {
         self.cancel_all();
         let (mut state, timeout) = self
             .call_ended
@@ -210,7 +220,7 @@ impl State {
 
 impl CallGuard {
     /// Frees the id. True if the call is to be answered: false if it was cancelled.
-    pub(super) fn finish(&self) -> bool {
+    pub(crate) fn finish(&self) -> bool {
         let mut state = lock(&self.calls.state);
         let ours = state
             .running
@@ -232,7 +242,7 @@ impl Drop for CallGuard {
 }
 
 /// The error for a request whose id is in use.
-pub(super) fn id_in_use(id: &Id) -> ErrorObject {
+pub(crate) fn id_in_use(id: &Id) -> ErrorObject {
     let text =
         format!("A request with the id {id} is still running; use a new id for each request");
     ErrorObject::new(INVALID_REQUEST, text)

@@ -517,7 +517,13 @@ fn refuse(malformed: Malformed, target: &ReplyTarget) {
 }
 
 /// Reads the parameters of a method. Unknown members are ignored.
-fn read<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result<T, ErrorObject> {
+///
+/// # Errors
+/// -32602 with the member that does not fit.
+pub(crate) fn read<T: DeserializeOwned>(
+    method: &str,
+    params: Option<&RawValue>,
+) -> Result<T, ErrorObject> {
     crate::json::from_str(params.map_or("{}", RawValue::get))
         .map_err(|e| argument_error(method, params, &e))
 }

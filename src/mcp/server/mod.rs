@@ -48,7 +48,11 @@ mod resource;
 mod serve;
 mod tool;
 
+#[cfg(feature = "acp")]
+pub(crate) use calls::{CallGuard, Calls};
 pub use connection::Connection;
+#[cfg(feature = "acp")]
+pub(crate) use connection::read as read_params;
 pub use context::{Context, Level};
 pub use in_process::InProcess;
 pub use prompt::Prompt;

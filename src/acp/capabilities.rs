@@ -1,0 +1,130 @@
+//! `initialize` and `authenticate`: what client and agent can do.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The version of the protocol.
+const VERSION: u64 = 1;
+/// The first method of authentication, which needs nothing: clients that always authenticate use the first.
+pub(super) const NO_AUTHENTICATION: &str = "none";
+/// The method that says how to configure a model.
+pub(super) const CONFIGURE_MODEL: &str = "configure-model";
+
+/// What the client can do, as far as it is used. A member of another type counts as absent.
+#[derive(Clone, Debug)]
+pub(super) struct ClientCapabilities {
+    /// `fs/read_text_file`.
+    pub(super) reads_files: bool,
+    /// `fs/write_text_file`.
+    pub(super) writes_files: bool,
+    /// `terminal/*`.
+    pub(super) terminal: bool,
+    /// `elicitation/create` with a form.
+    pub(super) elicitation_form: bool,
+    /// The update `notice`.
+    pub(super) notices: bool,
+    /// The update `compaction_update`.
+    pub(super) compaction: bool,
+    /// Output of commands in the `_meta` of updates, as Zed shows it.
+    pub(super) terminal_output: bool,
+}
+
+/// The parameters of `initialize`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Initialize {
+    protocol_version: Value,
+    #[serde(default)]
+    client_capabilities: Value,
+}
+
+impl ClientCapabilities {
+    /// A client that can do nothing of it.
+    pub(super) const NONE: ClientCapabilities = ClientCapabilities {
+        reads_files: false,
+        writes_files: false,
+        terminal: false,
+        elicitation_form: false,
+        notices: false,
+        compaction: false,
+        terminal_output: false,
+    };
+}
+
+impl Initialize {
+    /// Whether the version is a number. Any number is answered with the version that this agent speaks.
+    pub(super) fn has_version(&self) -> bool {
+        self.protocol_version.is_u64()
+    }
+
+    pub(super) fn capabilities(&self) -> ClientCapabilities {
+        let all = &self.client_capabilities;
+        let is_true = |path: &str| all.pointer(path) == Some(&Value::Bool(true));
+        let is_given = |path: &str| all.pointer(path).is_some_and(Value::is_object);
+        ClientCapabilities {
+            reads_files: is_true("/fs/readTextFile"),
+            writes_files: is_true("/fs/writeTextFile"),
+            terminal: is_true("/terminal"),
+            elicitation_form: is_given("/elicitation/form"),
+            notices: is_given("/session/notices"),
+            compaction: is_given("/session/compaction"),
+            terminal_output: is_true("/_meta/terminal_output"),
+        }
+    }
+}
+
+/// The result of `initialize`.
+pub(super) fn initialize_result() -> Value {
+    json!({
+        "protocolVersion": VERSION,
+        "agentCapabilities": {
+            "loadSession": true,
+            "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
+            "mcpCapabilities": {"http": true, "sse": false},
+            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
+        },
+        "authMethods": [
+            {
+                "id": NO_AUTHENTICATION,
+                "name": "No sign-in",
+                "description": "Use the model that is configured for gosling",
+            },
+            {
+                "id": CONFIGURE_MODEL,
+                "name": "Configure a model",
+                "description": how_to_configure(),
+            },
+        ],
+        "agentInfo": {"name": "gosling", "title": "gosling", "version": env!("CARGO_PKG_VERSION")},
+    })
+}
+
+/// How the user configures a model.
+pub(super) fn how_to_configure() -> &'static str {
+    "Set GOOSE_PROVIDER, GOOSE_MODEL and the key of the provider in gosling's config.yaml, or as environment \
+     variables of the agent in the settings of this editor; `gosling help models` lists them"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capabilities_of_other_types_count_as_absent() {
+        let read = |value: Value| {
+            let initialize: Initialize = serde_json::from_value(value).unwrap();
+            initialize.capabilities()
+        };
+        let all = read(json!({"protocolVersion": 1, "clientCapabilities": {
+            "fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true,
+            "elicitation": {"form": {}}, "session": {"notices": {}, "compaction": {}},
+            "_meta": {"terminal_output": true}
+        }}));
+        assert!(all.reads_files && all.writes_files && all.terminal && all.elicitation_form);
+        assert!(all.notices && all.compaction && all.terminal_output);
+        let none = read(json!({"protocolVersion": 1, "clientCapabilities": {
+            "fs": [], "terminal": 1, "elicitation": {"form": null}, "session": 5
+        }}));
+        assert!(!none.reads_files && !none.terminal && !none.elicitation_form && !none.notices);
+    }
+}

@@ -1,0 +1,252 @@
+//! The mode and the options of a session: mode, provider and model.
+
+use super::connection::ConnectionState;
+use super::open_session::OpenSession;
+use super::prompt_turn::error_object;
+use super::updates;
+use crate::agent::{Mode, ModelChoice};
+use crate::conversation::Session;
+use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::sys::cancel::Cancel;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The most models that are offered.
+const MAX_MODELS: usize = 500;
+
+const MODE: &str = "mode";
+const PROVIDER: &str = "provider";
+const MODEL: &str = "model";
+
+/// The parameters of `session/set_mode`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SetMode {
+    pub(super) session_id: String,
+    mode_id: String,
+}
+
+/// The parameters of `session/set_config_option`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SetConfigOption {
+    pub(super) session_id: String,
+    config_id: String,
+    value: Value,
+}
+
+/// The parameters of `session/set_model`, which older clients send.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SetModel {
+    pub(super) session_id: String,
+    model_id: String,
+}
+
+impl ConnectionState {
+    /// The modes of a session.
+    pub(super) fn modes(&self, session: &Session) -> Value {
+        let mode = |mode: Mode| {
+            let (name, description) = describe(mode);
+            json!({"id": mode.as_str(), "name": name, "description": description})
+        };
+        json!({
+            "currentModeId": self.registry.mode_of(session).as_str(),
+            "availableModes": Mode::ALL.map(mode),
+        })
+    }
+
+    /// The options of a session with their values. `listed` are models that the provider lists, if it was asked.
+    pub(super) fn config_options(&self, session: &Session, listed: Option<&[String]>) -> Value {
+        let mode = |mode: Mode| {
+            let (name, description) = describe(mode);
+            json!({"value": mode.as_str(), "name": name, "description": description})
+        };
+        let mut options = vec![json!({
+            "id": MODE, "name": "Mode", "category": "mode", "type": "select",
+            "description": "Which tool calls need your approval",
+            "currentValue": self.registry.mode_of(session).as_str(),
+            "options": Mode::ALL.map(mode),
+        })];
+        let mut shown = session.clone();
+        self.registry.show_model(&mut shown);
+        let catalog = self.registry.catalog();
+        let current = shown.provider_name.unwrap_or_default();
+        let providers = catalog.entries().into_iter().filter(|it| it.is_configured);
+        let mut providers: Vec<Value> = providers
+            .map(|it| json!({"value": it.name, "name": it.metadata.display_name}))
+            .collect();
+        if providers.iter().all(|it| it["value"] != *current) {
+            let name = if current.is_empty() { "none" } else { &current };
+            providers.insert(0, json!({"value": current, "name": name}));
+        }
+        options.push(json!({
+            "id": PROVIDER, "name": "Provider", "category": "model_config", "type": "select",
+            "description": "The service that runs the model",
+            "currentValue": current,
+            "options": providers,
+        }));
+        let config = shown.model_config.unwrap_or_default();
+        if let Some(model) = config["model_name"].as_str() {
+            let known;
+            let names = match listed {
+                Some(listed) => listed,
+                None => {
+                    known = catalog.known_models(&current);
+                    &known
+                }
+            };
+            let mut names: Vec<&str> = names.iter().map(String::as_str).take(MAX_MODELS).collect();
+            if !names.contains(&model) {
+                names.insert(0, model);
+            }
+            let models = names
+                .iter()
+                .map(|name| json!({"value": name, "name": name}));
+            options.push(json!({
+                "id": MODEL, "name": "Model", "category": "model", "type": "select",
+                "currentValue": model,
+                "options": models.collect::<Value>(),
+            }));
+        }
+        options.into()
+    }
+
+    /// Asks the provider for its models, if it lists them, and sends the options with them.
+    pub(super) fn send_listed_models(&self, session: &OpenSession, cancel: &Cancel) {
+        let Ok(mut stored) = self.registry.session(&session.id) else {
+            return;
+        };
+        self.registry.show_model(&mut stored);
+        let Some(name) = &stored.provider_name else {
+            return;
+        };
+        let catalog = self.registry.catalog();
+        if !catalog.lists_models(name).unwrap_or(false) {
+            return;
+        }
+        let listed = catalog
+            .provider(name)
+            .and_then(|provider| provider.models(cancel));
+        match listed {
+            Ok(models) if models != catalog.known_models(name) => {
+                let options = self.config_options(&stored, Some(&models));
+                self.send_options(session, &options);
+            }
+            Ok(_) => {}
+            Err(error) => log::debug!("models not listed provider={name} reason={error}"),
+        }
+    }
+
+    fn send_options(&self, session: &OpenSession, options: &Value) {
+        let update = json!({"sessionUpdate": "config_option_update", "configOptions": options});
+        self.outbox
+            .send(updates::notification(&session.id, &update));
+    }
+
+    pub(super) fn set_mode(&self, params: &SetMode) -> Result<Value, ErrorObject> {
+        let session = self.session(&params.session_id)?;
+        self.change_mode(&session, "modeId", &params.mode_id)?;
+        let stored = self.stored(&session.id)?;
+        self.send_options(&session, &self.config_options(&stored, None));
+        Ok(json!({}))
+    }
+
+    pub(super) fn set_config_option(&self, params: &SetConfigOption) -> Result<Value, ErrorObject> {
+        let session = self.session(&params.session_id)?;
+        let value = params.value.as_str();
+        let value = value.ok_or_else(|| invalid("value", "it must be the value of an option"))?;
+        match params.config_id.as_str() {
+            MODE => {
+                self.change_mode(&session, "value", value)?;
+                let update =
+                    json!({"sessionUpdate": "current_mode_update", "currentModeId": value});
+                self.outbox
+                    .send(updates::notification(&session.id, &update));
+            }
+            PROVIDER => self.choose(&session, value, None)?,
+            MODEL => {
+                let provider = self.current_provider(&session)?;
+                self.choose(&session, &provider, Some(value))?;
+            }
+            other => {
+                return Err(invalid(
+                    "configId",
+                    &format!("there is no option {other:?}"),
+                ));
+            }
+        }
+        let stored = self.stored(&session.id)?;
+        Ok(json!({"configOptions": self.config_options(&stored, None)}))
+    }
+
+    pub(super) fn set_model(&self, params: &SetModel) -> Result<Value, ErrorObject> {
+        let session = self.session(&params.session_id)?;
+        let provider = self.current_provider(&session)?;
+        self.choose(&session, &provider, Some(&params.model_id))?;
+        let stored = self.stored(&session.id)?;
+        self.send_options(&session, &self.config_options(&stored, None));
+        Ok(json!({}))
+    }
+
+    fn change_mode(
+        &self,
+        session: &OpenSession,
+        field: &str,
+        mode: &str,
+    ) -> Result<(), ErrorObject> {
+        let known = Mode::ALL.into_iter().find(|known| known.as_str() == mode);
+        let known = known.ok_or_else(|| invalid(field, &format!("there is no mode {mode:?}")))?;
+        let set = self.registry.set_mode(&session.id, known);
+        set.map_err(|error| error_object(&error))
+    }
+
+    fn current_provider(&self, session: &Arc<OpenSession>) -> Result<String, ErrorObject> {
+        let mut stored = self.stored(&session.id)?;
+        self.registry.show_model(&mut stored);
+        let missing = || invalid("value", "choose a provider first");
+        stored.provider_name.ok_or_else(missing)
+    }
+
+    /// Sets the model; without a name, the first that the catalog knows of the provider.
+    fn choose(
+        &self,
+        session: &OpenSession,
+        provider: &str,
+        model: Option<&str>,
+    ) -> Result<(), ErrorObject> {
+        let known = || {
+            self.registry
+                .catalog()
+                .known_models(provider)
+                .into_iter()
+                .next()
+        };
+        let model = model.map(str::to_owned).or_else(known);
+        let choice = ModelChoice {
+            provider: provider.to_owned(),
+            model,
+            ..ModelChoice::default()
+        };
+        let set = self.registry.set_model(&session.id, choice);
+        set.map_err(|error| invalid("value", &error.to_string()))
+    }
+}
+
+fn invalid(field: &str, why: &str) -> ErrorObject {
+    ErrorObject::new(INVALID_PARAMS, format!("Invalid `{field}`: {why}"))
+}
+
+/// A name and a description for users.
+fn describe(mode: Mode) -> (&'static str, &'static str) {
+    match mode {
+        Mode::Auto => ("Auto", "Tools are called without asking"),
+        Mode::Approve => ("Approve", "You approve every tool call"),
+        Mode::SmartApprove => (
+            "Smart approve",
+            "You approve the calls that may change something",
+        ),
+        Mode::Chat => ("Chat", "No tools are called"),
+    }
+}

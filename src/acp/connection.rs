@@ -1,0 +1,450 @@
+//! One client's connection: dispatch, the table of its sessions, and its end. It does no I/O of its own.
+
+use super::capabilities::{self, ClientCapabilities, Initialize};
+use super::client_requests::ClientRequests;
+use super::open_session::OpenSession;
+use super::outbox::Outbox;
+use super::prompt_turn::{AUTHENTICATION_REQUIRED, Prompt, error_object};
+use super::session_methods::{Opened, SessionOnly};
+use super::updates;
+use crate::agent::{NameObserver, Registry};
+use crate::conversation::Session;
+use crate::mcp::jsonrpc::{
+    self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
+    Malformed, Message, PARSE_ERROR, Payload,
+};
+use crate::mcp::server::{CallGuard, Calls, read_params};
+use crate::sys;
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::time::Duration;
+
+/// The longest message of a client, in bytes: a prompt with images.
+pub(super) const MAX_MESSAGE: usize = 50 << 20;
+
+/// A request of the client was cancelled by it.
+const REQUEST_CANCELLED: i64 = -32800;
+
+/// The most sessions that a connection keeps in mind. They are only forgotten, not closed.
+const MAX_SESSIONS: usize = 10_000;
+
+/// The connection of one client.
+pub struct Connection {
+    state: Arc<ConnectionState>,
+}
+
+/// What the threads of a connection share.
+pub(super) struct ConnectionState {
+    pub(super) registry: Arc<Registry>,
+    pub(super) outbox: Outbox,
+    pub(super) requests: ClientRequests,
+    /// Distinguishes ids that this connection makes from those of others.
+    pub(super) prefix: String,
+    calls: Arc<Calls>,
+    /// Cancelled at the end of the connection.
+    cancel: Cancel,
+    client: OnceLock<ClientCapabilities>,
+    sessions: Mutex<HashMap<String, Arc<OpenSession>>>,
+    _names: NameObserver,
+}
+
+impl Connection {
+    /// The connection of a client that has just connected. Its messages are queued in `outbox`; `cancel` ends
+    /// its turns.
+    pub fn new(registry: Arc<Registry>, outbox: Outbox, cancel: &Cancel) -> Self {
+        let state = Arc::new_cyclic(|state: &Weak<ConnectionState>| {
+            let weak = state.clone();
+            let names = registry.observe_names(move |id, name| {
+                if let Some(state) = weak.upgrade() {
+                    state.tell_name(id, name);
+                }
+            });
+            ConnectionState {
+                requests: ClientRequests::new(outbox.clone()),
+                outbox,
+                prefix: sys::random_hex(8).unwrap_or_default(),
+                calls: Arc::new(Calls::new(cancel)),
+                cancel: cancel.child(),
+                client: OnceLock::new(),
+                sessions: Mutex::default(),
+                registry,
+                _names: names,
+            }
+        });
+        Connection { state }
+    }
+
+    /// Handles one message of the client. Answers are queued, now or later from another thread.
+    pub fn receive(&self, message: &[u8]) {
+        match jsonrpc::parse(message, false) {
+            Ok(Payload::One(Message::Request { id, method, params })) => {
+                self.state.request(id, &method, params.as_deref());
+            }
+            Ok(Payload::One(Message::Notification { method, params })) => {
+                self.state.notified(&method, params.as_deref());
+            }
+            Ok(Payload::One(Message::Response { id, outcome })) => match id {
+                Some(id) => self.state.requests.complete(&id, outcome),
+                None => log::debug!("error of the client without an id"),
+            },
+            Ok(Payload::Batch(_)) => self.state.refuse_malformed(Malformed::Batch),
+            Err(malformed) => self.state.refuse_malformed(malformed),
+        }
+    }
+
+    /// Answers a message that is too long to be read. `start` is its beginning, which may have its id.
+    pub fn refuse_long(&self, start: &[u8]) {
+        let text = format!("The message has more than {MAX_MESSAGE} bytes");
+        let error = ErrorObject::new(INVALID_REQUEST, text);
+        self.state.answer(leading_id(start).as_ref(), Err(error));
+    }
+
+    /// Ends the connection: cancels its turns and waits for them, for `grace` at most. The sessions and their
+    /// agents stay.
+    pub fn close(&self, grace: Duration) {
+        self.state.cancel.cancel();
+        self.state.requests.close();
+        self.state.calls.close(grace);
+    }
+}
+
+impl ConnectionState {
+    /// What the client can do; nothing before `initialize`.
+    pub(super) fn client(&self) -> &ClientCapabilities {
+        static NONE: ClientCapabilities = ClientCapabilities::NONE;
+        self.client.get().unwrap_or(&NONE)
+    }
+
+    /// The session of this id. A stored one that the client has not opened is opened as it is.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub(super) fn session(&self, id: &str) -> Result<Arc<OpenSession>, ErrorObject> {
+        if let Some(session) = lock(&self.sessions).get(id) {
+            return Ok(session.clone());
+        }
+        let stored = self.stored(id)?;
+        Ok(self.remember(id, stored.working_dir))
+    }
+
+    /// The session as it is stored.
+    pub(super) fn stored(&self, id: &str) -> Result<Session, ErrorObject> {
+        let stored = self.registry.session(id);
+        stored.map_err(|error| error_object(&error))
+    }
+
+    /// Keeps a session that the client has opened. A running turn stays with it.
+    pub(super) fn remember(&self, id: &str, working_dir: PathBuf) -> Arc<OpenSession> {
+        let mut sessions = lock(&self.sessions);
+        if let Some(session) = sessions.get(id)
+            && session.working_dir == working_dir
+        {
+            return session.clone();
+        }
+        if sessions.len() >= MAX_SESSIONS {
+            sessions.retain(|_, session| Arc::strong_count(session) > 1);
+        }
+        let session = Arc::new(OpenSession::new(id, working_dir));
+        sessions.insert(id.to_owned(), session.clone());
+        session
+    }
+
+    pub(super) fn forget(&self, id: &str) -> Option<Arc<OpenSession>> {
+        lock(&self.sessions).remove(id)
+    }
+
+    fn tell_name(&self, id: &str, name: &str) {
+        if lock(&self.sessions).contains_key(id) {
+            let update = json!({"sessionUpdate": "session_info_update", "title": name});
+            self.outbox.send(updates::notification(id, &update));
+        }
+    }
+
+    fn answer(&self, id: Option<&Id>, outcome: Result<Value, ErrorObject>) {
+        match jsonrpc::response(id, outcome.as_ref()) {
+            Ok(message) => self.outbox.send(message),
+            Err(error) => log::error!("an answer has no JSON form reason={error}"),
+        }
+    }
+
+    fn refuse_malformed(&self, malformed: Malformed) {
+        let (id, code) = match &malformed {
+            Malformed::NotMessage {
+                id: Some(id),
+                is_answer: true,
+                reason,
+            } => {
+                let error = ErrorObject::new(INVALID_REQUEST, reason.as_str());
+                return self.requests.complete(id, Err(error));
+            }
+            Malformed::NotJson(_) => (None, PARSE_ERROR),
+            Malformed::NotMessage { id, .. } => (id.as_ref(), INVALID_REQUEST),
+            Malformed::Batch | Malformed::LongBatch => (None, INVALID_REQUEST),
+        };
+        let text = match &malformed {
+            Malformed::Batch | Malformed::LongBatch => {
+                "The message is a batch; send one message at a time".to_owned()
+            }
+            malformed => format!("The message is {malformed}"),
+        };
+        self.answer(id, Err(ErrorObject::new(code, text)));
+    }
+
+    fn notified(&self, method: &str, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct CancelRequest {
+            request_id: Id,
+        }
+        match method {
+            "session/cancel" => {
+                if let Ok(SessionOnly { session_id }) = read_params(method, params)
+                    && let Some(session) = lock(&self.sessions).get(&session_id).cloned()
+                {
+                    session.cancel_turn();
+                }
+            }
+            "$/cancel_request" => {
+                if let Ok(CancelRequest { request_id }) = read_params(method, params)
+                    && let Some(cancel) = self.calls.token(&request_id)
+                {
+                    cancel.cancel();
+                }
+            }
+            _ => log::debug!("notification ignored method={method:?}"),
+        }
+    }
+
+    fn request(self: &Arc<Self>, id: Id, method: &str, params: Option<&RawValue>) {
+        if self.client.get().is_none() && method != "initialize" {
+            let text = format!("`{method}` came before `initialize`; send that first");
+            return self.answer(Some(&id), Err(ErrorObject::new(INVALID_REQUEST, text)));
+        }
+        let guard = match self.calls.begin(&id) {
+            Ok(Some(guard)) => guard,
+            Ok(None) => return,
+            Err(error) => return self.answer(Some(&id), Err(error)),
+        };
+        let pending = PendingAnswer {
+            state: self.clone(),
+            id,
+            guard,
+        };
+        match method {
+            "initialize" => pending.answer(self.initialize(method, params)),
+            "authenticate" => pending.answer(self.authenticate(method, params)),
+            "session/list" => {
+                let result = read_params(method, params);
+                pending.answer(result.and_then(|params| self.list_sessions(&params)));
+            }
+            "session/set_mode" => {
+                let result = read_params(method, params);
+                pending.answer(result.and_then(|params| self.set_mode(&params)));
+            }
+            "session/set_config_option" => {
+                let result = read_params(method, params);
+                pending.answer(result.and_then(|params| self.set_config_option(&params)));
+            }
+            "session/set_model" => {
+                let result = read_params(method, params);
+                pending.answer(result.and_then(|params| self.set_model(&params)));
+            }
+            "session/new" => match read_params(method, params) {
+                Ok(params) => pending.open(method, move |state, _| state.new_session(params)),
+                Err(error) => pending.answer(Err(error)),
+            },
+            "session/load" | "session/resume" => match read_params(method, params) {
+                Ok(params) => {
+                    let name = method.to_owned();
+                    let history = method == "session/load";
+                    pending.open(method, move |state, cancel| {
+                        state.open_stored(&name, params, history, cancel)
+                    });
+                }
+                Err(error) => pending.answer(Err(error)),
+            },
+            "session/close" => match read_params(method, params) {
+                Ok(params) => pending.run(method, move |state, _| state.close_session(&params)),
+                Err(error) => pending.answer(Err(error)),
+            },
+            "session/delete" => match read_params(method, params) {
+                Ok(params) => pending.run(method, move |state, _| state.delete_session(&params)),
+                Err(error) => pending.answer(Err(error)),
+            },
+            "session/prompt" => match read_params(method, params) {
+                Ok(params) => self.prompt(pending, params),
+                Err(error) => pending.answer(Err(error)),
+            },
+            _ => {
+                let text = format!("Method not found: {method}");
+                pending.answer(Err(ErrorObject::new(METHOD_NOT_FOUND, text)));
+            }
+        }
+    }
+
+    fn initialize(&self, method: &str, params: Option<&RawValue>) -> Result<Value, ErrorObject> {
+        let params: Initialize = read_params(method, params)?;
+        if !params.has_version() {
+            let text = "Invalid `params` of `initialize`: `protocolVersion` is not a number";
+            return Err(ErrorObject::new(INVALID_PARAMS, text));
+        }
+        if self.client.set(params.capabilities()).is_err() {
+            let text = "This connection is initialized already; open another one";
+            return Err(ErrorObject::new(INVALID_REQUEST, text));
+        }
+        Ok(capabilities::initialize_result())
+    }
+
+    fn authenticate(&self, method: &str, params: Option<&RawValue>) -> Result<Value, ErrorObject> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Authenticate {
+            method_id: String,
+        }
+        let Authenticate { method_id } = read_params(method, params)?;
+        match method_id.as_str() {
+            capabilities::NO_AUTHENTICATION => Ok(json!({})),
+            capabilities::CONFIGURE_MODEL if self.registry.has_configured_model() => Ok(json!({})),
+            capabilities::CONFIGURE_MODEL => Err(ErrorObject::new(
+                AUTHENTICATION_REQUIRED,
+                capabilities::how_to_configure(),
+            )),
+            other => {
+                let text = format!("Invalid `methodId`: there is no method {other:?}");
+                Err(ErrorObject::new(INVALID_PARAMS, text))
+            }
+        }
+    }
+
+    /// Begins a turn. The session is claimed here, in the thread that reads, so that a cancellation that
+    /// follows at once finds the turn.
+    fn prompt(self: &Arc<Self>, pending: PendingAnswer, params: Prompt) {
+        let session = match self.session(&params.session_id) {
+            Ok(session) => session,
+            Err(error) => return pending.answer(Err(error)),
+        };
+        let Some(turn) = session.begin_turn(&pending.guard.cancel) else {
+            let text = "A turn of this session is running; cancel it or wait for its end";
+            return pending.answer(Err(ErrorObject::new(INVALID_REQUEST, text)));
+        };
+        pending.run("session/prompt", move |state, cancel| {
+            let result = state.run_prompt(&session, params, cancel);
+            // The next prompt may follow the answer at once.
+            drop(turn);
+            result
+        });
+    }
+}
+
+/// A request that is not answered yet.
+struct PendingAnswer {
+    state: Arc<ConnectionState>,
+    id: Id,
+    guard: CallGuard,
+}
+
+impl PendingAnswer {
+    fn answer(self, outcome: Result<Value, ErrorObject>) {
+        if self.guard.finish() {
+            self.state.answer(Some(&self.id), outcome);
+        }
+    }
+
+    /// Answers with the result of `work`, which runs in a thread of its own.
+    fn run<W>(self, method: &str, work: W)
+    where
+        W: FnOnce(&Arc<ConnectionState>, &Cancel) -> Result<Value, ErrorObject> + Send + 'static,
+    {
+        self.spawn(method, move |pending| {
+            let (state, cancel) = (pending.state.clone(), pending.guard.cancel.clone());
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&state, &cancel)));
+            pending.answer(outcome.unwrap_or_else(|_| Err(panicked())));
+        });
+    }
+
+    /// The same for a request that opens a session; what follows the opening runs in the same thread.
+    fn open<W>(self, method: &str, work: W)
+    where
+        W: FnOnce(&Arc<ConnectionState>, &Cancel) -> Result<Opened, ErrorObject> + Send + 'static,
+    {
+        self.spawn(method, move |pending| {
+            let (state, cancel) = (pending.state.clone(), pending.guard.cancel.clone());
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&state, &cancel)));
+            match outcome.unwrap_or_else(|_| Err(panicked())) {
+                Ok(_) if cancel.is_cancelled() => {
+                    let error = ErrorObject::new(REQUEST_CANCELLED, "The request was cancelled");
+                    pending.answer(Err(error));
+                }
+                Ok(mut opened) => {
+                    pending.answer(Ok(opened.result.take()));
+                    state.after_opening(opened, &state.cancel);
+                }
+                Err(error) => pending.answer(Err(error)),
+            }
+        });
+    }
+
+    fn spawn(self, method: &str, work: impl FnOnce(PendingAnswer) + Send + 'static) {
+        let calls = self.state.calls.clone();
+        let (state, id) = (self.state.clone(), self.id.clone());
+        if let Err(error) = calls.spawn(format!("acp {method}"), move || work(self)) {
+            let text = format!("No thread could be started: {error}; try again later");
+            state.answer(Some(&id), Err(ErrorObject::new(INTERNAL_ERROR, text)));
+        }
+    }
+}
+
+fn panicked() -> ErrorObject {
+    ErrorObject::new(
+        INTERNAL_ERROR,
+        "The agent failed at this request; its log says how",
+    )
+}
+
+/// The id of a message of which only the beginning is known.
+fn leading_id(start: &[u8]) -> Option<Id> {
+    use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+    struct Members<'i>(&'i mut Option<Id>);
+    impl<'de> Visitor<'de> for Members<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(key) = map.next_key::<String>()? {
+                match key.as_str() {
+                    "id" => *self.0 = Some(map.next_value()?),
+                    _ => drop(map.next_value::<IgnoredAny>()?),
+                }
+            }
+            Ok(())
+        }
+    }
+    let mut id = None;
+    // It ends with an error, because the rest of the message is missing.
+    let _ = serde_json::Deserializer::from_slice(start).deserialize_map(Members(&mut id));
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_message_that_is_cut_off_is_found_if_it_comes_first() {
+        let long = br#"{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"prompt":"aaa"#;
+        assert_eq!(leading_id(long), Some(Id::Number(7)));
+        let late = br#"{"jsonrpc":"2.0","method":"x","params":{"prompt":"aaa"#;
+        assert_eq!(leading_id(late), None);
+        assert_eq!(leading_id(b"[1"), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! The MCP servers that a client brings along for a session, as extensions.
+
+use crate::extension::ExtensionConfig;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// An MCP server as the protocol describes it: on stdio without `type`, else `http` or `sse`.
+#[derive(Debug, Deserialize)]
+pub(super) struct McpServer {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    name: String,
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: Vec<NameAndValue>,
+    url: Option<String>,
+    #[serde(default)]
+    headers: Vec<NameAndValue>,
+}
+
+#[derive(Debug, Deserialize)]
+struct NameAndValue {
+    name: String,
+    value: String,
+}
+
+/// The extensions for these servers, and what the user is told about those that cannot be used.
+pub(super) fn extensions(servers: Vec<McpServer>) -> (Vec<ExtensionConfig>, Vec<String>) {
+    let mut extensions = Vec::new();
+    let mut failures = Vec::new();
+    for server in servers {
+        let name = server.name.clone();
+        match server.into_extension() {
+            Ok(extension) => extensions.push(extension),
+            Err(reason) => failures.push(format!("extension {name:?}, config: {reason}")),
+        }
+    }
+    (extensions, failures)
+}
+
+impl McpServer {
+    fn into_extension(self) -> Result<ExtensionConfig, String> {
+        let config = match self.kind.as_deref() {
+            None | Some("stdio") => {
+                let command = self.command.ok_or("it has no `command`")?;
+                json!({
+                    "type": "stdio", "name": self.name, "cmd": command, "args": self.args,
+                    "envs": map(self.env),
+                })
+            }
+            Some("http") => {
+                let url = self.url.ok_or("it has no `url`")?;
+                json!({
+                    "type": "streamable_http", "name": self.name, "uri": url,
+                    "headers": map(self.headers),
+                })
+            }
+            Some("sse") => {
+                return Err(
+                    "the transport HTTP+SSE of 2024 is not supported; use Streamable HTTP".into(),
+                );
+            }
+            Some(other) => return Err(format!("there is no transport {other:?}")),
+        };
+        ExtensionConfig::from_value(config)
+    }
+}
+
+fn map(pairs: Vec<NameAndValue>) -> Map<String, Value> {
+    let pairs = pairs.into_iter().map(|pair| (pair.name, pair.value.into()));
+    pairs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_become_extensions_and_a_bad_one_stops_no_other() {
+        let servers = json!([
+            {"name": "files", "command": "/bin/files", "args": ["-x"], "env": [{"name": "A", "value": "b"}]},
+            {"type": "sse", "name": "old", "url": "http://localhost/sse", "headers": []},
+            {"type": "http", "name": "web", "url": "http://localhost/mcp", "headers": [{"name": "X", "value": "y"}]},
+            {"name": "none"},
+        ]);
+        let (extensions, failures) = extensions(serde_json::from_value(servers).unwrap());
+        let kinds: Vec<_> = extensions.iter().map(|it| (it.name(), it.kind())).collect();
+        assert_eq!(kinds, [("files", "stdio"), ("web", "streamable_http")]);
+        let config = extensions[0].to_value();
+        assert_eq!(
+            (&config["envs"]["A"], &config["args"][0]),
+            (&json!("b"), &json!("-x"))
+        );
+        assert!(failures[0].contains("\"old\"") && failures[1].contains("`command`"));
+    }
+}

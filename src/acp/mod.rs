@@ -1,0 +1,44 @@
+//! The Agent Client Protocol, version 1, as an agent: the second front of the same core, for editors and other
+//! clients that start `gosling acp` (agentclientprotocol.com).
+//!
+//! A [`Connection`] takes the messages of one client and sends its own through an [`Outbox`]; it knows nothing
+//! of the transport. [`serve_stdio_process`] connects it to stdin and stdout. The modules:
+//!
+//! - `connection` dispatches messages. Requests that may wait run in a thread of their own, so that the thread
+//!   that reads can always take a cancellation or an answer.
+//! - `session_methods` opens, lists and closes sessions; `config_options` changes their mode and model.
+//! - `prompt_turn` runs a turn and sends its events as updates, which `updates`, `tool_call_display`,
+//!   `file_diffs`, `plan` and `terminal_output` make.
+//! - `prompt_content` converts what the user sends, `mcp_servers` the MCP servers that the client brings along.
+//! - `client_requests` has the requests to the client that are not answered yet.
+//!
+//! Choices where the protocol leaves one:
+//!
+//! - A session of any client can be prompted without `session/load`, because a client that has reconnected may
+//!   go on at once.
+//! - A second prompt to a session whose turn is running is refused.
+//! - The client's MCP servers are stored with the session until the client opens it again, so that it can be
+//!   continued elsewhere.
+//! - When the connection ends, so do its turns; the sessions and their agents live on in the process.
+
+mod capabilities;
+mod client_requests;
+mod config_options;
+mod connection;
+mod file_diffs;
+mod mcp_servers;
+mod open_session;
+mod outbox;
+mod plan;
+mod prompt_content;
+mod prompt_turn;
+mod replay;
+mod session_methods;
+mod stdio;
+mod terminal_output;
+mod tool_call_display;
+mod updates;
+
+pub use connection::Connection;
+pub use outbox::{MessageWriter, Outbox};
+pub use stdio::serve_stdio_process;

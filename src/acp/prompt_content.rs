@@ -1,0 +1,198 @@
+//! The content of a prompt: converts the blocks that a client sends to the content of a user's message.
+
+use crate::conversation::{Content, Image};
+use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::text::fenced_block;
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// A content block of a prompt.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Block {
+    Text {
+        text: String,
+    },
+    Image {
+        data: String,
+        #[serde(rename = "mimeType")]
+        mime_type: String,
+    },
+    ResourceLink {
+        uri: String,
+        name: String,
+        description: Option<String>,
+    },
+    Resource {
+        resource: Resource,
+    },
+    /// Not declared.
+    Audio {},
+}
+
+/// An embedded resource: text, or bytes in base64.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Resource {
+    uri: String,
+    mime_type: Option<String>,
+    text: Option<String>,
+    blob: Option<String>,
+}
+
+/// The content of the user's message. `read` returns the text of a file that a link names, if it can be read.
+///
+/// # Errors
+/// -32602 for a block of a kind that is not declared, and for an empty prompt.
+pub(super) fn contents(
+    blocks: Vec<Block>,
+    read: &dyn Fn(&Path) -> Option<String>,
+) -> Result<Vec<Content>, ErrorObject> {
+    let mut contents = Vec::new();
+    for (n, block) in blocks.into_iter().enumerate() {
+        let invalid = |why: &str| {
+            ErrorObject::new(
+                INVALID_PARAMS,
+                format!("Invalid `params` of `session/prompt`: `prompt[{n}]`: {why}"),
+            )
+        };
+        match block {
+            Block::Text { text } if text.is_empty() => {}
+            Block::Text { text } => contents.push(Content::text(text)),
+            Block::Image { data, mime_type } => {
+                if !mime_type.starts_with("image/") || data.is_empty() {
+                    return Err(invalid(
+                        "an image needs `data` and an image type as `mimeType`",
+                    ));
+                }
+                contents.push(image(data, mime_type));
+            }
+            Block::ResourceLink {
+                uri,
+                name,
+                description,
+            } => {
+                let text = file_of(&uri).and_then(|path| read(&path));
+                contents.push(Content::text(match text {
+                    Some(text) => file_text(&uri, &text),
+                    None => link_text(&uri, &name, description.as_deref()),
+                }));
+            }
+            Block::Resource { resource } => contents.push(embedded(resource, &invalid)?),
+            Block::Audio {} => return Err(invalid("audio is not supported")),
+        }
+    }
+    if contents.is_empty() {
+        let why = "Invalid `params` of `session/prompt`: `prompt` is empty";
+        return Err(ErrorObject::new(INVALID_PARAMS, why));
+    }
+    Ok(contents)
+}
+
+fn embedded(
+    resource: Resource,
+    invalid: &dyn Fn(&str) -> ErrorObject,
+) -> Result<Content, ErrorObject> {
+    let Resource {
+        uri,
+        mime_type,
+        text,
+        blob,
+    } = resource;
+    let mime_type = mime_type.unwrap_or_default();
+    match (text, blob) {
+        (Some(text), _) => Ok(Content::text(file_text(&uri, &text))),
+        (None, Some(blob)) if mime_type.starts_with("image/") => Ok(image(blob, mime_type)),
+        (None, Some(_)) => Ok(Content::text(link_text(&uri, &uri, Some(&mime_type)))),
+        (None, None) => Err(invalid("a resource needs `text` or `blob`")),
+    }
+}
+
+fn image(data: String, mime_type: String) -> Content {
+    Content::Image(Image {
+        data,
+        mime_type,
+        ..Image::default()
+    })
+}
+
+/// The text of a file that is part of the prompt.
+fn file_text(uri: &str, text: &str) -> String {
+    let name = file_of(uri).map_or_else(|| uri.to_owned(), |path| path.display().to_string());
+    format!("{name}:\n{}", fenced_block("", text))
+}
+
+fn link_text(uri: &str, name: &str, description: Option<&str>) -> String {
+    let about = description.filter(|about| !about.trim().is_empty());
+    let about = about.map(|about| format!(" ({about})")).unwrap_or_default();
+    if name.is_empty() || name == uri {
+        format!("{uri}{about}")
+    } else {
+        format!("[{name}]({uri}){about}")
+    }
+}
+
+/// The path that a `file:` URI names on this machine.
+fn file_of(uri: &str) -> Option<PathBuf> {
+    let rest = uri.strip_prefix("file://")?;
+    let rest = rest.strip_prefix("localhost").unwrap_or(rest);
+    let path = rest.split(['?', '#']).next()?;
+    let path = percent_decode_str(path).decode_utf8().ok()?;
+    let path = PathBuf::from(path.into_owned());
+    path.is_absolute().then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn texts(blocks: Value) -> Result<Vec<String>, String> {
+        let blocks: Vec<Block> = serde_json::from_value(blocks).unwrap();
+        let read = |path: &Path| (path == Path::new("/a b")).then(|| "inside".to_owned());
+        let contents = contents(blocks, &read).map_err(|error| error.message)?;
+        let text = |part: &Content| match part {
+            Content::Image(image) => format!("image {}", image.mime_type),
+            part => part.as_text().unwrap_or_default().to_owned(),
+        };
+        Ok(contents.iter().map(text).collect())
+    }
+
+    #[test]
+    fn blocks_become_text_and_images() {
+        let blocks = json!([
+            {"type": "text", "text": "look"},
+            {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+            {"type": "resource_link", "uri": "file:///a%20b", "name": "a b"},
+            {"type": "resource_link", "uri": "file:///gone", "name": "gone"},
+            {"type": "resource_link", "uri": "zed:///terminal", "name": "", "description": "x"},
+            {"type": "resource", "resource": {"uri": "file:///c", "text": "text"}},
+            {"type": "resource", "resource": {"uri": "x:y", "blob": "aGk=", "mimeType": "image/gif"}},
+            {"type": "resource", "resource": {"uri": "x:y", "blob": "aGk="}},
+        ]);
+        assert_eq!(
+            texts(blocks).unwrap(),
+            [
+                "look",
+                "image image/png",
+                "/a b:\n```\ninside\n```\n",
+                "[gone](file:///gone)",
+                "zed:///terminal (x)",
+                "/c:\n```\ntext\n```\n",
+                "image image/gif",
+                "x:y"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_declared_is_refused_with_its_place() {
+        let audio =
+            json!([{"type": "text", "text": "x"}, {"type": "audio", "data": "", "mimeType": ""}]);
+        assert!(texts(audio).unwrap_err().contains("`prompt[1]`"));
+        assert!(texts(json!([])).unwrap_err().contains("empty"));
+        let bare = json!([{"type": "resource", "resource": {"uri": "x:y"}}]);
+        assert!(texts(bare).unwrap_err().contains("`text` or `blob`"));
+    }
+}

@@ -1,0 +1,700 @@
+//! `session/prompt`: runs a turn, sends its events as updates, and answers its questions.
+
+use super::connection::ConnectionState;
+use super::open_session::{OpenSession, ShownCall};
+use super::prompt_content::{self, Block};
+use super::terminal_output::{self, TerminalOutput};
+use super::tool_call_display::{Display, SHELL, TEXT_EDITOR};
+use super::updates::{self, Speaker, Status};
+use super::{file_diffs, plan};
+use crate::agent::{Compaction, Confirmation, Error, Event, EventSink, TurnStop};
+use crate::conversation::{
+    Action, Content, Message, NotificationType, Outcome, Role, TokenState, ToolRequest,
+    ToolResponse,
+};
+use crate::mcp::jsonrpc::{
+    ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, RESOURCE_NOT_FOUND, RawJson,
+};
+use crate::provider::{self, ErrorClass};
+use crate::sys::cancel::Cancel;
+use crate::text::printable;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The error code that tells the client to authenticate; the user has to configure a model.
+pub(super) const AUTHENTICATION_REQUIRED: i64 = -32000;
+/// The largest file that a link in a prompt embeds, in bytes.
+const MAX_LINKED_FILE: usize = 200_000;
+/// The longest text about a failure, in characters.
+const MAX_SENTENCE: usize = 2_000;
+
+/// The parameters of `session/prompt`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Prompt {
+    pub(super) session_id: String,
+    prompt: Vec<Block>,
+}
+
+impl ConnectionState {
+    /// Runs the turn of a prompt, which [`OpenSession::begin_turn`] has begun with `cancel`. Returns the result of the request when
+    /// every update is sent.
+    ///
+    /// # Errors
+    /// When the prompt is not valid, the model fails, or the turn cannot run.
+    pub(super) fn run_prompt(
+        self: &Arc<Self>,
+        session: &Arc<OpenSession>,
+        prompt: Prompt,
+        cancel: &Cancel,
+    ) -> Result<Value, ErrorObject> {
+        let read = |path: &Path| match file_diffs::read(path) {
+            file_diffs::FileText::Text(text) if text.len() <= MAX_LINKED_FILE => Some(text),
+            _ => None,
+        };
+        let contents = prompt_content::contents(prompt.prompt, &read)?;
+        let mut turn = TurnUpdates {
+            connection: self,
+            session,
+            cancel,
+            queue: Vec::new(),
+            text: None,
+            model_error: None,
+            tokens: None,
+            compactions: 0,
+            questions: Vec::new(),
+        };
+        for notice in session.take_notices() {
+            turn.text(Speaker::Agent, None, &notice);
+        }
+        let user = Message::new(Role::User, contents);
+        let outcome = self
+            .registry
+            .reply_and_report(&session.id, user, None, &mut turn, cancel);
+        turn.end();
+        if cancel.is_cancelled() {
+            return Ok(json!({"stopReason": "cancelled"}));
+        }
+        if let Some(error) = turn.model_error.take() {
+            return Err(error);
+        }
+        let stop = match outcome.map_err(|error| error_object(&error))?.stop {
+            TurnStop::Finished => "end_turn",
+            TurnStop::MaxTokens => "max_tokens",
+            TurnStop::MaxRequests => "max_turn_requests",
+            TurnStop::Filtered => "refusal",
+        };
+        Ok(json!({ "stopReason": stop }))
+    }
+}
+
+/// The error for the client.
+pub(super) fn error_object(error: &Error) -> ErrorObject {
+    match error {
+        Error::Model(error) => model_error(error),
+        Error::NoSession => ErrorObject::new(RESOURCE_NOT_FOUND, error.to_string()),
+        Error::Working { .. } => ErrorObject::new(INVALID_REQUEST, error.to_string()),
+        Error::WorkingDir { .. } | Error::Config { .. } => {
+            ErrorObject::new(crate::mcp::jsonrpc::INVALID_PARAMS, error.to_string())
+        }
+        error => ErrorObject::new(INTERNAL_ERROR, error.to_string()),
+    }
+}
+
+fn model_error(error: &provider::Error) -> ErrorObject {
+    let code = match error.class {
+        ErrorClass::Config | ErrorClass::Authentication => AUTHENTICATION_REQUIRED,
+        _ => INTERNAL_ERROR,
+    };
+    let message = printable(&error.to_string(), MAX_SENTENCE);
+    ErrorObject::new(code, format!("The model gave no answer: {message}"))
+}
+
+/// Sends the events of one turn as updates.
+struct TurnUpdates<'t> {
+    connection: &'t Arc<ConnectionState>,
+    session: &'t Arc<OpenSession>,
+    cancel: &'t Cancel,
+    /// Messages that are not sent yet.
+    queue: Vec<Vec<u8>>,
+    /// The text that deltas have added since the last update.
+    text: Option<PendingText>,
+    /// Why the model failed.
+    model_error: Option<ErrorObject>,
+    /// The token counts that were sent last.
+    tokens: Option<TokenState>,
+    /// How many compactions have begun.
+    compactions: usize,
+    /// Pending requests to the client.
+    questions: Vec<i64>,
+}
+
+struct PendingText {
+    speaker: Speaker,
+    message: Option<String>,
+    text: String,
+}
+
+impl EventSink for TurnUpdates<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Message {
+                message,
+                token_state,
+            } => {
+                if message.metadata.user_visible {
+                    self.message(message);
+                }
+                self.count(token_state);
+            }
+            Event::Notification {
+                request_id,
+                message,
+            } => self.notification(request_id, message),
+            Event::ModelChange { model, mode } => {
+                if self.connection.client().notices {
+                    let title = format!("{model} answers from now on ({mode})");
+                    self.update(&updates::notice("info", &title, None));
+                }
+            }
+            Event::Finish { token_state, .. } => self.count(token_state),
+            // The client has shown the messages; the error is the result of the request.
+            Event::UpdateConversation { .. } | Event::Error { .. } => {}
+        }
+    }
+
+    fn flush(&mut self) {
+        self.take_text();
+        let messages = std::mem::take(&mut self.queue);
+        if !messages.is_empty() && !self.connection.outbox.send_when_room(messages, self.cancel) {
+            self.cancel.cancel();
+        }
+    }
+
+    fn model_failed(&mut self, error: &provider::Error) {
+        self.model_error = Some(model_error(error));
+    }
+
+    fn call_begins(&mut self, request: &str) {
+        self.set_status(request, Status::InProgress);
+    }
+
+    fn compaction(&mut self, stage: Compaction) {
+        if !self.connection.client().compaction {
+            return;
+        }
+        if stage == Compaction::Begun {
+            self.compactions += 1;
+        }
+        let status = match stage {
+            Compaction::Begun => "in_progress",
+            Compaction::Completed => "completed",
+            Compaction::Failed if self.cancel.is_cancelled() => "cancelled",
+            Compaction::Failed => "failed",
+        };
+        let random = &self.connection.prefix;
+        self.update(&json!({
+            "sessionUpdate": "compaction_update",
+            "compactionId": format!("{random}-{}", self.compactions),
+            "status": status,
+        }));
+    }
+}
+
+impl TurnUpdates<'_> {
+    fn message(&mut self, message: &Message) {
+        let speaker = match message.role {
+            Role::User => Speaker::User,
+            Role::Assistant => Speaker::Agent,
+        };
+        let id = message.id.as_deref();
+        for part in &message.content {
+            match part {
+                // The result of the request says why the model failed.
+                Content::Text(_) if self.model_error.is_some() => {}
+                Content::Text(text) => self.text(speaker, id, &text.text),
+                Content::Thinking(thinking) => self.text(Speaker::Thought, id, &thinking.thinking),
+                Content::Reasoning(reasoning) => self.text(Speaker::Thought, id, &reasoning.text),
+                Content::Image(_) => {
+                    if let Some(block) = updates::block(part) {
+                        self.update(&updates::chunk(speaker, id, block));
+                    }
+                }
+                Content::ToolRequest(request) => self.announce(request),
+                Content::ToolResponse(response) => self.respond(response),
+                Content::ActionRequired(question) => self.ask(&question.data),
+                Content::FrontendToolRequest(request) => {
+                    let error = "the client has no such tool".to_owned();
+                    let refused = Outcome::Error { error };
+                    (self.connection.registry).tool_result(&self.session.id, &request.id, refused);
+                }
+                Content::SystemNotification(told) => self.tell(told.notification_type, &told.msg),
+                Content::RedactedThinking(_) | Content::Other(_) => {}
+            }
+        }
+    }
+
+    /// Adds text to the pending update if it continues the same message.
+    fn text(&mut self, speaker: Speaker, message: Option<&str>, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match &mut self.text {
+            Some(pending)
+                if pending.speaker == speaker && pending.message.as_deref() == message =>
+            {
+                pending.text.push_str(text);
+            }
+            _ => {
+                self.take_text();
+                self.text = Some(PendingText {
+                    speaker,
+                    message: message.map(str::to_owned),
+                    text: text.to_owned(),
+                });
+            }
+        }
+    }
+
+    fn take_text(&mut self) {
+        if let Some(pending) = self.text.take() {
+            let id = pending.message.as_deref();
+            let chunk = updates::text_chunk(pending.speaker, id, &pending.text);
+            self.queue
+                .push(updates::notification(&self.session.id, &chunk));
+        }
+    }
+
+    /// Queues an update, after the pending text.
+    fn update(&mut self, update: &impl Serialize) {
+        self.take_text();
+        self.queue
+            .push(updates::notification(&self.session.id, update));
+    }
+
+    /// Tells the user something that is not part of the conversation.
+    fn tell(&mut self, kind: NotificationType, text: &str) {
+        if self.connection.client().notices {
+            self.update(&updates::notice(updates::severity(kind), text, None));
+            return;
+        }
+        let speaker = match kind {
+            NotificationType::ThinkingMessage => Speaker::Thought,
+            _ if self.model_error.is_some() => return,
+            _ => Speaker::Agent,
+        };
+        self.take_text();
+        let chunk = updates::text_chunk(speaker, None, text);
+        self.update(&chunk);
+    }
+
+    fn announce(&mut self, request: &ToolRequest) {
+        let (name, arguments) = match &request.tool_call {
+            Outcome::Success { value } => (value.name.clone(), value.arguments.clone()),
+            Outcome::Error { .. } => {
+                let name = request
+                    .metadata
+                    .as_ref()
+                    .and_then(|data| data["name"].as_str());
+                (
+                    name.unwrap_or("malformed call").to_owned(),
+                    RawJson::default(),
+                )
+            }
+        };
+        let dir = &self.session.working_dir;
+        let display = Display::new(&name, &arguments, dir);
+        let mut update = display.announcement(&request.id, &arguments);
+        let mut before = None;
+        if name == TEXT_EDITOR {
+            let (diff, file) = file_diffs::proposed(&arguments, dir, &file_diffs::read);
+            if let Some(diff) = diff {
+                update["content"] = json!([diff]);
+            }
+            before = file;
+        }
+        if name == SHELL && self.connection.client().terminal_output {
+            update["content"] = json!([{"type": "terminal", "terminalId": request.id}]);
+            update["_meta"] = json!({"terminal_info": {"terminal_id": request.id, "cwd": dir}});
+        }
+        let checklist = (name == plan::TOOL)
+            .then(|| plan::list_in(&arguments))
+            .flatten();
+        let call = ShownCall {
+            status: Status::Pending,
+            name,
+            before,
+            checklist,
+            output: TerminalOutput::default(),
+            question: None,
+        };
+        self.session.calls().insert(request.id.clone(), call);
+        self.update(&update);
+    }
+
+    fn set_status(&mut self, call: &str, status: Status) {
+        let is_known = match self.session.calls().get_mut(call) {
+            Some(shown) => {
+                shown.status = status;
+                true
+            }
+            None => false,
+        };
+        if is_known {
+            self.update(&status_update(call, status));
+        }
+    }
+
+    /// Shows the result of a call.
+    fn respond(&mut self, response: &ToolResponse) {
+        let Some(call) = self.session.calls().remove(&response.id) else {
+            return;
+        };
+        if let Some(question) = call.question {
+            self.connection.requests.withdraw(question);
+        }
+        let update = self.result_update(&call, response);
+        self.update(&update);
+        if let Some(list) = call.checklist
+            && updates::status_of(response) == Status::Completed
+        {
+            self.update(&plan::update(&list));
+        }
+    }
+
+    fn result_update(&self, call: &ShownCall, response: &ToolResponse) -> Value {
+        let status = updates::status_of(response);
+        let mut update = status_update(&response.id, status);
+        let diff = call.before.as_ref().filter(|_| status == Status::Completed);
+        let diff = diff.and_then(|before| file_diffs::made(before, &file_diffs::read));
+        match (&response.tool_result, diff) {
+            (_, Some(diff)) => update["content"] = json!([diff]),
+            (Outcome::Success { value }, None) => {
+                if call.name == SHELL && self.connection.client().terminal_output {
+                    update["_meta"] =
+                        terminal_exit(&response.id, value.structured_content.as_ref());
+                } else {
+                    let contents = updates::result_contents(value, call.name == SHELL);
+                    update["content"] = contents.into();
+                }
+            }
+            (Outcome::Error { error }, None) => {
+                update["content"] = json!([updates::text_content(error)]);
+            }
+        }
+        update["rawOutput"] = match &response.tool_result {
+            Outcome::Success { value } => {
+                let output = updates::raw_output(value);
+                output.map_or(Value::Null, |output| {
+                    crate::json::to_value(&output).unwrap_or_default()
+                })
+            }
+            Outcome::Error { error } => json!({ "error": error }),
+        };
+        update
+    }
+
+    fn notification(&mut self, call: &str, message: &RawJson) {
+        let Some(line) = terminal_output::line_in(message) else {
+            return;
+        };
+        let in_meta = self.connection.client().terminal_output;
+        let update = (self.session.calls().get_mut(call))
+            .and_then(|shown| shown.output.add(call, &line, in_meta));
+        if let Some(update) = update {
+            self.update(&update);
+        }
+    }
+
+    /// Sends the token counts if they have changed.
+    fn count(&mut self, tokens: TokenState) {
+        if tokens.total_tokens == 0 || self.tokens == Some(tokens) {
+            return;
+        }
+        self.tokens = Some(tokens);
+        let size = self.connection.context_limit(&self.session.id);
+        let Some(size) = size else { return };
+        self.update(&json!({
+            "sessionUpdate": "usage_update",
+            "used": tokens.total_tokens.max(0),
+            "size": size,
+        }));
+    }
+
+    fn ask(&mut self, question: &Action) {
+        match question {
+            Action::ToolConfirmation {
+                id,
+                tool_name,
+                arguments,
+                prompt,
+            } => self.ask_permission(id, tool_name, arguments, prompt.as_deref()),
+            Action::Elicitation {
+                id,
+                message,
+                requested_schema,
+            } => self.elicit(id, message, requested_schema),
+            Action::ElicitationResponse { .. } => {}
+        }
+    }
+
+    /// Asks the client whether a tool may be called. The answer goes to the waiting call.
+    fn ask_permission(&mut self, id: &str, tool: &str, arguments: &RawJson, prompt: Option<&str>) {
+        let is_known = self.session.calls().contains_key(id);
+        let dir = &self.session.working_dir;
+        let display = Display::new(tool, arguments, dir);
+        let mut shown = display.announcement(id, arguments);
+        if let Some(prompt) = prompt {
+            shown["content"] = json!([updates::text_content(prompt)]);
+        } else if tool == TEXT_EDITOR {
+            let (diff, _) = file_diffs::proposed(arguments, dir, &file_diffs::read);
+            shown["content"] = diff.into_iter().collect();
+        }
+        if !is_known {
+            // A request of an MCP server to the model, which is no call of the model.
+            let call = ShownCall {
+                status: Status::Pending,
+                name: tool.to_owned(),
+                before: None,
+                checklist: None,
+                output: TerminalOutput::default(),
+                question: None,
+            };
+            self.session.calls().insert(id.to_owned(), call);
+            self.update(&shown);
+        }
+        if let Some(fields) = shown.as_object_mut() {
+            fields.shift_remove("sessionUpdate");
+        }
+        // The client has to know the call before it is asked about it.
+        self.flush();
+        let (connection, session) = (self.connection.clone(), self.session.clone());
+        let call = id.to_owned();
+        let params = json!({
+            "sessionId": self.session.id,
+            "toolCall": shown,
+            "options": permission_options(),
+        });
+        let request =
+            self.connection
+                .requests
+                .send("session/request_permission", &params, move |answer| {
+                    let confirmation = confirmation_in(answer.ok().as_ref());
+                    connection.confirm(&session, &call, confirmation, is_known);
+                });
+        self.questions.push(request);
+        if let Some(call) = self.session.calls().get_mut(id) {
+            call.question = Some(request);
+        }
+    }
+
+    /// Passes the question of an MCP server to the client, or declines it if the client shows no forms.
+    fn elicit(&mut self, id: &str, message: &str, schema: &RawJson) {
+        let registry = &self.connection.registry;
+        if !self.connection.client().elicitation_form {
+            registry.answer(&self.session.id, id, None);
+            let text = format!(
+                "An MCP server asks: {}\nThis client cannot show its form, so it was told no.",
+                printable(message, MAX_SENTENCE)
+            );
+            self.tell(NotificationType::InlineMessage, &text);
+            return;
+        }
+        self.flush();
+        let (connection, session) = (self.connection.clone(), self.session.id.clone());
+        let question = id.to_owned();
+        let params = json!({
+            "mode": "form",
+            "sessionId": self.session.id,
+            "message": message,
+            "requestedSchema": schema,
+        });
+        let answered = move |answer: super::client_requests::Answer| {
+            let data = answer.ok().and_then(|answer| elicitation_data(&answer));
+            connection.registry.answer(&session, &question, data);
+        };
+        let requests = &self.connection.requests;
+        let request = requests.send("elicitation/create", &params, answered);
+        self.questions.push(request);
+    }
+
+    /// Ends calls that have no result, withdraws open questions, and sends what is queued.
+    fn end(&mut self) {
+        for question in std::mem::take(&mut self.questions) {
+            self.connection.requests.withdraw(question);
+        }
+        let open: Vec<String> = self.session.calls().drain().map(|(id, _)| id).collect();
+        for id in open {
+            let mut update = status_update(&id, Status::Failed);
+            update["content"] = json!([updates::text_content("The call did not end.")]);
+            self.update(&update);
+        }
+        self.take_text();
+        for message in std::mem::take(&mut self.queue) {
+            self.connection.outbox.send(message);
+        }
+    }
+}
+
+impl ConnectionState {
+    /// Passes the user's answer to the waiting call, and shows a permitted call as running.
+    fn confirm(&self, session: &OpenSession, call: &str, answer: Confirmation, is_call: bool) {
+        let status = match (answer.is_allowed(), is_call) {
+            (true, true) => Status::InProgress,
+            (true, false) => Status::Completed,
+            // The result of the call says that it was denied.
+            (false, true) => Status::Pending,
+            (false, false) => Status::Failed,
+        };
+        let is_shown = {
+            let mut calls = session.calls();
+            match calls.get_mut(call) {
+                Some(shown) => {
+                    shown.question = None;
+                    shown.status = status;
+                    if !is_call {
+                        calls.remove(call);
+                    }
+                    true
+                }
+                None => false,
+            }
+        };
+        if is_shown && status != Status::Pending {
+            let update = status_update(call, status);
+            self.outbox
+                .send(updates::notification(&session.id, &update));
+        }
+        self.registry.confirm(&session.id, call, answer);
+    }
+
+    /// The context limit of the session's model, in tokens.
+    fn context_limit(&self, id: &str) -> Option<u64> {
+        let session = self.registry.session(id).ok()?;
+        session.model_config?["context_limit"].as_u64()
+    }
+}
+
+fn status_update(call: &str, status: Status) -> Value {
+    json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status})
+}
+
+/// The end of a command for a client that shows its output as a terminal.
+fn terminal_exit(call: &str, outcome: Option<&RawJson>) -> Value {
+    #[derive(Default, Deserialize)]
+    struct Outcome {
+        exit_code: Option<i32>,
+        signal: Option<i32>,
+    }
+    let outcome: Option<Outcome> = outcome.and_then(|it| crate::json::from_str(it.get()).ok());
+    let Outcome { exit_code, signal } = outcome.unwrap_or_default();
+    let signal = signal.map(|signal| signal.to_string());
+    json!({"terminal_exit": {"terminal_id": call, "exit_code": exit_code, "signal": signal}})
+}
+
+fn permission_options() -> Value {
+    let option = |id: &str, name: &str| json!({"optionId": id, "name": name, "kind": id});
+    json!([
+        option("allow_once", "Allow"),
+        option("allow_always", "Always allow"),
+        option("reject_once", "Reject"),
+        option("reject_always", "Always reject"),
+    ])
+}
+
+/// The user's answer. An error, and an option that was not offered, count as a dismissed question.
+fn confirmation_in(answer: Option<&RawJson>) -> Confirmation {
+    #[derive(Deserialize)]
+    struct Answer {
+        outcome: Outcome,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Outcome {
+        outcome: String,
+        option_id: Option<String>,
+    }
+    let read = |answer: &RawJson| crate::json::from_str::<Answer>(answer.get()).ok();
+    let Some(Answer { outcome }) = answer.and_then(read) else {
+        return Confirmation::Cancel;
+    };
+    match (outcome.outcome.as_str(), outcome.option_id.as_deref()) {
+        ("selected", Some("allow_once")) => Confirmation::AllowOnce,
+        ("selected", Some("allow_always")) => Confirmation::AlwaysAllow,
+        ("selected", Some("reject_once")) => Confirmation::DenyOnce,
+        ("selected", Some("reject_always")) => Confirmation::AlwaysDeny,
+        _ => Confirmation::Cancel,
+    }
+}
+
+/// The data for the waiting elicitation; `None` declines it.
+fn elicitation_data(answer: &RawJson) -> Option<Value> {
+    let answer: Value = crate::json::from_str(answer.get()).ok()?;
+    match answer["action"].as_str()? {
+        "accept" => {
+            let content = answer.get("content").cloned();
+            Some(json!({"action": "accept", "content": content.unwrap_or_else(|| json!({}))}))
+        }
+        "cancel" => Some(json!({"action": "cancel"})),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(value: Value) -> RawJson {
+        serde_json::value::to_raw_value(&value).unwrap()
+    }
+
+    #[test]
+    fn only_an_offered_option_allows_a_call() {
+        for (answer, expected) in [
+            (
+                json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}}),
+                Confirmation::AllowOnce,
+            ),
+            (
+                json!({"outcome": {"outcome": "selected", "optionId": "reject_always"}}),
+                Confirmation::AlwaysDeny,
+            ),
+            (
+                json!({"outcome": {"outcome": "selected", "optionId": "yes"}}),
+                Confirmation::Cancel,
+            ),
+            (
+                json!({"outcome": {"outcome": "selected"}}),
+                Confirmation::Cancel,
+            ),
+            (
+                json!({"outcome": {"outcome": "cancelled", "optionId": "allow_once"}}),
+                Confirmation::Cancel,
+            ),
+            (json!({"outcome": "selected"}), Confirmation::Cancel),
+            (json!(null), Confirmation::Cancel),
+        ] {
+            assert_eq!(
+                confirmation_in(Some(&raw(answer.clone()))),
+                expected,
+                "{answer}"
+            );
+        }
+        assert_eq!(confirmation_in(None), Confirmation::Cancel);
+    }
+
+    #[test]
+    fn an_elicitation_is_accepted_declined_or_cancelled() {
+        let data = |answer: Value| elicitation_data(&raw(answer));
+        let accepted = json!({"action": "accept", "content": {"a": 1}});
+        assert_eq!(data(accepted.clone()), Some(accepted));
+        assert_eq!(
+            data(json!({"action": "cancel"})),
+            Some(json!({"action": "cancel"}))
+        );
+        assert_eq!(data(json!({"action": "decline"})), None);
+        assert_eq!(data(json!([])), None);
+    }
+}

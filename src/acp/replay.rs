@@ -1,0 +1,143 @@
+//! The history of a session as updates, for `session/load`.
+
+use super::file_diffs;
+use super::tool_call_display::{Display, SHELL, TEXT_EDITOR};
+use super::updates::{self, Speaker, Status};
+use crate::conversation::{Content, Message, Outcome, Role, ToolRequest, ToolResponse};
+use crate::mcp::jsonrpc::RawJson;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Passes the notifications that show these messages to `send`, in order, until it returns false. A tool call is
+/// one update with its result.
+pub(super) fn replay(
+    session: &str,
+    dir: &Path,
+    messages: &[Message],
+    send: &mut dyn FnMut(Vec<u8>) -> bool,
+) {
+    let responses: HashMap<&str, &ToolResponse> = messages
+        .iter()
+        .flat_map(Message::tool_responses)
+        .map(|response| (response.id.as_str(), response))
+        .collect();
+    let visible = messages.iter().filter(|m| m.metadata.user_visible);
+    for message in visible {
+        let id = message.id.as_deref();
+        let speaker = match message.role {
+            Role::User => Speaker::User,
+            Role::Assistant => Speaker::Agent,
+        };
+        let text = |speaker: Speaker, text: &str| {
+            let chunk = updates::text_chunk(speaker, id, text);
+            (!text.is_empty()).then(|| updates::notification(session, &chunk))
+        };
+        for part in &message.content {
+            let update = match part {
+                Content::Text(part) => text(speaker, &part.text),
+                Content::Thinking(thinking) => text(Speaker::Thought, &thinking.thinking),
+                Content::Reasoning(reasoning) => text(Speaker::Thought, &reasoning.text),
+                Content::Image(_) => updates::block(part).map(|block| {
+                    updates::notification(session, &updates::chunk(speaker, id, block))
+                }),
+                Content::ToolRequest(request) => {
+                    let response = responses.get(request.id.as_str()).copied();
+                    let call = finished_call(request, response, dir);
+                    Some(updates::notification(session, &call))
+                }
+                _ => None,
+            };
+            if let Some(update) = update
+                && !send(update)
+            {
+                return;
+            }
+        }
+    }
+}
+
+/// A call with its result. Without one it has failed.
+fn finished_call(request: &ToolRequest, response: Option<&ToolResponse>, dir: &Path) -> Value {
+    let none = RawJson::default();
+    let (name, arguments) = match &request.tool_call {
+        Outcome::Success { value } => (value.name.as_str(), &value.arguments),
+        Outcome::Error { .. } => ("malformed call", &none),
+    };
+    let mut update = Display::new(name, arguments, dir).announcement(&request.id, arguments);
+    let status = response.map_or(Status::Failed, updates::status_of);
+    update["status"] = json!(status);
+    let is_edit = name == TEXT_EDITOR && status == Status::Completed;
+    let diff = is_edit
+        .then(|| file_diffs::recorded(arguments, dir))
+        .flatten();
+    update["content"] = match (diff, response.map(|response| &response.tool_result)) {
+        (Some(diff), _) => json!([diff]),
+        (None, Some(Outcome::Success { value })) => {
+            updates::result_contents(value, name == SHELL).into()
+        }
+        (None, Some(Outcome::Error { error })) => json!([updates::text_content(error)]),
+        (None, None) => json!([]),
+    };
+    if let Some(Outcome::Success { value }) = response.map(|response| &response.tool_result)
+        && let Some(output) = updates::raw_output(value)
+    {
+        update["rawOutput"] = crate::json::to_value(&output).unwrap_or_default();
+    }
+    update
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_history_is_what_the_user_has_seen() {
+        let messages = json!([
+            {"id": "1", "role": "user", "created": 1, "content": [{"type": "text", "text": "hi"}]},
+            {"id": "x", "role": "user", "created": 1, "content": [{"type": "text", "text": "hidden"}],
+             "metadata": {"userVisible": false, "agentVisible": true}},
+            {"id": "2", "role": "assistant", "created": 2, "content": [
+                {"type": "thinking", "thinking": "hm", "signature": ""},
+                {"type": "text", "text": "I write"},
+                {"type": "toolRequest", "id": "c", "toolCall": {"status": "success", "value": {
+                    "name": "developer__text_editor",
+                    "arguments": {"command": "write", "path": "a", "file_text": "x"}}}},
+                {"type": "toolRequest", "id": "lost", "toolCall": {"status": "success", "value": {
+                    "name": "files__read", "arguments": {}}}},
+            ]},
+            {"id": "3", "role": "user", "created": 3, "content": [
+                {"type": "toolResponse", "id": "c", "toolResult": {"status": "success", "value": {
+                    "content": [{"type": "text", "text": "done"}], "isError": false}}}]},
+        ]);
+        let messages: Vec<Message> = serde_json::from_value(messages).unwrap();
+        let mut sent = Vec::new();
+        replay("s", Path::new("/work"), &messages, &mut |message| {
+            let message: Value = serde_json::from_slice(&message).unwrap();
+            sent.push(message["params"]["update"].clone());
+            true
+        });
+        let kinds: Vec<_> = sent
+            .iter()
+            .map(|it| it["sessionUpdate"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                "user_message_chunk",
+                "agent_thought_chunk",
+                "agent_message_chunk",
+                "tool_call",
+                "tool_call"
+            ]
+        );
+        assert_eq!(sent[2]["messageId"], "2");
+        let edit = &sent[3];
+        assert_eq!(
+            (&edit["title"], &edit["status"]),
+            (&json!("Write a"), &json!("completed"))
+        );
+        assert_eq!(edit["content"][0]["path"], "/work/a");
+        assert_eq!(sent[4]["status"], "failed");
+    }
+}

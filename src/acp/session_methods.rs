@@ -1,0 +1,304 @@
+//! `session/new`, `load`, `resume`, `list`, `close` and `delete`.
+
+use super::connection::ConnectionState;
+use super::mcp_servers::{self, McpServer};
+use super::open_session::OpenSession;
+use super::prompt_turn::error_object;
+use super::{replay, updates};
+use crate::agent::{self, Start};
+use crate::conversation::Session;
+use crate::extension::State;
+use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::recipe::slash_commands::{self, CommandType};
+use crate::sorting::sort_by;
+use crate::store::StoredSession;
+use crate::sys::cancel::Cancel;
+use crate::sys::clock::Utc;
+use crate::text::printable;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How many sessions a page of the list has.
+const PAGE: usize = 100;
+/// How many updates of a replay are queued at a time.
+const REPLAY_BATCH: usize = 64;
+/// The longest reason of a failed extension, in characters.
+const MAX_REASON: usize = 1_000;
+
+/// The parameters of `session/new`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct NewSession {
+    cwd: String,
+    #[serde(default)]
+    mcp_servers: Vec<McpServer>,
+}
+
+/// The parameters of `session/load` and `session/resume`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OpenStored {
+    session_id: String,
+    cwd: String,
+    #[serde(default)]
+    mcp_servers: Vec<McpServer>,
+}
+
+/// The parameters of `session/list`.
+#[derive(Deserialize)]
+pub(super) struct ListSessions {
+    cwd: Option<String>,
+    cursor: Option<String>,
+}
+
+/// The parameters of a method that names a session and nothing else.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SessionOnly {
+    pub(super) session_id: String,
+}
+
+/// A session that was opened: the result of the request, and what has to be told afterwards.
+pub(super) struct Opened {
+    pub(super) result: Value,
+    session: Arc<OpenSession>,
+    /// The client's MCP servers that cannot be used.
+    failures: Vec<String>,
+}
+
+impl ConnectionState {
+    pub(super) fn new_session(&self, params: NewSession) -> Result<Opened, ErrorObject> {
+        let cwd = absolute("session/new", &params.cwd)?;
+        let (client_extensions, failures) = mcp_servers::extensions(params.mcp_servers);
+        let started = self.registry.start(Start {
+            working_dir: cwd,
+            client_extensions,
+            ..Start::default()
+        });
+        let session = started.map_err(|error| open_error("session/new", &error))?;
+        let mut result = self.state_of(&session);
+        result["sessionId"] = session.id.as_str().into();
+        Ok(Opened {
+            result,
+            session: self.remember(&session.id, session.working_dir),
+            failures,
+        })
+    }
+
+    /// Opens a stored session; with `history`, sends its messages first.
+    pub(super) fn open_stored(
+        &self,
+        method: &str,
+        params: OpenStored,
+        history: bool,
+        cancel: &Cancel,
+    ) -> Result<Opened, ErrorObject> {
+        let cwd = absolute(method, &params.cwd)?;
+        let id = &params.session_id;
+        let (extensions, failures) = mcp_servers::extensions(params.mcp_servers);
+        let opened = self.registry.open(id, &cwd, extensions);
+        let session = opened.map_err(|error| open_error(method, &error))?;
+        if history {
+            let stored = self.registry.session_with_messages(id);
+            let stored = stored.map_err(|error| error_object(&error))?;
+            let messages = stored.conversation.unwrap_or_default();
+            let mut batch = Vec::new();
+            replay::replay(id, &cwd, &messages, &mut |message| {
+                batch.push(message);
+                batch.len() < REPLAY_BATCH
+                    || self
+                        .outbox
+                        .send_when_room(std::mem::take(&mut batch), cancel)
+            });
+            self.outbox.send_when_room(batch, cancel);
+        }
+        Ok(Opened {
+            result: self.state_of(&session),
+            session: self.remember(id, cwd),
+            failures,
+        })
+    }
+
+    fn state_of(&self, session: &Session) -> Value {
+        json!({
+            "modes": self.modes(session),
+            "configOptions": self.config_options(session, None),
+        })
+    }
+
+    /// What follows the answer to the opening of a session, since some clients drop updates before it: the
+    /// commands, the checklist, extensions that did not start, and the provider's models.
+    pub(super) fn after_opening(&self, opened: Opened, cancel: &Cancel) {
+        let Opened {
+            session, failures, ..
+        } = opened;
+        let commands = commands(&self.registry);
+        let update = json!({
+            "sessionUpdate": "available_commands_update", "availableCommands": commands,
+        });
+        self.outbox
+            .send(updates::notification(&session.id, &update));
+        self.send_plan(&session);
+        self.tell_failures(&session, failures, cancel);
+        self.send_listed_models(&session, cancel);
+    }
+
+    #[cfg(feature = "todo")]
+    fn send_plan(&self, session: &OpenSession) {
+        use crate::builtin::todo;
+        let Ok(stored) = self.registry.session(&session.id) else {
+            return;
+        };
+        if let Some(list) = todo::list(stored.extension_data.0.get(todo::KEY)) {
+            let update = super::plan::update(list);
+            self.outbox
+                .send(updates::notification(&session.id, &update));
+        }
+    }
+
+    #[cfg(not(feature = "todo"))]
+    fn send_plan(&self, _: &OpenSession) {}
+
+    /// Waits for the extensions and tells the user which did not start: at once if the client shows notices,
+    /// else with the next turn.
+    fn tell_failures(&self, session: &OpenSession, mut failures: Vec<String>, cancel: &Cancel) {
+        if let Ok(agent) = self.registry.agent(&session.id)
+            && agent.extensions(cancel).is_ok()
+            && let Ok(all) = self.registry.status(&session.id)
+        {
+            let failed = all.into_iter().filter(|it| it.state == State::Failed);
+            failures.extend(failed.map(|it| it.error.unwrap_or(it.name)));
+        }
+        if failures.is_empty() || cancel.is_cancelled() {
+            return;
+        }
+        let failures: Vec<String> = failures
+            .iter()
+            .map(|failure| printable(failure, MAX_REASON))
+            .collect();
+        let title = "Extensions that did not start";
+        let text = updates::failures_text(&failures);
+        if self.client().notices {
+            let update = updates::notice("warning", title, Some(&text));
+            self.outbox
+                .send(updates::notification(&session.id, &update));
+        } else {
+            session.tell_later(format!("{title}:\n\n{text}\n"));
+        }
+    }
+
+    pub(super) fn list_sessions(&self, params: &ListSessions) -> Result<Value, ErrorObject> {
+        let listing = self.registry.stores().sessions.list();
+        let listing = listing.map_err(|error| error_object(&agent::Error::Store(error)))?;
+        let mut sessions = listing.sessions;
+        sessions.retain(|session| session.is_listed());
+        if let Some(cwd) = &params.cwd {
+            let cwd = absolute("session/list", cwd)?;
+            sessions.retain(|session| session.working_dir == cwd);
+        }
+        if let Some(cursor) = &params.cursor {
+            let after = cursor.split_once(' ').ok_or_else(unknown_cursor)?;
+            let is_id = |id: &str| id.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+            if Utc::parse(after.0).is_none() || !is_id(after.1) {
+                return Err(unknown_cursor());
+            }
+            // A session of the last page may have changed since and have moved to the front.
+            sessions.retain(|session| position(session) < after);
+        }
+        sort_by(&mut sessions, |a, b| position(b).cmp(&position(a)));
+        let more = sessions.len() > PAGE;
+        sessions.truncate(PAGE);
+        let shown: Vec<Value> = sessions.iter().map(|session| describe(session)).collect();
+        let mut result = json!({ "sessions": shown });
+        if more && let Some(last) = sessions.last() {
+            let (updated_at, id) = position(last);
+            result["nextCursor"] = format!("{updated_at} {id}").into();
+        }
+        Ok(result)
+    }
+
+    /// Cancels the session's turn and ends its agent.
+    pub(super) fn close_session(&self, params: &SessionOnly) -> Result<Value, ErrorObject> {
+        let id = &params.session_id;
+        let session = self.session(id)?;
+        session.cancel_turn();
+        self.registry.stop(id);
+        self.forget(id);
+        Ok(json!({}))
+    }
+
+    /// Deletes a session with its messages. It is no error if there is no such session.
+    pub(super) fn delete_session(&self, params: &SessionOnly) -> Result<Value, ErrorObject> {
+        let id = &params.session_id;
+        if let Some(session) = self.forget(id) {
+            session.cancel_turn();
+        }
+        match self.registry.delete(id) {
+            Ok(()) | Err(agent::Error::NoSession) => Ok(json!({})),
+            Err(error) => Err(error_object(&error)),
+        }
+    }
+}
+
+/// Where a session is in the list: the one changed last comes first.
+fn position(session: &StoredSession) -> (&str, &str) {
+    (&session.updated_at, &session.id)
+}
+
+fn describe(session: &StoredSession) -> Value {
+    json!({
+        "sessionId": session.id,
+        "cwd": session.working_dir,
+        "title": session.name,
+        "updatedAt": session.updated_at,
+    })
+}
+
+fn unknown_cursor() -> ErrorObject {
+    let why = "Invalid `params` of `session/list`: `cursor` is not one of this agent";
+    ErrorObject::new(INVALID_PARAMS, why)
+}
+
+/// The slash commands of the session.
+fn commands(registry: &agent::Registry) -> Vec<Value> {
+    let all = slash_commands::list(&registry.stores().config);
+    let all = all.unwrap_or_else(|error| {
+        log::warn!("slash commands not listed reason={error}");
+        Vec::new()
+    });
+    let describe = |command: slash_commands::Command| {
+        let hint = match (command.command.as_str(), command.command_type) {
+            ("prompts", _) => Some("extension"),
+            ("prompt", _) => Some("NAME KEY=VALUE …"),
+            (_, CommandType::Recipe) => Some("the value of its parameter, if it has one"),
+            _ => None,
+        };
+        let mut shown = json!({"name": command.command, "description": command.help});
+        if let Some(hint) = hint {
+            shown["input"] = json!({ "hint": hint });
+        }
+        shown
+    };
+    all.into_iter().map(describe).collect()
+}
+
+fn absolute(method: &str, cwd: &str) -> Result<PathBuf, ErrorObject> {
+    let path = Path::new(cwd);
+    if path.is_absolute() {
+        return Ok(path.to_owned());
+    }
+    let why = format!("Invalid `params` of `{method}`: `cwd` must be an absolute path");
+    Err(ErrorObject::new(INVALID_PARAMS, why))
+}
+
+fn open_error(method: &str, error: &agent::Error) -> ErrorObject {
+    match error {
+        agent::Error::WorkingDir { .. } => {
+            let why = format!("Invalid `params` of `{method}`: `cwd`: {error}");
+            ErrorObject::new(INVALID_PARAMS, why)
+        }
+        error => error_object(error),
+    }
+}

@@ -1,0 +1,205 @@
+//! How a tool call is shown before its result: title, kind and locations, from the tool's name and arguments.
+
+use crate::mcp::jsonrpc::RawJson;
+use crate::text::printable;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::{Component, Path, PathBuf};
+
+/// The longest title, in characters.
+const MAX_TITLE: usize = 100;
+/// The tool that edits files.
+pub(super) const TEXT_EDITOR: &str = "developer__text_editor";
+/// The tool that runs commands.
+pub(super) const SHELL: &str = "developer__shell";
+
+/// How a call is shown.
+#[derive(Debug, PartialEq)]
+pub(super) struct Display {
+    pub(super) title: String,
+    /// One of the protocol's kinds of tools.
+    pub(super) kind: &'static str,
+    /// The files that the call is about, with the line, from 1, if there is one.
+    pub(super) locations: Vec<(PathBuf, Option<u64>)>,
+}
+
+/// The arguments that titles and locations are made of.
+#[derive(Debug, Default, Deserialize)]
+struct Shown {
+    command: Option<String>,
+    path: Option<String>,
+    insert_line: Option<i64>,
+    view_range: Option<Vec<i64>>,
+}
+
+impl Display {
+    /// The display of a call of `extension__tool` in the working directory `dir`.
+    pub(super) fn new(name: &str, arguments: &RawJson, dir: &Path) -> Self {
+        // Arguments of other types are not shown.
+        let shown: Shown = crate::json::from_str(arguments.get()).unwrap_or_default();
+        let command = shown.command.as_deref().unwrap_or_default();
+        let path = shown.path.as_deref().map(|path| absolute(path, dir));
+        let of_file = |verb: &str| match &shown.path {
+            Some(path) => format!("{verb} {path}"),
+            None => verb.to_owned(),
+        };
+        let (title, kind, line) = match name {
+            SHELL => (first_line(command), "execute", None),
+            TEXT_EDITOR => match command {
+                "view" => {
+                    let line = shown.view_range.as_ref().and_then(|range| range.first());
+                    (of_file("Read"), "read", line.copied())
+                }
+                "write" => (of_file("Write"), "edit", None),
+                "insert" => (
+                    of_file("Edit"),
+                    "edit",
+                    shown.insert_line.map(|line| line.saturating_add(1)),
+                ),
+                "undo_edit" => (of_file("Undo the last edit of"), "edit", None),
+                _ => (of_file("Edit"), "edit", None),
+            },
+            "developer__analyze" => (of_file("Analyze"), "search", None),
+            "developer__image_processor" => (of_file("Look at"), "read", None),
+            "developer__screen_capture" => ("Capture the screen".to_owned(), "read", None),
+            "developer__list_windows" => ("List the windows".to_owned(), "read", None),
+            "todo__todo_write" => ("Write the checklist".to_owned(), "think", None),
+            "todo__todo_read" => ("Read the checklist".to_owned(), "think", None),
+            name => (tool_title(name), kind_of(name), None),
+        };
+        let line = line.and_then(|line| u64::try_from(line).ok());
+        let is_about_files = name.starts_with("developer__") && name != SHELL;
+        let path = path.filter(|_| is_about_files);
+        Display {
+            title: printable(&title, MAX_TITLE),
+            kind,
+            locations: path
+                .map(|path| (path, line.filter(|line| *line > 0)))
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    /// The update that announces the call.
+    pub(super) fn announcement(&self, id: &str, arguments: &RawJson) -> Value {
+        let mut update = json!({
+            "sessionUpdate": "tool_call",
+            "toolCallId": id,
+            "title": self.title,
+            "kind": self.kind,
+            "status": "pending",
+            "rawInput": arguments,
+        });
+        if !self.locations.is_empty() {
+            let locations = self.locations.iter().map(|(path, line)| match line {
+                Some(line) => json!({"path": path, "line": line}),
+                None => json!({ "path": path }),
+            });
+            update["locations"] = locations.collect();
+        }
+        update
+    }
+}
+
+/// The absolute path of `path` in `dir`, without `.` and `..`.
+pub(super) fn absolute(path: &str, dir: &Path) -> PathBuf {
+    let path = match (path.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => dir.join(path.trim()),
+    };
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(normal.pop()),
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+fn first_line(command: &str) -> String {
+    let mut lines = command.trim().lines();
+    let first = lines.next().unwrap_or("Run a command");
+    match lines.next() {
+        Some(_) => format!("{first} …"),
+        None => first.to_owned(),
+    }
+}
+
+/// `extension: tool`, with the words of the tool's name apart.
+fn tool_title(name: &str) -> String {
+    let (extension, tool) = name.split_once("__").unwrap_or(("", name));
+    let words = tool.replace(['_', '-'], " ");
+    if extension.is_empty() {
+        words
+    } else {
+        format!("{extension}: {words}")
+    }
+}
+
+/// The kind that the first word of the tool's name suggests.
+fn kind_of(name: &str) -> &'static str {
+    let tool = name.split_once("__").map_or(name, |(_, tool)| tool);
+    let word = tool.split(['_', '-', '/', '.']).next().unwrap_or_default();
+    match word.to_ascii_lowercase().as_str() {
+        "read" | "get" | "list" | "show" | "view" | "retrieve" | "load" | "describe" => "read",
+        "search" | "find" | "grep" | "query" | "lookup" => "search",
+        "fetch" | "download" | "browse" | "open" => "fetch",
+        "delete" | "remove" | "clear" => "delete",
+        "move" | "rename" => "move",
+        "edit" | "write" | "update" | "create" | "set" | "add" | "insert" | "replace" => "edit",
+        "run" | "exec" | "execute" | "shell" | "bash" | "start" => "execute",
+        "think" | "plan" | "sequentialthinking" => "think",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn display(name: &str, arguments: Value) -> Display {
+        let arguments = serde_json::value::to_raw_value(&arguments).unwrap();
+        Display::new(name, &arguments, Path::new("/work"))
+    }
+
+    #[test]
+    fn builtin_tools_have_titles_kinds_and_places() {
+        let edit = json!({"command": "insert", "path": "src/../a.rs", "insert_line": 3});
+        let edit = display(TEXT_EDITOR, edit);
+        assert_eq!(
+            (edit.title.as_str(), edit.kind),
+            ("Edit src/../a.rs", "edit")
+        );
+        assert_eq!(edit.locations, [(PathBuf::from("/work/a.rs"), Some(4))]);
+        let read = json!({"command": "view", "path": "/etc/hosts", "view_range": [10, 20]});
+        let read = display(TEXT_EDITOR, read);
+        assert_eq!(read.kind, "read");
+        assert_eq!(read.locations, [(PathBuf::from("/etc/hosts"), Some(10))]);
+        let shell = display(SHELL, json!({"command": "cd x\nmake"}));
+        assert_eq!((shell.title.as_str(), shell.kind), ("cd x …", "execute"));
+        assert_eq!(shell.locations, []);
+    }
+
+    #[test]
+    fn other_tools_are_named_after_their_extension() {
+        let tool = display("files__delete_file", json!({"path": "a"}));
+        assert_eq!(
+            (tool.title.as_str(), tool.kind),
+            ("files: delete file", "delete")
+        );
+        assert_eq!(tool.locations, []);
+        assert_eq!(display("x", json!([])).title, "x");
+    }
+
+    #[test]
+    fn odd_arguments_are_not_shown() {
+        for odd in [json!(null), json!({"command": 5}), json!("x")] {
+            let shown = display(SHELL, odd);
+            assert_eq!(shown.title, "Run a command");
+        }
+        let negative = json!({"command": "insert", "path": "a", "insert_line": i64::MIN});
+        assert_eq!(display(TEXT_EDITOR, negative).locations[0].1, None);
+    }
+}

@@ -1,0 +1,243 @@
+//! The notification `session/update` and the content blocks in it.
+
+use crate::conversation::{Content, Image, NotificationType, ToolResponse};
+use crate::mcp::jsonrpc;
+use crate::mcp::types::{CallToolResult, Content as Part};
+use crate::text::fenced_block;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// The bytes of a notification with this update.
+pub(super) fn notification(session: &str, update: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params<'a, U> {
+        session_id: &'a str,
+        update: &'a U,
+    }
+    let params = Params {
+        session_id: session,
+        update,
+    };
+    jsonrpc::notification("session/update", Some(&params)).unwrap_or_else(|error| {
+        log::error!("an update has no JSON form reason={error}");
+        Vec::new()
+    })
+}
+
+/// Whose message a chunk is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Speaker {
+    User,
+    Agent,
+    Thought,
+}
+
+impl Speaker {
+    fn update_name(self) -> &'static str {
+        match self {
+            Speaker::User => "user_message_chunk",
+            Speaker::Agent => "agent_message_chunk",
+            Speaker::Thought => "agent_thought_chunk",
+        }
+    }
+}
+
+/// A part of a message. Chunks of one message share its id.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Chunk<'a, C> {
+    session_update: &'static str,
+    content: C,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+pub(super) struct TextBlock<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'a str,
+}
+
+/// A chunk of text.
+pub(super) fn text_chunk<'a>(
+    speaker: Speaker,
+    message: Option<&'a str>,
+    text: &'a str,
+) -> Chunk<'a, TextBlock<'a>> {
+    Chunk {
+        session_update: speaker.update_name(),
+        content: TextBlock { kind: "text", text },
+        message_id: message,
+    }
+}
+
+/// A chunk with any content block.
+pub(super) fn chunk(speaker: Speaker, message: Option<&str>, block: Value) -> Chunk<'_, Value> {
+    Chunk {
+        session_update: speaker.update_name(),
+        content: block,
+        message_id: message,
+    }
+}
+
+/// A part of a message as a content block; `None` for parts that are no text or image.
+pub(super) fn block(part: &Content) -> Option<Value> {
+    match part {
+        Content::Text(text) => Some(json!({"type": "text", "text": text.text})),
+        Content::Image(Image {
+            data, mime_type, ..
+        }) => Some(json!({"type": "image", "data": data, "mimeType": mime_type})),
+        _ => None,
+    }
+}
+
+/// A tool call's state for the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Status {
+    Pending,
+    InProgress,
+    Completed,
+    Failed,
+}
+
+/// The state of the call after this response.
+pub(super) fn status_of(response: &ToolResponse) -> Status {
+    match response.tool_result.value() {
+        Some(result) if result.is_error != Some(true) => Status::Completed,
+        _ => Status::Failed,
+    }
+}
+
+/// The contents of a tool call that show its result. The text of a command is a block of code.
+pub(super) fn result_contents(result: &CallToolResult, is_command: bool) -> Vec<Value> {
+    let shown = result.content.iter().filter(|part| is_for_user(part));
+    let blocks = shown.map(|part| match text_of(part) {
+        Some(text) if is_command => {
+            let block = fenced_block("console", &text);
+            json!({"type": "text", "text": block})
+        }
+        _ => serde_json::from_str(part.as_json()).unwrap_or_default(),
+    });
+    blocks.filter_map(content).collect()
+}
+
+/// A block as the content of a tool call, if it is a content block of the protocol.
+fn content(block: Value) -> Option<Value> {
+    let has = |key: &str| block[key].is_string();
+    let is_block = match block["type"].as_str()? {
+        "text" => has("text"),
+        "image" | "audio" => has("data") && has("mimeType"),
+        "resource_link" => has("uri") && has("name"),
+        "resource" => {
+            let resource = &block["resource"];
+            resource["uri"].is_string()
+                && (resource["text"].is_string() || resource["blob"].is_string())
+        }
+        _ => false,
+    };
+    is_block.then(|| json!({"type": "content", "content": block}))
+}
+
+/// The content of a tool call that consists of one text.
+pub(super) fn text_content(text: &str) -> Value {
+    json!({"type": "content", "content": {"type": "text", "text": text}})
+}
+
+/// Whether a part of a result is for the user: parts may name their audience.
+fn is_for_user(part: &Part) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Annotated {
+        annotations: Option<Annotations>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Annotations {
+        audience: Option<Vec<String>>,
+    }
+    let annotated: Option<Annotated> = crate::json::from_str(part.as_json()).ok();
+    let audience = annotated.and_then(|it| it.annotations?.audience);
+    audience.is_none_or(|audience| audience.is_empty() || audience.iter().any(|of| of == "user"))
+}
+
+fn text_of(part: &Part) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Text {
+        #[serde(rename = "type")]
+        kind: String,
+        text: String,
+    }
+    let text: Text = crate::json::from_str(part.as_json()).ok()?;
+    (text.kind == "text").then_some(text.text)
+}
+
+/// The text of a result for the field `rawOutput`: the structured content, else the result itself.
+pub(super) fn raw_output(result: &CallToolResult) -> Option<Box<RawValue>> {
+    match &result.structured_content {
+        Some(content) => Some(content.clone()),
+        None => serde_json::value::to_raw_value(result).ok(),
+    }
+}
+
+/// A notice for the user, for a client that shows notices.
+pub(super) fn notice(severity: &str, title: &str, description: Option<&str>) -> Value {
+    let mut notice = json!({"sessionUpdate": "notice", "severity": severity, "title": title});
+    if let Some(description) = description {
+        notice["description"] = description.into();
+    }
+    notice
+}
+
+/// The severity of a notification of gosling.
+pub(super) fn severity(kind: NotificationType) -> &'static str {
+    match kind {
+        NotificationType::CreditsExhausted => "error",
+        NotificationType::InlineMessage | NotificationType::ThinkingMessage => "info",
+    }
+}
+
+/// What the user is told about extensions that did not start.
+pub(super) fn failures_text(failures: &[String]) -> String {
+    let mut text = String::new();
+    for failure in failures {
+        let _ = writeln!(text, "- {failure}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_shows_what_is_for_the_user() {
+        let result = CallToolResult {
+            content: vec![
+                Part::text_for("assistant", None, "for the model"),
+                Part::text_for("user", None, "a ``` b"),
+                Part::image("aGk=", "image/png"),
+            ],
+            ..CallToolResult::default()
+        };
+        let contents = result_contents(&result, true);
+        assert_eq!(contents.len(), 2);
+        let text = "````console\na ``` b\n````\n";
+        assert_eq!(contents[0]["content"]["text"], text);
+        assert_eq!(contents[1]["content"]["mimeType"], "image/png");
+    }
+
+    #[test]
+    fn parts_that_the_protocol_does_not_have_are_left_out() {
+        for odd in [
+            json!({"type": "text"}),
+            json!({"type": "new", "text": "x"}),
+            json!({"type": "resource", "resource": {"uri": "x:y"}}),
+            json!([]),
+        ] {
+            assert_eq!(content(odd.clone()), None, "{odd}");
+        }
+    }
+}
