@@ -15,8 +15,8 @@ pub(super) struct OpenSession {
     pub(super) working_dir: PathBuf,
     turn: Mutex<Option<Cancel>>,
     calls: Mutex<HashMap<String, ShownCall>>,
-    /// What the user is told with the next turn.
-    notices: Mutex<Vec<String>>,
+    /// The client's MCP servers that cannot be used, until the user is told which extensions did not start.
+    untold_failures: Mutex<Option<Vec<String>>>,
 }
 
 /// A tool call that the client shows.
@@ -44,7 +44,7 @@ impl OpenSession {
             working_dir,
             turn: Mutex::default(),
             calls: Mutex::default(),
-            notices: Mutex::default(),
+            untold_failures: Mutex::default(),
         }
     }
 
@@ -73,14 +73,15 @@ impl OpenSession {
         lock(&self.calls)
     }
 
-    /// Keeps a text for the next turn.
-    pub(super) fn tell_later(&self, text: String) {
-        lock(&self.notices).push(text);
+    /// Records that the user is to be told which extensions did not start. `unusable` are the client's MCP
+    /// servers that cannot be used.
+    pub(super) fn has_failures_to_tell(&self, unusable: Vec<String>) {
+        *lock(&self.untold_failures) = Some(unusable);
     }
 
-    /// The texts that were kept.
-    pub(super) fn take_notices(&self) -> Vec<String> {
-        std::mem::take(&mut lock(&self.notices))
+    /// Takes the task to tell the user, for the first caller.
+    pub(super) fn take_untold_failures(&self) -> Option<Vec<String>> {
+        lock(&self.untold_failures).take()
     }
 }
 

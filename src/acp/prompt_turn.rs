@@ -3,6 +3,7 @@
 use super::connection::ConnectionState;
 use super::open_session::{OpenSession, ShownCall};
 use super::prompt_content::{self, Block};
+use super::session_methods::FAILED_EXTENSIONS;
 use super::terminal_output::{self, TerminalOutput};
 use super::tool_call_display::{Display, SHELL, TEXT_EDITOR};
 use super::updates::{self, Speaker, Status};
@@ -66,8 +67,13 @@ impl ConnectionState {
             compactions: 0,
             questions: Vec::new(),
         };
-        for notice in session.take_notices() {
-            turn.text(Speaker::Agent, None, &notice);
+        if let Some(failures) = self.untold_failures(session, cancel) {
+            turn.text(
+                Speaker::Agent,
+                None,
+                &format!("{FAILED_EXTENSIONS}:\n\n{failures}\n"),
+            );
+            turn.flush();
         }
         let user = Message::new(Role::User, contents);
         let outcome = self

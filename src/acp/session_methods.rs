@@ -24,6 +24,8 @@ use std::sync::Arc;
 const PAGE: usize = 100;
 /// How many updates of a replay are queued at a time.
 const REPLAY_BATCH: usize = 64;
+/// The title of the list of extensions that did not start.
+pub(super) const FAILED_EXTENSIONS: &str = "Extensions that did not start";
 /// The longest reason of a failed extension, in characters.
 const MAX_REASON: usize = 1_000;
 
@@ -64,8 +66,6 @@ pub(super) struct SessionOnly {
 pub(super) struct Opened {
     pub(super) result: Value,
     session: Arc<OpenSession>,
-    /// The client's MCP servers that cannot be used.
-    failures: Vec<String>,
 }
 
 impl ConnectionState {
@@ -80,11 +80,9 @@ impl ConnectionState {
         let session = started.map_err(|error| open_error("session/new", &error))?;
         let mut result = self.state_of(&session);
         result["sessionId"] = session.id.as_str().into();
-        Ok(Opened {
-            result,
-            session: self.remember(&session.id, session.working_dir),
-            failures,
-        })
+        let session = self.remember(&session.id, session.working_dir);
+        session.has_failures_to_tell(failures);
+        Ok(Opened { result, session })
     }
 
     /// Opens a stored session; with `history`, sends its messages first.
@@ -114,11 +112,10 @@ impl ConnectionState {
             });
             self.outbox.send_when_room(batch, cancel);
         }
-        Ok(Opened {
-            result: self.state_of(&session),
-            session: self.remember(id, cwd),
-            failures,
-        })
+        let result = self.state_of(&session);
+        let session = self.remember(id, cwd);
+        session.has_failures_to_tell(failures);
+        Ok(Opened { result, session })
     }
 
     fn state_of(&self, session: &Session) -> Value {
@@ -131,9 +128,7 @@ impl ConnectionState {
     /// What follows the answer to the opening of a session, since some clients drop updates before it: the
     /// commands, the checklist, extensions that did not start, and the provider's models.
     pub(super) fn after_opening(&self, opened: Opened, cancel: &Cancel) {
-        let Opened {
-            session, failures, ..
-        } = opened;
+        let session = opened.session;
         let commands = commands(&self.registry);
         let update = json!({
             "sessionUpdate": "available_commands_update", "availableCommands": commands,
@@ -141,7 +136,14 @@ impl ConnectionState {
         self.outbox
             .send(updates::notification(&session.id, &update));
         self.send_plan(&session);
-        self.tell_failures(&session, failures, cancel);
+        // Without notices, the user is told in the next turn.
+        if self.client().notices
+            && let Some(text) = self.untold_failures(&session, cancel)
+        {
+            let update = updates::notice("warning", FAILED_EXTENSIONS, Some(&text));
+            self.outbox
+                .send(updates::notification(&session.id, &update));
+        }
         self.send_listed_models(&session, cancel);
     }
 
@@ -161,9 +163,10 @@ impl ConnectionState {
     #[cfg(not(feature = "todo"))]
     fn send_plan(&self, _: &OpenSession) {}
 
-    /// Waits for the extensions and tells the user which did not start: at once if the client shows notices,
-    /// else with the next turn.
-    fn tell_failures(&self, session: &OpenSession, mut failures: Vec<String>, cancel: &Cancel) {
+    /// Waits for the extensions; a list in Markdown of those that did not start, if the user has not been told
+    /// yet. `None` if there are none.
+    pub(super) fn untold_failures(&self, session: &OpenSession, cancel: &Cancel) -> Option<String> {
+        let mut failures = session.take_untold_failures()?;
         if let Ok(agent) = self.registry.agent(&session.id)
             && agent.extensions(cancel).is_ok()
             && let Ok(all) = self.registry.status(&session.id)
@@ -171,22 +174,11 @@ impl ConnectionState {
             let failed = all.into_iter().filter(|it| it.state == State::Failed);
             failures.extend(failed.map(|it| it.error.unwrap_or(it.name)));
         }
-        if failures.is_empty() || cancel.is_cancelled() {
-            return;
-        }
-        let failures: Vec<String> = failures
+        let lines = failures
             .iter()
-            .map(|failure| printable(failure, MAX_REASON))
-            .collect();
-        let title = "Extensions that did not start";
-        let text = updates::failures_text(&failures);
-        if self.client().notices {
-            let update = updates::notice("warning", title, Some(&text));
-            self.outbox
-                .send(updates::notification(&session.id, &update));
-        } else {
-            session.tell_later(format!("{title}:\n\n{text}\n"));
-        }
+            .map(|failure| format!("- {}\n", printable(failure, MAX_REASON)));
+        let text: String = lines.collect();
+        (!text.is_empty() && !cancel.is_cancelled()).then_some(text)
     }
 
     pub(super) fn list_sessions(&self, params: &ListSessions) -> Result<Value, ErrorObject> {

@@ -7,7 +7,6 @@ use crate::text::fenced_block;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use std::fmt::Write;
 
 /// The bytes of a notification with this update.
 pub(super) fn notification(session: &str, update: &impl Serialize) -> Vec<u8> {
@@ -113,8 +112,10 @@ pub(super) fn status_of(response: &ToolResponse) -> Status {
     }
 }
 
-/// The contents of a tool call that show its result. The text of a command is a block of code.
+/// The contents of a tool call that show its result. The output of a command is a block of code; a command that
+/// did not run has no structured content.
 pub(super) fn result_contents(result: &CallToolResult, is_command: bool) -> Vec<Value> {
+    let is_command = is_command && result.structured_content.is_some();
     let shown = result.content.iter().filter(|part| is_for_user(part));
     let blocks = shown.map(|part| match text_of(part) {
         Some(text) if is_command => {
@@ -199,15 +200,6 @@ pub(super) fn severity(kind: NotificationType) -> &'static str {
     }
 }
 
-/// What the user is told about extensions that did not start.
-pub(super) fn failures_text(failures: &[String]) -> String {
-    let mut text = String::new();
-    for failure in failures {
-        let _ = writeln!(text, "- {failure}");
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,6 +212,7 @@ mod tests {
                 Part::text_for("user", None, "a ``` b"),
                 Part::image("aGk=", "image/png"),
             ],
+            structured_content: Some(Box::default()),
             ..CallToolResult::default()
         };
         let contents = result_contents(&result, true);
