@@ -2,6 +2,7 @@
 //! that misbehave by a script.
 #![allow(dead_code)] // Each test file uses its own part.
 
+pub mod acp_client;
 pub mod client;
 pub mod process;
 pub mod scripted;
