@@ -7,13 +7,16 @@ use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A session that the client has opened or prompted.
 pub(super) struct OpenSession {
     pub(super) id: String,
     pub(super) working_dir: PathBuf,
     turn: Mutex<Option<Cancel>>,
+    /// Signalled when the turn ends.
+    turn_ended: Condvar,
     calls: Mutex<HashMap<String, ShownCall>>,
     /// The client's MCP servers that cannot be used, until the user is told which extensions did not start.
     untold_failures: Mutex<Option<Vec<String>>>,
@@ -43,6 +46,7 @@ impl OpenSession {
             id: id.to_owned(),
             working_dir,
             turn: Mutex::default(),
+            turn_ended: Condvar::new(),
             calls: Mutex::default(),
             untold_failures: Mutex::default(),
         }
@@ -68,6 +72,16 @@ impl OpenSession {
         }
     }
 
+    /// Cancels the running turn and waits for its end, for `timeout` at most.
+    pub(super) fn end_turn(&self, timeout: Duration) {
+        self.cancel_turn();
+        let turn = lock(&self.turn);
+        let ended = self
+            .turn_ended
+            .wait_timeout_while(turn, timeout, |turn| turn.is_some());
+        drop(ended.unwrap_or_else(PoisonError::into_inner));
+    }
+
     /// The calls of the running turn by their ids.
     pub(super) fn calls(&self) -> MutexGuard<'_, HashMap<String, ShownCall>> {
         lock(&self.calls)
@@ -89,5 +103,6 @@ impl Drop for RunningTurn {
     fn drop(&mut self) {
         self.session.calls().clear();
         *lock(&self.session.turn) = None;
+        self.session.turn_ended.notify_all();
     }
 }

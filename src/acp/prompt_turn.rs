@@ -75,6 +75,9 @@ impl ConnectionState {
             );
             turn.flush();
         }
+        if cancel.is_cancelled() {
+            return Ok(json!({"stopReason": "cancelled"}));
+        }
         let user = Message::new(Role::User, contents);
         let outcome = self
             .registry

@@ -19,9 +19,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How many sessions a page of the list has.
 const PAGE: usize = 100;
+/// How long a cancelled turn may take to end before its session is closed.
+const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many updates of a replay are queued at a time.
 const REPLAY_BATCH: usize = 64;
 /// The title of the list of extensions that did not start.
@@ -215,7 +218,8 @@ impl ConnectionState {
     pub(super) fn close_session(&self, params: &SessionOnly) -> Result<Value, ErrorObject> {
         let id = &params.session_id;
         let session = self.session(id)?;
-        session.cancel_turn();
+        // A turn that has just begun would start the agent again.
+        session.end_turn(TURN_TIMEOUT);
         self.registry.stop(id);
         self.forget(id);
         Ok(json!({}))
@@ -225,7 +229,7 @@ impl ConnectionState {
     pub(super) fn delete_session(&self, params: &SessionOnly) -> Result<Value, ErrorObject> {
         let id = &params.session_id;
         if let Some(session) = self.forget(id) {
-            session.cancel_turn();
+            session.end_turn(TURN_TIMEOUT);
         }
         match self.registry.delete(id) {
             Ok(()) | Err(agent::Error::NoSession) => Ok(json!({})),

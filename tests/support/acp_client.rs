@@ -5,6 +5,7 @@ use super::process::{Proc, descendants};
 use super::server::gosling;
 use super::{TEST_TIMEOUT, TempDir, temp_dir, until};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -79,6 +80,8 @@ pub struct AcpClient {
     stdin: Option<ChildStdin>,
     messages: Receiver<String>,
     last_id: i64,
+    /// The methods of the requests that were sent.
+    methods: HashMap<i64, String>,
     /// The notifications that were received and not taken yet, in order.
     pub updates: Vec<Value>,
     /// The agent's requests so far.
@@ -126,6 +129,7 @@ impl AcpClient {
             stdin,
             messages,
             last_id: 0,
+            methods: HashMap::new(),
             updates: Vec::new(),
             requests: Vec::new(),
             responses: Vec::new(),
@@ -191,6 +195,7 @@ impl AcpClient {
     pub fn request(&mut self, method: &str, params: Value) -> i64 {
         self.last_id += 1;
         let id = self.last_id;
+        self.methods.insert(id, method.to_owned());
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.write(message.to_string().as_bytes());
         id
@@ -284,7 +289,7 @@ impl AcpClient {
             panic!("stdout has a line that is no message: {error}: {line}")
         });
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
-        record(&message);
+        self.record(&message);
         match (message.get("method"), message.get("id")) {
             (Some(method), Some(id)) => {
                 let method = method.as_str().unwrap().to_owned();
@@ -304,6 +309,23 @@ impl AcpClient {
             (None, _) => self.responses.push(message),
         }
         true
+    }
+
+    /// Appends the message, and for a response the method that it answers, to the file that a variable names.
+    /// The interop tests compare that with the protocol's schema.
+    fn record(&self, message: &Value) {
+        let Some(path) = std::env::var_os("ACP_TEST_RECORD") else {
+            return;
+        };
+        let method = message["id"].as_i64().and_then(|id| self.methods.get(&id));
+        let record = json!({"answers": method, "message": message});
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .unwrap();
+        // One write for each line, because tests run in parallel.
+        file.write_all(format!("{record}\n").as_bytes()).unwrap();
     }
 
     /// Answers a request of the agent.
@@ -379,16 +401,3 @@ impl Drop for AcpClient {
     }
 }
 
-/// Appends the message to the file that a variable names, for a check against the protocol's schema.
-fn record(message: &Value) {
-    let Some(path) = std::env::var_os("ACP_TEST_RECORD") else {
-        return;
-    };
-    let mut file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .unwrap();
-    // One write for each line, because tests run in parallel.
-    file.write_all(format!("{message}\n").as_bytes()).unwrap();
-}
