@@ -4,7 +4,9 @@
 mod support;
 
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::fs;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use support::acp_client::{Acp, AcpClient};
 use support::process::{running, signal, unique_sleep};
@@ -881,4 +883,214 @@ fn the_same_session_goes_on_in_the_server() {
         .iter()
         .filter(|it| it["sessionUpdate"] == "user_message_chunk");
     assert_eq!(users.count(), if cfg!(feature = "chat") { 2 } else { 1 });
+}
+
+#[test]
+fn a_file_with_unsaved_changes_is_read_and_written_through_the_client() {
+    let script = turn(json!([
+        edit(json!({"command": "view", "path": "a.txt"})),
+        edit(json!({"command": "str_replace", "path": "a.txt", "old_str": "unsaved", "new_str": "edited"})),
+        {"text": "{{last_result}}"},
+    ]));
+    let mut client = Acp::new(script)
+        .configured(developer())
+        .capabilities(json!({"fs": {"readTextFile": true, "writeTextFile": true}}))
+        .start();
+    let file = client.work().join("a.txt");
+    fs::write(&file, "saved\n").unwrap();
+    let buffer = Rc::new(RefCell::new("unsaved\n".to_owned()));
+    let read = buffer.clone();
+    client.answering("fs/read_text_file", move |_| {
+        Some(Ok(json!({"content": *read.borrow()})))
+    });
+    let written = buffer.clone();
+    client.answering("fs/write_text_file", move |params| {
+        *written.borrow_mut() = params["content"].as_str().unwrap().to_owned();
+        Some(Ok(json!({})))
+    });
+    let session = client.session();
+    assert_eq!(client.prompt(&session, "go"), "end_turn");
+    assert_eq!(*buffer.borrow(), "edited\n");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "saved\n");
+    let paths = client
+        .requests
+        .iter()
+        .map(|it| it["params"]["path"].clone());
+    assert!(paths.into_iter().all(|path| path == json!(file)));
+    let updates = client.take_updates();
+    let diff = updates
+        .iter()
+        .rfind(|it| it["content"][0]["type"] == "diff")
+        .unwrap();
+    let diff = &diff["content"][0];
+    assert_eq!(
+        (&diff["oldText"], &diff["newText"]),
+        (&json!("unsaved\n"), &json!("edited\n"))
+    );
+}
+
+#[test]
+fn a_file_that_the_client_refuses_is_read_and_written_on_the_disk() {
+    let script = turn(json!([
+        edit(json!({"command": "str_replace", "path": "a.txt", "old_str": "one", "new_str": "1"})),
+        edit(json!({"command": "write", "path": "new/b.txt", "file_text": "b"})),
+        {"text": "done"},
+    ]));
+    let mut client = Acp::new(script)
+        .configured(developer())
+        .capabilities(json!({"fs": {"readTextFile": true, "writeTextFile": true}}))
+        .start();
+    let file = client.work().join("a.txt");
+    fs::write(&file, "one\n").unwrap();
+    for method in ["fs/read_text_file", "fs/write_text_file"] {
+        let error = json!({"code": -32603, "message": "not in the project"});
+        client.answering(method, move |_| Some(Err(error.clone())));
+    }
+    let session = client.session();
+    assert_eq!(client.prompt(&session, "go"), "end_turn");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "1\n");
+    assert_eq!(
+        fs::read_to_string(client.work().join("new/b.txt")).unwrap(),
+        "b"
+    );
+}
+
+#[test]
+fn an_ignored_file_is_not_asked_of_the_client_by_its_tools() {
+    let script = turn(
+        json!([edit(json!({"command": "view", "path": ".env"})), {"text": "{{last_result}}"}]),
+    );
+    let mut client = Acp::new(script)
+        .configured(developer())
+        .capabilities(json!({"fs": {"readTextFile": true}}))
+        .start();
+    fs::write(client.work().join(".env"), "KEY=1\n").unwrap();
+    client.answering("fs/read_text_file", |_| {
+        Some(Ok(json!({"content": "KEY=1\n"})))
+    });
+    let session = client.session();
+    client.prompt(&session, "go");
+    assert!(client.requests.is_empty(), "{:?}", client.requests);
+    assert!(!client.text().contains("KEY=1"), "{}", client.text());
+}
+
+/// A client whose terminals print this and end with this code at once.
+fn with_terminals(client: &mut AcpClient, output: &'static str, code: i64) {
+    client.answering("terminal/create", |_| Some(Ok(json!({"terminalId": "t1"}))));
+    client.answering("terminal/wait_for_exit", move |_| {
+        Some(Ok(json!({"exitCode": code, "signal": null})))
+    });
+    client.answering("terminal/output", move |_| {
+        Some(Ok(json!({"output": output, "truncated": false})))
+    });
+    for method in ["terminal/kill", "terminal/release"] {
+        client.answering(method, |_| Some(Ok(json!({}))));
+    }
+}
+
+fn methods(client: &AcpClient) -> Vec<&str> {
+    client
+        .requests
+        .iter()
+        .map(|it| it["method"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_command_runs_in_a_terminal_of_the_client() {
+    let script = turn(json!([shell("make all"), {"text": "{{last_result}}"}]));
+    let mut client = Acp::new(script)
+        .configured(developer())
+        .capabilities(json!({"terminal": true}))
+        .start();
+    with_terminals(&mut client, "from the terminal\n", 2);
+    let session = client.session();
+    assert_eq!(client.prompt(&session, "go"), "end_turn");
+    assert_eq!(client.text(), "from the terminal\n[exit code 2]\n");
+    let expected = [
+        "terminal/create",
+        "terminal/wait_for_exit",
+        "terminal/output",
+        "terminal/release",
+    ];
+    assert_eq!(methods(&client), expected);
+    let create = &client.requests[0]["params"];
+    assert_eq!(create["cwd"], json!(client.work()));
+    assert_eq!(
+        create["args"].as_array().unwrap().last().unwrap(),
+        "make all"
+    );
+    let variables = create["env"].as_array().unwrap();
+    assert!(
+        variables
+            .iter()
+            .any(|it| it["name"] == "GIT_TERMINAL_PROMPT")
+    );
+    let updates = client.take_updates();
+    let terminal = json!([{"type": "terminal", "terminalId": "t1"}]);
+    assert!(
+        updates.iter().any(|it| it["content"] == terminal),
+        "{updates:?}"
+    );
+    let last = updates
+        .iter()
+        .rfind(|it| it["status"] == "completed")
+        .unwrap();
+    assert!(
+        last.get("content").is_none() && last["rawOutput"]["exit_code"] == 2,
+        "{last}"
+    );
+}
+
+#[test]
+fn a_command_in_a_terminal_is_ended_by_its_time_limit_and_by_a_cancellation() {
+    let limited = json!({"command": "sleep 1000", "timeout_secs": 0.2});
+    let script = turns(&[
+        (
+            "limit",
+            json!([call("developer__shell", limited), {"text": "{{last_result}}"}]),
+        ),
+        ("cancel", json!([shell("sleep 1000"), {"text": "over"}])),
+    ]);
+    let mut client = Acp::new(script)
+        .configured(developer())
+        .capabilities(json!({"terminal": true}))
+        .start();
+    with_terminals(&mut client, "half", 0);
+    client.leaves_unanswered("terminal/wait_for_exit");
+    let session = client.session();
+    assert_eq!(client.prompt(&session, "limit"), "end_turn");
+    assert!(
+        client.text().contains("half") && client.text().contains("timeout_secs"),
+        "{}",
+        client.text()
+    );
+    assert!(methods(&client).contains(&"terminal/kill"));
+    client.requests.clear();
+    let prompt = client.begin_prompt(&session, "cancel");
+    client.until_requests(2);
+    client.notify("session/cancel", json!({"sessionId": session}));
+    assert_eq!(client.result(prompt)["stopReason"], "cancelled");
+    let expected = [
+        "terminal/create",
+        "terminal/wait_for_exit",
+        "terminal/kill",
+        "terminal/release",
+    ];
+    assert_eq!(methods(&client), expected);
+}
+
+#[test]
+fn a_client_that_refuses_terminals_leaves_the_command_to_the_agent() {
+    let script = turn(json!([shell("echo here"), {"text": "{{last_result}}"}]));
+    let mut client = Acp::new(script)
+        .configured(developer())
+        .capabilities(json!({"terminal": true}))
+        .start();
+    client.answering("terminal/create", |_| {
+        Some(Err(json!({"code": -32603, "message": "no"})))
+    });
+    let session = client.session();
+    client.prompt(&session, "go");
+    assert_eq!(client.text(), "here\n");
 }

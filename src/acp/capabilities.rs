@@ -39,6 +39,17 @@ pub(super) struct Initialize {
 }
 
 impl ClientCapabilities {
+    /// Whether the output of commands goes into the `_meta` of updates: the client shows it, and runs no commands
+    /// in its own terminals.
+    pub(super) fn takes_output(&self) -> bool {
+        self.terminal_output && !self.terminal
+    }
+
+    /// Whether builtin servers may use files or terminals of the client.
+    pub(super) fn has_workspace(&self) -> bool {
+        self.reads_files || self.writes_files || self.terminal
+    }
+
     /// A client that can do nothing of it.
     pub(super) const NONE: ClientCapabilities = ClientCapabilities {
         reads_files: false,

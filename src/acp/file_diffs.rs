@@ -142,6 +142,17 @@ pub(super) enum FileText {
     Other,
 }
 
+impl FileText {
+    /// A file with this text.
+    pub(super) fn of(text: String) -> Self {
+        if text.len() as u64 <= MAX_FILE && !text.contains('\0') {
+            FileText::Text(text)
+        } else {
+            FileText::Other
+        }
+    }
+}
+
 /// Reads a file for a diff.
 pub(super) fn read(path: &Path) -> FileText {
     match fs::metadata(path) {

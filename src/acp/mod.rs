@@ -10,7 +10,8 @@
 //! - `prompt_turn` runs a turn and sends its events as updates, which `updates`, `tool_call_display`,
 //!   `file_diffs`, `plan` and `terminal_output` make.
 //! - `prompt_content` converts what the user sends, `mcp_servers` the MCP servers that the client brings along.
-//! - `client_requests` has the requests to the client that are not answered yet.
+//! - `client_requests` has the requests to the client that are not answered yet; by way of `client_workspace`,
+//!   builtin servers use the client's files and terminals.
 //!
 //! Choices where the protocol leaves one:
 //!
@@ -23,6 +24,7 @@
 
 mod capabilities;
 mod client_requests;
+mod client_workspace;
 mod config_options;
 mod connection;
 mod file_diffs;

@@ -26,6 +26,10 @@ pub(super) struct OpenSession {
 pub(super) struct ShownCall {
     pub(super) status: Status,
     pub(super) name: String,
+    /// The command that the call runs.
+    pub(super) command: Option<String>,
+    /// Whether a terminal of the client shows the command.
+    pub(super) has_terminal: bool,
     /// The edited file before the call.
     pub(super) before: Option<FileBefore>,
     /// The checklist that the call writes.
@@ -38,6 +42,22 @@ pub(super) struct ShownCall {
 /// The running turn of a session; dropping it ends the turn.
 pub(super) struct RunningTurn {
     session: Arc<OpenSession>,
+}
+
+impl ShownCall {
+    /// A pending call of `extension__tool`.
+    pub(super) fn new(name: &str) -> Self {
+        ShownCall {
+            status: Status::Pending,
+            name: name.to_owned(),
+            command: None,
+            has_terminal: false,
+            before: None,
+            checklist: None,
+            output: TerminalOutput::default(),
+            question: None,
+        }
+    }
 }
 
 impl OpenSession {
@@ -85,6 +105,19 @@ impl OpenSession {
     /// The calls of the running turn by their ids.
     pub(super) fn calls(&self) -> MutexGuard<'_, HashMap<String, ShownCall>> {
         lock(&self.calls)
+    }
+
+    /// The id of the running call of this command that no terminal shows yet. It counts as shown from then on.
+    pub(super) fn show_terminal(&self, command: &str) -> Option<String> {
+        let mut calls = self.calls();
+        let mut running = calls.iter_mut().filter(|(_, call)| {
+            call.status == Status::InProgress
+                && !call.has_terminal
+                && call.command.as_deref() == Some(command)
+        });
+        let (id, call) = running.next()?;
+        call.has_terminal = true;
+        Some(id.clone())
     }
 
     /// Records that the user is to be told which extensions did not start. `unusable` are the client's MCP

@@ -1,14 +1,17 @@
 //! `session/prompt`: runs a turn, sends its events as updates, and answers its questions.
 
+use super::client_workspace::SessionWorkspace;
 use super::connection::ConnectionState;
+use super::file_diffs::FileText;
 use super::open_session::{OpenSession, ShownCall};
 use super::prompt_content::{self, Block};
 use super::session_methods::FAILED_EXTENSIONS;
-use super::terminal_output::{self, TerminalOutput};
-use super::tool_call_display::{Display, SHELL, TEXT_EDITOR};
+use super::terminal_output;
+use super::tool_call_display::{self, Display, SHELL, TEXT_EDITOR};
 use super::updates::{self, Speaker, Status};
 use super::{file_diffs, plan};
 use crate::agent::{Compaction, Confirmation, Error, Event, EventSink, TurnStop};
+use crate::builtin::ClientWorkspace;
 use crate::conversation::{
     Action, Content, Message, NotificationType, Outcome, Role, TokenState, ToolRequest,
     ToolResponse,
@@ -51,14 +54,19 @@ impl ConnectionState {
         prompt: Prompt,
         cancel: &Cancel,
     ) -> Result<Value, ErrorObject> {
-        let read = |path: &Path| match file_diffs::read(path) {
-            file_diffs::FileText::Text(text) if text.len() <= MAX_LINKED_FILE => Some(text),
+        let workspace = Arc::new(SessionWorkspace {
+            connection: self.clone(),
+            session: session.clone(),
+        });
+        let read = |path: &Path| match workspace.shown_file(path, cancel) {
+            FileText::Text(text) if text.len() <= MAX_LINKED_FILE => Some(text),
             _ => None,
         };
         let contents = prompt_content::contents(prompt.prompt, &read)?;
         let mut turn = TurnUpdates {
             connection: self,
             session,
+            workspace: &workspace,
             cancel,
             queue: Vec::new(),
             text: None,
@@ -79,9 +87,12 @@ impl ConnectionState {
             return Ok(json!({"stopReason": "cancelled"}));
         }
         let user = Message::new(Role::User, contents);
-        let outcome = self
-            .registry
-            .reply_and_report(&session.id, user, None, &mut turn, cancel);
+        let offered: Option<Arc<dyn ClientWorkspace>> = match self.client().has_workspace() {
+            true => Some(workspace.clone()),
+            false => None,
+        };
+        let id = &session.id;
+        let outcome = (self.registry).reply_and_report(id, user, offered, &mut turn, cancel);
         turn.end();
         if cancel.is_cancelled() {
             return Ok(json!({"stopReason": "cancelled"}));
@@ -125,6 +136,7 @@ fn model_error(error: &provider::Error) -> ErrorObject {
 struct TurnUpdates<'t> {
     connection: &'t Arc<ConnectionState>,
     session: &'t Arc<OpenSession>,
+    workspace: &'t SessionWorkspace,
     cancel: &'t Cancel,
     /// Messages that are not sent yet.
     queue: Vec<Vec<u8>>,
@@ -318,29 +330,32 @@ impl TurnUpdates<'_> {
         let mut update = display.announcement(&request.id, &arguments);
         let mut before = None;
         if name == TEXT_EDITOR {
-            let (diff, file) = file_diffs::proposed(&arguments, dir, &file_diffs::read);
+            let (diff, file) = file_diffs::proposed(&arguments, dir, &|path| self.file(path));
             if let Some(diff) = diff {
                 update["content"] = json!([diff]);
             }
             before = file;
         }
-        if name == SHELL && self.connection.client().terminal_output {
+        if name == SHELL && self.connection.client().takes_output() {
             update["content"] = json!([{"type": "terminal", "terminalId": request.id}]);
             update["_meta"] = json!({"terminal_info": {"terminal_id": request.id, "cwd": dir}});
         }
         let checklist = (name == plan::TOOL)
             .then(|| plan::list_in(&arguments))
             .flatten();
-        let call = ShownCall {
-            status: Status::Pending,
-            name,
-            before,
-            checklist,
-            output: TerminalOutput::default(),
-            question: None,
-        };
+        let mut call = ShownCall::new(&name);
+        call.before = before;
+        call.checklist = checklist;
+        call.command = (name == SHELL)
+            .then(|| tool_call_display::command_in(&arguments))
+            .flatten();
         self.session.calls().insert(request.id.clone(), call);
         self.update(&update);
+    }
+
+    /// The text of a file as the user sees it.
+    fn file(&self, path: &Path) -> FileText {
+        self.workspace.shown_file(path, self.cancel)
     }
 
     fn set_status(&mut self, call: &str, status: Status) {
@@ -377,11 +392,13 @@ impl TurnUpdates<'_> {
         let status = updates::status_of(response);
         let mut update = status_update(&response.id, status);
         let diff = call.before.as_ref().filter(|_| status == Status::Completed);
-        let diff = diff.and_then(|before| file_diffs::made(before, &file_diffs::read));
+        let diff = diff.and_then(|before| file_diffs::made(before, &|path| self.file(path)));
         match (&response.tool_result, diff) {
             (_, Some(diff)) => update["content"] = json!([diff]),
+            // The client shows its terminal.
+            _ if call.has_terminal => {}
             (Outcome::Success { value }, None) => {
-                if call.name == SHELL && self.connection.client().terminal_output {
+                if call.name == SHELL && self.connection.client().takes_output() {
                     update["_meta"] =
                         terminal_exit(&response.id, value.structured_content.as_ref());
                 } else {
@@ -409,7 +426,7 @@ impl TurnUpdates<'_> {
         let Some(line) = terminal_output::line_in(message) else {
             return;
         };
-        let in_meta = self.connection.client().terminal_output;
+        let in_meta = self.connection.client().takes_output();
         let update = (self.session.calls().get_mut(call))
             .and_then(|shown| shown.output.add(call, &line, in_meta));
         if let Some(update) = update {
@@ -458,19 +475,12 @@ impl TurnUpdates<'_> {
         if let Some(prompt) = prompt {
             shown["content"] = json!([updates::text_content(prompt)]);
         } else if tool == TEXT_EDITOR {
-            let (diff, _) = file_diffs::proposed(arguments, dir, &file_diffs::read);
+            let (diff, _) = file_diffs::proposed(arguments, dir, &|path| self.file(path));
             shown["content"] = diff.into_iter().collect();
         }
         if !is_known {
             // A request of an MCP server to the model, which is no call of the model.
-            let call = ShownCall {
-                status: Status::Pending,
-                name: tool.to_owned(),
-                before: None,
-                checklist: None,
-                output: TerminalOutput::default(),
-                question: None,
-            };
+            let call = ShownCall::new(tool);
             self.session.calls().insert(id.to_owned(), call);
             self.update(&shown);
         }

@@ -101,6 +101,12 @@ impl Display {
     }
 }
 
+/// The command in the arguments of a call of [`SHELL`].
+pub(super) fn command_in(arguments: &RawJson) -> Option<String> {
+    let shown: Shown = crate::json::from_str(arguments.get()).ok()?;
+    shown.command
+}
+
 /// The absolute path of `path` in `dir`, without `.` and `..`.
 pub(super) fn absolute(path: &str, dir: &Path) -> PathBuf {
     let path = match (path.strip_prefix("~/"), std::env::home_dir()) {

@@ -188,11 +188,10 @@ impl Registry {
         };
         let report = self.first_message(id, &options).and_then(|user| {
             let input = TurnInput {
-                user,
-                so_far: None,
                 attended: options.attended,
                 with_checks: true,
                 nesting,
+                ..TurnInput::new(user)
             };
             self.take_turn(id, input, events, cancel)
         });

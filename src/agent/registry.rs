@@ -10,7 +10,7 @@ use super::recipe_tools::RecipeTools;
 use super::stored_session_data::StoredSessionData;
 use super::turn_state_lru::TurnStateLru;
 use super::{Agent, Error, ExtensionResult, client_extensions, settings};
-use crate::builtin::SessionData;
+use crate::builtin::{SessionData, WorkspaceSlot};
 use crate::conversation::{ImportReport, RecipeOrigin, Session, SessionType};
 use crate::extension::{
     self, Context, ExtensionConfig, State, Status, config, platform_extensions,
@@ -544,7 +544,9 @@ impl Registry {
             agent.mark_used();
             return Ok((agent, false));
         }
-        let data = StoredSessionData::new(self.stores.sessions.clone(), &session.id);
+        let workspace = Arc::new(WorkspaceSlot::default());
+        let sessions = self.stores.sessions.clone();
+        let data = StoredSessionData::new(sessions, &session.id, workspace.clone());
         let context = Context {
             containers: self.containers(session.extension_data.container()),
             ..self.extension_context(&session.id, &session.working_dir, Arc::new(data))
@@ -559,6 +561,7 @@ impl Registry {
                     context,
                     configs,
                     imported,
+                    workspace,
                     before,
                     answer_timeout,
                     &self.cancel,

@@ -6,6 +6,7 @@ use super::parallel::parallel_map;
 use super::server_requests::SessionRequestHandler;
 use super::turn::TurnState;
 use super::turn_channel::TurnChannel;
+use crate::builtin::WorkspaceSlot;
 use crate::conversation::{DisabledExtension, ImportReport};
 use crate::extension::screening::Decision;
 use crate::extension::{
@@ -62,6 +63,8 @@ pub struct Agent {
     pub(super) session_id: String,
     pub(super) extensions: Manager,
     pub(super) channel: Arc<TurnChannel>,
+    /// What the client of the running turn offers to builtin servers.
+    pub(super) workspace: Arc<WorkspaceSlot>,
     /// What turns need from one to the next.
     turn_state: Mutex<TurnStateSlot>,
     /// Signalled when a turn ends.
@@ -145,7 +148,7 @@ impl Drop for TurnStateGuard<'_> {
 impl Agent {
     /// Starts to activate the extensions and returns at once. `before` is the agent that this one replaces;
     /// it is ended first, so that the two never use the same resource. The extensions that `imported` has
-    /// disabled count as failed. `answer_timeout` is how long a request of a server waits for the user.
+    /// disabled count as failed. `workspace` is what the session's data offers. `answer_timeout` is how long a request of a server waits for the user.
     ///
     /// # Errors
     /// When the thread cannot start.
@@ -153,6 +156,7 @@ impl Agent {
         mut context: Context,
         configs: Vec<Value>,
         imported: ImportReport,
+        workspace: Arc<WorkspaceSlot>,
         before: Option<Arc<Agent>>,
         answer_timeout: Duration,
         server: &Cancel,
@@ -167,6 +171,7 @@ impl Agent {
         let agent = Arc::new(Agent {
             session_id: context.session_id.clone(),
             extensions: Manager::new(context),
+            workspace,
             channel,
             turn_state: Mutex::default(),
             turn_ended: Condvar::new(),

@@ -1,6 +1,6 @@
 //! The data that builtin extensions store in the file of a session.
 
-use crate::builtin::SessionData;
+use crate::builtin::{ClientWorkspace, SessionData, WorkspaceSlot};
 use crate::store::Sessions;
 use serde_json::Value;
 use std::sync::Arc;
@@ -9,13 +9,15 @@ use std::sync::Arc;
 pub(super) struct StoredSessionData {
     sessions: Arc<Sessions>,
     id: String,
+    workspace: Arc<WorkspaceSlot>,
 }
 
 impl StoredSessionData {
-    pub(super) fn new(sessions: Arc<Sessions>, id: &str) -> Self {
+    pub(super) fn new(sessions: Arc<Sessions>, id: &str, workspace: Arc<WorkspaceSlot>) -> Self {
         StoredSessionData {
             sessions,
             id: id.to_owned(),
+            workspace,
         }
     }
 }
@@ -35,5 +37,9 @@ impl SessionData for StoredSessionData {
             .sessions
             .update(&self.id, |session| insert(&mut session.extension_data));
         stored.map(drop).map_err(|e| e.to_string())
+    }
+
+    fn client(&self) -> Option<Arc<dyn ClientWorkspace>> {
+        self.workspace.get()
     }
 }

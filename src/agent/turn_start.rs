@@ -12,6 +12,7 @@ use super::turn::{Turn, TurnReport, TurnState, TurnStop};
 use super::turn_channel::TurnChannel;
 use super::turn_output::TurnOutput;
 use super::{Error, Event, EventSink, Registry, model_history, session_naming};
+use crate::builtin::ClientWorkspace;
 use crate::conversation::{Action, Content, Message, Session, TokenState};
 use crate::metrics::METRICS;
 use crate::sys::cancel::Cancel;
@@ -27,8 +28,24 @@ pub(super) struct TurnInput {
     pub(super) attended: bool,
     /// Whether the success checks of the session's recipe are run.
     pub(super) with_checks: bool,
+    /// What the client offers to builtin servers.
+    pub(super) workspace: Option<Arc<dyn ClientWorkspace>>,
     /// The runs that this turn is in.
     pub(super) nesting: Nesting,
+}
+
+impl TurnInput {
+    /// The input of a user who is present.
+    pub(super) fn new(user: Message) -> Self {
+        TurnInput {
+            user,
+            so_far: None,
+            attended: true,
+            with_checks: false,
+            workspace: None,
+            nesting: Nesting::default(),
+        }
+    }
 }
 
 impl Registry {
@@ -46,10 +63,15 @@ impl Registry {
         events: &mut dyn EventSink,
         cancel: &Cancel,
     ) {
-        let _ = self.reply_and_report(id, user, so_far, events, cancel);
+        let input = TurnInput {
+            so_far,
+            ..TurnInput::new(user)
+        };
+        let _ = self.take_turn(id, input, events, cancel);
     }
 
-    /// As [`reply`](Self::reply). Also returns the outcome.
+    /// As [`reply`](Self::reply), for a client that offers its workspace to builtin servers. Also returns the
+    /// outcome.
     ///
     /// # Errors
     /// Why the turn ended early; the last event tells it, too. [`Error::Cancelled`] if `cancel` ended it.
@@ -57,16 +79,13 @@ impl Registry {
         &self,
         id: &str,
         user: Message,
-        so_far: Option<Vec<Message>>,
+        workspace: Option<Arc<dyn ClientWorkspace>>,
         events: &mut dyn EventSink,
         cancel: &Cancel,
     ) -> Result<TurnReport, Error> {
         let input = TurnInput {
-            user,
-            so_far,
-            attended: true,
-            with_checks: false,
-            nesting: Nesting::default(),
+            workspace,
+            ..TurnInput::new(user)
         };
         self.take_turn(id, input, events, cancel)
     }
@@ -115,6 +134,7 @@ impl Registry {
             return Ok(TurnReport::default());
         }
         let mut guard = agent.begin_turn(cancel)?;
+        let _workspace = agent.workspace.lend(input.workspace);
         let lock = self.stores().sessions.lock_turn(id, RUNNING_TURN_TIMEOUT)?;
         // The previous turn may have changed the session while this one waited.
         let session = self.session(id)?;

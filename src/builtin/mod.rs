@@ -1,6 +1,7 @@
 //! The builtin MCP servers. Each is an [`mcp::server::Server`](Server). It runs in the process of a session, or
 //! as `gosling mcp NAME` for any MCP client over stdio or HTTP, in a container if the client wants that.
 
+mod client_workspace;
 pub mod demo;
 #[cfg(feature = "developer")]
 pub mod developer;
@@ -10,6 +11,10 @@ pub mod todo;
 
 #[cfg(any(feature = "developer", feature = "memory"))]
 use crate::mcp::server::Context;
+pub use client_workspace::{
+    ClientWorkspace, LentWorkspace, TerminalCommand, TerminalResult, WorkspaceSlot,
+};
+
 use crate::mcp::server::Server;
 use crate::store::Paths;
 use crate::sys::lock;
@@ -50,7 +55,7 @@ pub fn server(
         #[cfg(feature = "demo")]
         "demo" => Some(demo::server(false)),
         #[cfg(feature = "developer")]
-        "developer" => Some(developer::server(paths, offline)),
+        "developer" => Some(developer::server(paths, data.clone(), offline)),
         #[cfg(feature = "memory")]
         "memory" => Some(memory::server(paths)),
         #[cfg(feature = "todo")]
@@ -59,7 +64,8 @@ pub fn server(
     }
 }
 
-/// Stores the data of one session for its builtin servers: JSON values under versioned keys.
+/// What one session provides for its builtin servers: it stores JSON values under versioned keys, and may have a
+/// client that offers more.
 pub trait SessionData: Send + Sync {
     /// The value of `key`, if there is one.
     ///
@@ -72,6 +78,11 @@ pub trait SessionData: Send + Sync {
     /// # Errors
     /// Why the value cannot be stored; the earlier one is kept.
     fn set(&self, key: &str, value: Value) -> Result<(), String>;
+
+    /// What the client of the running turn offers.
+    fn client(&self) -> Option<Arc<dyn ClientWorkspace>> {
+        None
+    }
 }
 
 /// Data in memory, for a server that runs outside of a session. It is lost with the server.

@@ -74,7 +74,8 @@ impl Command {
         &self.program
     }
 
-    pub(super) fn arguments(&self) -> &[OsString] {
+    /// The arguments.
+    pub fn arguments(&self) -> &[OsString] {
         &self.args
     }
 
@@ -83,8 +84,15 @@ impl Command {
         self.variables.contains_key(OsStr::new(name))
     }
 
-    pub(super) fn dir(&self) -> Option<&Path> {
+    /// The working directory, if it is set.
+    pub fn dir(&self) -> Option<&Path> {
         self.dir.as_deref()
+    }
+
+    /// The variables that are set beside the inherited ones.
+    pub fn set_variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        let all = self.variables.iter();
+        all.filter_map(|(name, value)| Some((name.as_os_str(), value.as_deref()?)))
     }
 
     /// The complete environment of the program.

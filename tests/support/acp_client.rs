@@ -175,6 +175,11 @@ impl AcpClient {
             .insert(0, (method.to_owned(), Box::new(answer)));
     }
 
+    /// Leaves requests of this method unanswered from now on.
+    pub fn leaves_unanswered(&mut self, method: &str) {
+        self.answers.retain(|(known, _)| known != method);
+    }
+
     /// Answers questions for a permission with this option.
     pub fn permits(&mut self, option: &'static str) {
         self.answering("session/request_permission", move |_| {
@@ -400,4 +405,3 @@ impl Drop for AcpClient {
         let _ = self.process.wait();
     }
 }
-

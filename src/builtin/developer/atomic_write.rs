@@ -4,7 +4,7 @@
 //! stays behind as `.NAME.HEX` in the same folder, or in the folder for temporary files where no file can be
 //! created in the same one.
 
-use super::text_files;
+use super::client_files::Files;
 use super::undo_history::{Edit, History};
 use crate::sys;
 use std::env;
@@ -18,13 +18,14 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Why the file cannot be written or removed.
 pub(super) fn apply(
+    files: &Files<'_>,
     history: &mut History,
     real: &Path,
     edit: Edit,
     text: Option<&str>,
     mode: Option<&Permissions>,
 ) -> Result<(), String> {
-    apply_uncommitted(history, real, edit, text, mode)?;
+    apply_uncommitted(files, history, real, edit, text, mode)?;
     history.commit(real);
     Ok(())
 }
@@ -34,6 +35,7 @@ pub(super) fn apply(
 /// # Errors
 /// Why the file cannot be written or removed.
 pub(super) fn apply_uncommitted(
+    files: &Files<'_>,
     history: &mut History,
     real: &Path,
     edit: Edit,
@@ -41,19 +43,19 @@ pub(super) fn apply_uncommitted(
     mode: Option<&Permissions>,
 ) -> Result<(), String> {
     history.begin(real, edit);
-    write_or_remove(real, text, mode)
-        .inspect_err(|_| history.edit_failed(real, text_files::current_state(real)))
+    write_or_remove(files, real, text, mode)
+        .inspect_err(|_| history.edit_failed(real, files.current_state(real)))
 }
 
 /// Undoes the last edit of the file and removes it from the history.
 ///
 /// # Errors
 /// Why the file cannot be restored; the edit stays in the history.
-pub(super) fn undo(history: &mut History, real: &Path) -> Result<(), String> {
+pub(super) fn undo(files: &Files<'_>, history: &mut History, real: &Path) -> Result<(), String> {
     if let Some(edit) = history.last(real) {
         let is_there = fs::symlink_metadata(real).is_ok();
         if is_there || edit.before.is_some() {
-            write_or_remove(real, edit.before.as_deref(), edit.mode.as_ref())?;
+            write_or_remove(files, real, edit.before.as_deref(), edit.mode.as_ref())?;
         }
         history.forget_last(real);
     }
@@ -61,6 +63,7 @@ pub(super) fn undo(history: &mut History, real: &Path) -> Result<(), String> {
 }
 
 fn write_or_remove(
+    files: &Files<'_>,
     real: &Path,
     text: Option<&str>,
     mode: Option<&Permissions>,
@@ -70,7 +73,9 @@ fn write_or_remove(
             .map_err(|error| format!("{} cannot be removed: {error}", real.display()));
     };
     let is_there = real.exists();
-    write(real, text)?;
+    if !files.has_written(real, text) {
+        write(real, text)?;
+    }
     match mode.filter(|_| !is_there) {
         Some(mode) => fs::set_permissions(real, mode.clone())
             .map_err(|error| format!("the mode of {} cannot be set: {error}", real.display())),

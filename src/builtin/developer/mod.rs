@@ -4,6 +4,7 @@
 mod analyze;
 mod atomic_write;
 mod child_output;
+mod client_files;
 mod closest_match;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
@@ -31,6 +32,7 @@ mod undo_history;
 mod unified_diff;
 mod work_budget;
 
+use super::SessionData;
 use crate::mcp::server::Server;
 use crate::store::Paths;
 use crate::sys::lock;
@@ -50,11 +52,13 @@ things with `rg` where it is installed, and keep long output out: filter it, or 
 `image_processor` shows an image file, `screen_capture` what is on the screen or in one of the windows that \
 `list_windows` names. Files that `.gooseignore` names are kept from all of them.";
 
-/// Creates a `developer` server. The processes that it has started end with it. With `offline`, commands are
+/// Creates a `developer` server for the session of `data`, by way of whose client it reads and writes text files
+/// and runs commands where the client offers that. The processes that it has started end with it. With `offline`, commands are
 /// asked not to connect to other machines.
-pub fn server(paths: &Paths, offline: bool) -> Server {
+pub fn server(paths: &Paths, data: Arc<dyn SessionData>, offline: bool) -> Server {
     let developer = Arc::new(Developer {
         config: paths.config.clone(),
+        data,
         offline,
         family: Mutex::default(),
         readers: Mutex::default(),
@@ -81,6 +85,8 @@ pub fn server(paths: &Paths, offline: bool) -> Server {
 struct Developer {
     /// The user's configuration folder.
     config: PathBuf,
+    /// Whose client may read and write files, and run commands.
+    data: Arc<dyn SessionData>,
     /// Whether commands are asked not to connect to other machines.
     offline: bool,
     /// The processes that commands have started; none before the first command.

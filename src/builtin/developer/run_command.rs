@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// The longest output of a command, in characters.
 pub(super) const MAX_OUTPUT: usize = 400_000;
 /// How much of the end of a longer output is kept, in bytes.
-const KEPT_TAIL: usize = 4 << 10;
+pub(super) const KEPT_TAIL: usize = 4 << 10;
 /// The most lines that wait for the client, and that are sent to it in all.
 const MAX_QUEUED_LINES: usize = 1_000;
 const MAX_NOTIFIED_LINES: usize = 10_000;

@@ -1,9 +1,9 @@
 //! `shell`: runs a command in the user's shell.
 
 use super::child_output::Source;
-use super::run_command::{self, CommandResult, End, MAX_OUTPUT};
+use super::run_command::{self, CommandResult, End, KEPT_TAIL, MAX_OUTPUT};
 use super::{Developer, login_shell_path};
-use crate::builtin::{session_id, working_dir};
+use crate::builtin::{TerminalCommand, TerminalResult, session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
 use crate::outbound::offline_variables;
@@ -19,7 +19,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How many lines of the output the user is shown.
 const SHOWN_LINES: usize = 100;
@@ -141,6 +141,9 @@ impl Developer {
             &self.config,
             self.offline,
         );
+        if let Some(result) = self.run_in_terminal(&args.command, &command, limit, context) {
+            return result;
+        }
         let family = self.family().map_err(failed)?;
         let mut tell = |source: Source, line: &str| {
             let data = json!({"type": "shell_output", "stream": source.name(), "output": line});
@@ -148,9 +151,63 @@ impl Developer {
         };
         let ran = run_command::run(&family, command, limit, cancel, &mut tell);
         let ran = ran.map_err(failed)?;
+        let result = self.result(&Report::of(&ran, limit), context);
+        self.track_reader(ran.reader);
+        Ok(result)
+    }
+
+    /// Runs the command in a terminal of the client; `None` if the client does not offer that.
+    fn run_in_terminal(
+        &self,
+        text: &str,
+        shell: &Command,
+        time_limit: Option<Duration>,
+        context: &Context,
+    ) -> Option<Result<CallToolResult, ToolError>> {
+        let client = self.data.client()?;
+        let begin = Instant::now();
+        let command = TerminalCommand {
+            text,
+            shell,
+            // No character takes more bytes.
+            max_output: 4 * MAX_OUTPUT,
+            time_limit,
+        };
+        let ran = match client.run(&command, context.cancel())? {
+            Ok(ran) => ran,
+            Err(reason) => return Some(Err(ToolError::Failed(reason))),
+        };
+        let count = ran.output.chars().count();
+        let is_long = ran.truncated || count > MAX_OUTPUT;
+        let report = Report {
+            end: match ran {
+                _ if context.cancel().is_cancelled() => End::Cancelled,
+                TerminalResult { timed_out, .. } if timed_out => End::TimedOut,
+                _ => End::Exited,
+            },
+            code: ran.exit_code,
+            signal: None,
+            output: if is_long {
+                end_of(&ran.output)
+            } else {
+                &ran.output
+            },
+            printed: if is_long {
+                count.max(MAX_OUTPUT + 1)
+            } else {
+                count
+            },
+            took: begin.elapsed(),
+            limit: time_limit,
+        };
+        Some(Ok(self.result(&report, context)))
+    }
+
+    /// The result of the call.
+    fn result(&self, report: &Report<'_>, context: &Context) -> CallToolResult {
         // Goose and gosling name the session of a call, and show models the text.
         let is_elsewhere = session_id(context).is_none();
-        let answer = answer(&ran, limit, is_elsewhere, |output| {
+        answer(report, is_elsewhere, |output| {
             match self.outputs.save(output) {
                 Ok(path) => Some(path),
                 Err(error) => {
@@ -158,9 +215,42 @@ impl Developer {
                     None
                 }
             }
-        });
-        self.track_reader(ran.reader);
-        Ok(answer)
+        })
+    }
+}
+
+/// The end of an output that is too long to be shown.
+fn end_of(output: &str) -> &str {
+    let from = output.len().saturating_sub(KEPT_TAIL);
+    &output[output.ceil_char_boundary(from)..]
+}
+
+/// How a command ended, and what it has printed.
+struct Report<'r> {
+    end: End,
+    code: Option<i32>,
+    signal: Option<i32>,
+    /// The whole output; if it has more than [`MAX_OUTPUT`] characters, only its end.
+    output: &'r str,
+    /// The length of the output, in characters.
+    printed: usize,
+    took: Duration,
+    /// The time limit of the command.
+    limit: Option<Duration>,
+}
+
+impl<'r> Report<'r> {
+    fn of(ran: &'r CommandResult, limit: Option<Duration>) -> Self {
+        let (code, signal) = outcome(ran.status);
+        Report {
+            end: ran.end,
+            code,
+            signal,
+            output: &ran.output,
+            printed: ran.printed,
+            took: ran.took,
+            limit,
+        }
     }
 }
 
@@ -239,7 +329,9 @@ pub(crate) fn run_check(check: &Check<'_>, cancel: &Cancel) -> Result<(), String
     let ran = ran.map_err(failed)?;
     let status = match ran.end {
         End::TimedOut => format!("ended after {} s", check.limit.as_secs_f64()),
-        _ => status_line(&ran, limit).trim().replace(['[', ']'], ""),
+        _ => status_line(&Report::of(&ran, limit))
+            .trim()
+            .replace(['[', ']'], ""),
     };
     let output = ran.output.trim_end();
     let start = output.len().saturating_sub(CHECK_OUTPUT);
@@ -299,18 +391,16 @@ pub(super) fn shell() -> PathBuf {
 /// The result of a call. An output of which the user is shown only the end is handed to `keep`, which returns the
 /// file that has all of it. With `repeat`, the structured content has the text, too.
 fn answer(
-    ran: &CommandResult,
-    limit: Option<Duration>,
+    ran: &Report<'_>,
     repeat: bool,
     keep: impl FnOnce(&str) -> Option<PathBuf>,
 ) -> CallToolResult {
     let truncated = ran.printed > MAX_OUTPUT;
-    let (code, signal) = outcome(ran.status);
-    let status = status_line(ran, limit);
+    let status = status_line(ran);
     let structured = |text: &str| {
         let outcome = Outcome {
-            exit_code: code,
-            signal,
+            exit_code: ran.code,
+            signal: ran.signal,
             truncated,
             duration_ms: u64::try_from(ran.took.as_millis()).unwrap_or(u64::MAX),
             output: repeat.then(|| text.to_owned()),
@@ -330,11 +420,11 @@ fn answer(
             ..CallToolResult::text(text).failed()
         };
     }
-    let whole = append_status(&ran.output, &status);
-    let shown = match last_lines(&ran.output, SHOWN_LINES) {
+    let whole = append_status(ran.output, &status);
+    let shown = match last_lines(ran.output, SHOWN_LINES) {
         Some((last, all)) => {
             // A cancelled call has no result.
-            let path = (ran.end != End::Cancelled).then(|| keep(&ran.output));
+            let path = (ran.end != End::Cancelled).then(|| keep(ran.output));
             let place = match path.flatten() {
                 Some(path) => format!(
                     "while this extension runs, all lines are in {}",
@@ -361,16 +451,16 @@ fn answer(
 }
 
 /// How the command ended, as a line in brackets; empty if it succeeded.
-fn status_line(ran: &CommandResult, limit: Option<Duration>) -> String {
+fn status_line(ran: &Report<'_>) -> String {
     let text = match ran.end {
-        End::Exited => match outcome(ran.status) {
+        End::Exited => match (ran.code, ran.signal) {
             (Some(0), _) => return String::new(),
             (Some(code), _) => format!("exit code {code}"),
             (None, Some(signal)) => format!("ended by signal {signal}"),
             (None, None) => "ended in an unknown way".to_owned(),
         },
         End::TimedOut => {
-            let seconds = limit.unwrap_or_default().as_secs_f64();
+            let seconds = ran.limit.unwrap_or_default().as_secs_f64();
             format!("ended after {seconds} s, as `timeout_secs` says")
         }
         End::Cancelled => "cancelled".to_owned(),

@@ -2,6 +2,7 @@
 
 use super::Developer;
 use super::atomic_write;
+use super::client_files::Files;
 use super::closest_match;
 use super::line_endings;
 use super::text_files;
@@ -92,6 +93,7 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
 impl Developer {
     fn edit(&self, args: &Editor, context: &Context) -> Result<CallToolResult, ToolError> {
         let dir = working_dir(context);
+        let files = &self.files(context.cancel());
         let needed = |value: &Option<String>, name: &str| {
             let why = || format!("`{}` needs `{name}`", args.command);
             value.clone().ok_or_else(why)
@@ -104,26 +106,26 @@ impl Developer {
             // Some clients send empty values for unused parameters.
             "view" => {
                 let range = args.view_range.as_deref().filter(|range| !range.is_empty());
-                self.view(&path, range)
+                self.view(files, &path, range)
             }
-            "write" => self.write(&path, &dir, &needed(&args.file_text, "file_text")?),
+            "write" => self.write(files, &path, &dir, &needed(&args.file_text, "file_text")?),
             "str_replace" => match args
                 .diff
                 .as_ref()
                 .filter(|diff| !diff.trim().is_empty() || args.old_str.is_none())
             {
-                Some(diff) => self.apply(&path, &dir, diff),
+                Some(diff) => self.apply(files, &path, &dir, diff),
                 None => {
                     let old = needed(&args.old_str, "old_str` and `new_str`, or `diff")?;
                     let new = needed(&args.new_str, "new_str")?;
-                    self.replace(&path, &dir, &old, &new)
+                    self.replace(files, &path, &dir, &old, &new)
                 }
             },
             "insert" => {
                 let line = args.insert_line.ok_or("`insert` needs `insert_line`")?;
-                self.insert(&path, &dir, line, &needed(&args.new_str, "new_str")?)
+                self.insert(files, &path, &dir, line, &needed(&args.new_str, "new_str")?)
             }
-            "undo_edit" => self.undo(&path, &dir),
+            "undo_edit" => self.undo(files, &path, &dir),
             other => Err(format!(
                 "there is no command {other:?}, only view, write, str_replace, insert and undo_edit"
             )),
@@ -131,14 +133,19 @@ impl Developer {
         done.map_err(ToolError::Refused)
     }
 
-    fn view(&self, path: &Path, range: Option<&[i64]>) -> Result<CallToolResult, String> {
+    fn view(
+        &self,
+        files: &Files<'_>,
+        path: &Path,
+        range: Option<&[i64]>,
+    ) -> Result<CallToolResult, String> {
         if path.is_dir() {
             return match range {
                 None => Ok(for_model_and_user(&self.list(path)?, 0.0)),
                 Some(_) => Err(format!("{} is a directory, without lines", path.display())),
             };
         }
-        let text = text_files::read(path)?;
+        let text = files.read(path)?;
         let lines: Vec<&str> = line_endings::split_bom(&text).1.lines().collect();
         let (first, last) = match range {
             Some(range) => parse_range(range, lines.len())?,
@@ -168,27 +175,34 @@ impl Developer {
         ))
     }
 
-    fn write(&self, path: &Path, dir: &Path, text: &str) -> Result<CallToolResult, String> {
+    fn write(
+        &self,
+        files: &Files<'_>,
+        path: &Path,
+        dir: &Path,
+        text: &str,
+    ) -> Result<CallToolResult, String> {
         let mut history = lock(&self.edits);
         let real = text_files::write_target(path, dir)?;
         let before = if real.exists() {
-            Some(text_files::content(&real)?)
+            Some(files.content(&real)?)
         } else {
             None
         };
         let result_text = match before {
             None => {
                 let edit = Edit::new(None, Some(text));
-                atomic_write::apply(&mut history, &real, edit, Some(text), None)?;
+                atomic_write::apply(files, &mut history, &real, edit, Some(text), None)?;
                 format!("Made {}", path.display())
             }
             Some(text_files::Content::Text(before)) => {
                 let stored = line_endings::rewrite(&before, text);
                 let edit = Edit::new(Some(before), Some(&stored));
-                atomic_write::apply(&mut history, &real, edit, Some(&stored), None)?;
+                atomic_write::apply(files, &mut history, &real, edit, Some(&stored), None)?;
                 format!("Replaced all of {}", path.display())
             }
             Some(text_files::Content::Other(what)) => {
+                // The client does not read it as text either.
                 atomic_write::write(&real, text)?;
                 history.forget(&real);
                 let path = path.display();
@@ -205,6 +219,7 @@ impl Developer {
 
     fn replace(
         &self,
+        files: &Files<'_>,
         path: &Path,
         dir: &Path,
         old: &str,
@@ -213,7 +228,7 @@ impl Developer {
         if old.is_empty() {
             return Err("`old_str` is empty; to add text, use `insert`".to_owned());
         }
-        self.change(path, dir, |text| {
+        self.change(files, path, dir, |text| {
             let old = line_endings::with_lf(old);
             let new = line_endings::with_lf(new);
             let plain = line_endings::with_lf(text);
@@ -243,12 +258,13 @@ impl Developer {
 
     fn insert(
         &self,
+        files: &Files<'_>,
         path: &Path,
         dir: &Path,
         line: i64,
         new: &str,
     ) -> Result<CallToolResult, String> {
-        self.change(path, dir, |text| {
+        self.change(files, path, dir, |text| {
             let all = text.lines().count();
             let count = i64::try_from(all).unwrap_or(i64::MAX);
             let behind = match line {
@@ -273,30 +289,37 @@ impl Developer {
     /// Changes one file. `change` returns the new text and the first and last line that differ.
     fn change(
         &self,
+        files: &Files<'_>,
         path: &Path,
         dir: &Path,
         change: impl FnOnce(&str) -> Result<(String, usize, usize), String>,
     ) -> Result<CallToolResult, String> {
         // Held while files are read and written, so that concurrent edits do not overwrite each other.
         let mut history = lock(&self.edits);
-        let before = text_files::read(path)?;
+        let before = files.read(path)?;
         let real = text_files::write_target(path, dir)?;
         let (bom, rest) = line_endings::split_bom(&before);
         let (text, first, last) = change(rest)?;
         let stored = format!("{bom}{text}");
         let edit = Edit::new(Some(before), Some(&stored));
-        atomic_write::apply(&mut history, &real, edit, Some(&stored), None)?;
+        atomic_write::apply(files, &mut history, &real, edit, Some(&stored), None)?;
         let (result_text, shown) = around(path, &text, first, last);
         Ok(edited_result(&result_text, &shown))
     }
 
-    fn apply(&self, path: &Path, dir: &Path, diff: &str) -> Result<CallToolResult, String> {
+    fn apply(
+        &self,
+        files: &Files<'_>,
+        path: &Path,
+        dir: &Path,
+        diff: &str,
+    ) -> Result<CallToolResult, String> {
         let patches = unified_diff::parse(diff).map_err(diff_error)?;
         let mut history = lock(&self.edits);
         let mut changes = Vec::new();
         let mut seen = HashSet::new();
         for patch in &patches {
-            for change in self.changes(patch, path, dir, patches.len())? {
+            for change in self.changes(files, patch, path, dir, patches.len())? {
                 if !seen.insert(change.real.clone()) {
                     let why = format!("{} is changed twice", change.path.display());
                     return Err(diff_error(why));
@@ -305,9 +328,11 @@ impl Developer {
             }
         }
         for (n, change) in changes.iter().enumerate() {
-            if let Err(error) = change.make(&mut history) {
+            if let Err(error) = change.make(files, &mut history) {
                 let done = changes[..n].iter().rev();
-                return Err(done.fold(error, |error, done| done.take_back(&mut history, error)));
+                return Err(done.fold(error, |error, done| {
+                    done.take_back(files, &mut history, error)
+                }));
             }
         }
         for change in &changes {
@@ -336,6 +361,7 @@ impl Developer {
     /// removal.
     fn changes(
         &self,
+        files: &Files<'_>,
         patch: &FilePatch,
         path: &Path,
         dir: &Path,
@@ -357,7 +383,7 @@ impl Developer {
         let before = if is_new {
             None
         } else {
-            Some(text_files::read(&old)?)
+            Some(files.read(&old)?)
         };
         let mode = if is_new {
             None
@@ -398,12 +424,12 @@ impl Developer {
         Ok(vec![change, removal])
     }
 
-    fn undo(&self, path: &Path, dir: &Path) -> Result<CallToolResult, String> {
+    fn undo(&self, files: &Files<'_>, path: &Path, dir: &Path) -> Result<CallToolResult, String> {
         let mut history = lock(&self.edits);
         let real = text_files::write_target(path, dir)?;
         let nothing = || format!("there is no change of {} left to undo", path.display());
         let edit = history.last(&real).ok_or_else(nothing)?;
-        let found = text_files::current_state(&real);
+        let found = files.current_state(&real);
         // A file that does not exist has no content to lose.
         if found != FileState::Missing && !edit.is_unchanged_since(found) {
             return Err(format!(
@@ -419,7 +445,7 @@ impl Developer {
                 path.display()
             ),
         };
-        atomic_write::undo(&mut history, &real)?;
+        atomic_write::undo(files, &mut history, &real)?;
         Ok(CallToolResult::text(result_text))
     }
 }
@@ -439,24 +465,31 @@ struct Change {
 
 impl Change {
     /// Makes the change. The caller calls [`History::commit`] once all changes of the diff are made.
-    fn make(&self, history: &mut History) -> Result<(), String> {
+    fn make(&self, files: &Files<'_>, history: &mut History) -> Result<(), String> {
         let before = self.before.clone();
         let after = self.after.as_deref();
         let mut edit = Edit::new(before, after);
         edit.mode = self.mode.clone().filter(|_| after.is_none());
-        atomic_write::apply_uncommitted(history, &self.real, edit, after, self.mode.as_ref())?;
+        atomic_write::apply_uncommitted(
+            files,
+            history,
+            &self.real,
+            edit,
+            after,
+            self.mode.as_ref(),
+        )?;
         if self.is_executable
             && let Err(error) = sys::fs::make_executable(&self.real)
         {
             let error = format!("{} cannot be made executable: {error}", self.path.display());
-            return Err(self.take_back(history, error));
+            return Err(self.take_back(files, history, error));
         }
         Ok(())
     }
 
     /// Undoes the change because of `error`, and adds to the error if that fails.
-    fn take_back(&self, history: &mut History, mut error: String) -> String {
-        if let Err(why) = atomic_write::undo(history, &self.real) {
+    fn take_back(&self, files: &Files<'_>, history: &mut History, mut error: String) -> String {
+        if let Err(why) = atomic_write::undo(files, history, &self.real) {
             let path = self.path.display();
             error.push_str(&format!("; {path} could not be restored: {why}"));
         }
@@ -646,7 +679,11 @@ mod tests {
         };
         let mut history = History::default();
         history.begin(&real, Edit::new(change.before.clone(), Some("new")));
-        let message = change.take_back(&mut history, "the first error".to_owned());
+        let message = change.take_back(
+            &Files::on_disk(),
+            &mut history,
+            "the first error".to_owned(),
+        );
         let first = "the first error; a.txt could not be restored: ";
         assert!(
             message.starts_with(first) && message.contains("cannot be written"),
@@ -654,7 +691,11 @@ mod tests {
         );
         assert!(history.last(&real).is_some());
         history.forget(&real);
-        let message = change.take_back(&mut history, "the first error".to_owned());
+        let message = change.take_back(
+            &Files::on_disk(),
+            &mut history,
+            "the first error".to_owned(),
+        );
         assert_eq!(message, "the first error");
     }
 }

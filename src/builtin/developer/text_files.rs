@@ -1,7 +1,8 @@
 //! Resolves paths of tool calls, and reads the text files that the editor works on.
 
 use super::Developer;
-use super::undo_history::{FileState, Fingerprint};
+pub(super) use super::undo_history::FileState;
+use super::undo_history::Fingerprint;
 use crate::mcp::server::MAX_LINE;
 use crate::sys;
 use std::fmt;
@@ -101,6 +102,20 @@ pub(super) fn content(path: &Path) -> Result<Content, String> {
     })
 }
 
+impl Content {
+    /// The content of a file with this text.
+    pub(super) fn of_text(text: String) -> Self {
+        let len = text.len() as u64;
+        if text.contains('\0') {
+            Content::Other(NotText::Binary)
+        } else if len > MAX_FILE {
+            Content::Other(NotText::Large(len))
+        } else {
+            Content::Text(text)
+        }
+    }
+}
+
 /// The current state of a file, to be compared with the result of an edit.
 pub(super) fn current_state(canonical: &Path) -> FileState {
     if let Err(error) = fs::symlink_metadata(canonical)
@@ -121,12 +136,12 @@ pub(super) fn current_state(canonical: &Path) -> FileState {
     }
 }
 
-/// Reads a text file.
+/// The text of a file with this content.
 ///
 /// # Errors
-/// When it does not exist, is too large, is not a regular file, or is not text.
-pub(super) fn read(path: &Path) -> Result<String, String> {
-    let what = match content(path)? {
+/// When it is too large or not text.
+pub(super) fn text_in(path: &Path, content: Content) -> Result<String, String> {
+    let what = match content {
         Content::Text(text) => return Ok(text),
         Content::Other(what) => what,
     };

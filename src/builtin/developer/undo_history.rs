@@ -42,7 +42,7 @@ pub(super) enum FileState {
 }
 
 impl FileState {
-    fn of(text: Option<&str>) -> Self {
+    pub(super) fn of(text: Option<&str>) -> Self {
         text.map_or(FileState::Missing, |text| {
             FileState::Content(Fingerprint::of(text.as_bytes()))
         })

@@ -1,0 +1,219 @@
+//! The client's files and terminals, for the builtin servers of a session: `fs/*` and `terminal/*`.
+
+use super::connection::ConnectionState;
+use super::file_diffs::{self, FileText};
+use super::open_session::OpenSession;
+use super::updates;
+use crate::builtin::{ClientWorkspace, TerminalCommand, TerminalResult};
+use crate::mcp::jsonrpc::RawJson;
+use crate::sys::cancel::Cancel;
+use crossbeam_channel::{bounded, select};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long the client may take to read or write a file, or for a step of a terminal.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the client may take to read a file that is only shown.
+const SHOWN_FILE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a command without a time limit may run: no limit but that of the tool call.
+const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// The client's workspace for one session.
+pub(super) struct SessionWorkspace {
+    pub(super) connection: Arc<ConnectionState>,
+    pub(super) session: Arc<OpenSession>,
+}
+
+/// Why a request to the client has no result.
+#[derive(Debug, PartialEq, Eq)]
+enum NoResult {
+    /// The client answered with an error, or with something else.
+    Refused,
+    TimedOut,
+    Cancelled,
+}
+
+impl SessionWorkspace {
+    /// The text of a file as the client has it, or else as it is on the disk, to be shown.
+    pub(super) fn shown_file(&self, path: &Path, cancel: &Cancel) -> FileText {
+        match self.read_within(path, SHOWN_FILE_TIMEOUT, cancel) {
+            Some(text) => FileText::of(text),
+            None => file_diffs::read(path),
+        }
+    }
+
+    fn read_within(&self, path: &Path, timeout: Duration, cancel: &Cancel) -> Option<String> {
+        #[derive(Deserialize)]
+        struct File {
+            content: String,
+        }
+        if !self.connection.client().reads_files {
+            return None;
+        }
+        let params = json!({"path": path.to_str()?});
+        let file = self.ask("fs/read_text_file", params, timeout, cancel);
+        file.ok().map(|File { content }| content)
+    }
+
+    /// Sends a request and waits for its result.
+    fn ask<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        mut params: Value,
+        timeout: Duration,
+        cancel: &Cancel,
+    ) -> Result<T, NoResult> {
+        params["sessionId"] = self.session.id.as_str().into();
+        let (sender, answer) = bounded(1);
+        let (wake, woken) = bounded::<()>(0);
+        let requests = &self.connection.requests;
+        let id = requests.send(method, &params, move |answer| drop(sender.send(answer)));
+        // The hook owns the sender, so the channel closes when the hook has run.
+        let _hook = cancel.on_cancel(move || drop(wake));
+        let deadline = Instant::now() + timeout;
+        let no_result = select! {
+            recv(answer) -> answer => match answer {
+                Ok(Ok(result)) => return read(&result).ok_or(NoResult::Refused),
+                _ => return Err(NoResult::Refused),
+            },
+            recv(woken) -> _ => NoResult::Cancelled,
+            recv(crossbeam_channel::at(deadline)) -> _ => NoResult::TimedOut,
+        };
+        requests.withdraw(id);
+        Err(no_result)
+    }
+
+    /// Sends a request whose result does not matter.
+    fn tell(&self, method: &str, terminal: &str) {
+        let params = json!({"sessionId": self.session.id, "terminalId": terminal});
+        self.connection.requests.send(method, &params, |_| {});
+    }
+}
+
+fn read<T: DeserializeOwned>(result: &RawJson) -> Option<T> {
+    crate::json::from_str(result.get()).ok()
+}
+
+impl ClientWorkspace for SessionWorkspace {
+    fn read_text(&self, path: &Path, cancel: &Cancel) -> Option<String> {
+        self.read_within(path, TIMEOUT, cancel)
+    }
+
+    fn write_text(&self, path: &Path, text: &str, cancel: &Cancel) -> bool {
+        let Some(path) = path.to_str() else {
+            return false;
+        };
+        if !self.connection.client().writes_files {
+            return false;
+        }
+        let params = json!({"path": path, "content": text});
+        let done = self.ask::<Value>("fs/write_text_file", params, TIMEOUT, cancel);
+        done.is_ok()
+    }
+
+    fn run(
+        &self,
+        command: &TerminalCommand<'_>,
+        cancel: &Cancel,
+    ) -> Option<Result<TerminalResult, String>> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Created {
+            terminal_id: String,
+        }
+        if !self.connection.client().terminal {
+            return None;
+        }
+        let created = self.ask("terminal/create", create_params(command)?, TIMEOUT, cancel);
+        let Created { terminal_id } = match created {
+            Ok(created) => created,
+            Err(NoResult::Refused) => return None,
+            // The command may have been started.
+            Err(_) => {
+                return Some(Err(
+                    "The client did not start the command in time.".to_owned()
+                ));
+            }
+        };
+        if let Some(call) = self.session.show_terminal(command.text) {
+            let update = json!({
+                "sessionUpdate": "tool_call_update",
+                "toolCallId": call,
+                "content": [{"type": "terminal", "terminalId": terminal_id}],
+            });
+            let message = updates::notification(&self.session.id, &update);
+            self.connection.outbox.send(message);
+        }
+        let result = self.finish(&terminal_id, command.time_limit, cancel);
+        self.tell("terminal/release", &terminal_id);
+        Some(result)
+    }
+}
+
+impl SessionWorkspace {
+    /// Waits for the end of the command, ends it when it is cancelled or at its time limit, and reads its output.
+    fn finish(
+        &self,
+        terminal: &str,
+        limit: Option<Duration>,
+        cancel: &Cancel,
+    ) -> Result<TerminalResult, String> {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Exit {
+            exit_code: Option<i64>,
+        }
+        #[derive(Deserialize)]
+        struct Output {
+            output: String,
+            truncated: bool,
+        }
+        let params = || json!({"terminalId": terminal});
+        let limit = limit.unwrap_or(NO_LIMIT);
+        let exit = self.ask("terminal/wait_for_exit", params(), limit, cancel);
+        let timed_out = match &exit {
+            Ok(_) => false,
+            Err(NoResult::TimedOut) => true,
+            Err(NoResult::Cancelled) => {
+                self.tell("terminal/kill", terminal);
+                return Err("The command was cancelled.".to_owned());
+            }
+            Err(NoResult::Refused) => {
+                return Err("The client did not say how the command ended.".to_owned());
+            }
+        };
+        if timed_out {
+            let _ = self.ask::<Value>("terminal/kill", params(), TIMEOUT, cancel);
+        }
+        let output = self.ask("terminal/output", params(), TIMEOUT, cancel);
+        let Output { output, truncated } =
+            output.map_err(|_| "The client did not give the output of the command.".to_owned())?;
+        let Exit { exit_code } = exit.unwrap_or_default();
+        Ok(TerminalResult {
+            output,
+            truncated,
+            exit_code: exit_code.and_then(|code| i32::try_from(code).ok()),
+            timed_out,
+        })
+    }
+}
+
+/// The parameters of `terminal/create`; `None` if they are not Unicode.
+fn create_params(command: &TerminalCommand<'_>) -> Option<Value> {
+    let shell = command.shell;
+    let args: Option<Vec<&str>> = shell.arguments().iter().map(|arg| arg.to_str()).collect();
+    let variables = shell.set_variables().filter_map(|(name, value)| {
+        Some(json!({"name": name.to_str()?, "value": value.to_str()?}))
+    });
+    Some(json!({
+        "command": shell.program().to_str()?,
+        "args": args?,
+        "env": variables.collect::<Value>(),
+        "cwd": shell.dir()?.to_str()?,
+        "outputByteLimit": command.max_output,
+    }))
+}
