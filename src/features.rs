@@ -2,6 +2,7 @@
 //!
 //! | feature | contains |
 //! |---|---|
+//! | `acp` | the Agent Client Protocol: the command `gosling acp` |
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
 //! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
 //! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension` |
@@ -33,6 +34,7 @@
 
 /// The features with whether this build has them, in alphabetical order.
 pub const FEATURES: &[(&str, bool)] = &[
+    ("acp", cfg!(feature = "acp")),
     ("anthropic", cfg!(feature = "anthropic")),
     ("chat", cfg!(feature = "chat")),
     ("check", cfg!(feature = "check")),

@@ -65,9 +65,14 @@
 //! sub-recipes, each in a turn of its own in the thread of the call. Success checks run after the turn, in a
 //! shell of [`builtin::developer`].
 //!
+//! An editor is another kind of client: it starts `gosling acp` and speaks the Agent Client Protocol on stdin and
+//! stdout. [`acp`] is the front for it, as [`api`] is for HTTP, over the same [`agent`]: it turns a prompt into a turn
+//! and the events of the turn into updates. It offers the editor's files and terminals to
+//! [`builtin::developer`] ([`builtin::ClientWorkspace`]).
+//!
 //! # Modules
 //!
-//! Dependencies point one way: [`cmd`] → [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`].
+//! Dependencies point one way: [`cmd`] → [`http`] → [`api`], [`acp`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`].
 //! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`]
 //! and [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use
 //! [`mcp::server`]; [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests,
@@ -87,6 +92,8 @@
 //! - one ends idle sessions' servers, from the first session on (the housekeeper);
 //! - one waits for signals: the main thread, or another one in `gosling mcp NAME`, where the main thread reads
 //!   stdin;
+//! - in `gosling acp`, the main thread reads stdin, one writes to stdout, and one serves each request that may
+//!   wait, such as a prompt;
 //! - one writes log records to stderr and one to the log file, each from the first record on;
 //! - for each stdio MCP server, also in a container, one reads its stdout and one its stderr; a third writes to
 //!   its stdin only while the server does not keep up;
@@ -118,7 +125,7 @@
 //! | head of a request | 23 | 64 KiB, and 100 fields |
 //! | body of a request, as bytes | 2 | 50 MiB, 0 without the key |
 //! | JSON parsed to values: 1 MiB, 8 MiB | 36, 25 | 50 MiB in a body, 64 MiB from an MCP server |
-//! | message of JSON-RPC | 18 | 64 MiB, 50 MiB over HTTP |
+//! | message of JSON-RPC | 18 | 64 MiB, 50 MiB over HTTP and in `gosling acp` |
 //! | batch of JSON-RPC, in the protocol version with batches | 1 | the same, and 1,000 messages |
 //! | event stream, before its events are read | 3 | 64 MiB for an event |
 //! | response of a model: OpenAI, Anthropic, Google, Ollama | 38, 2, 23, 34 | 64 MiB |

@@ -172,10 +172,7 @@ pub(crate) fn may_hide_words(c: char) -> bool {
 mod property_tests;
 
 /// A fenced code block in Markdown; the fence is longer than any run of backquotes in the text.
-#[cfg_attr(
-    not(any(feature = "acp", feature = "developer")),
-    expect(dead_code, reason = "only these show code")
-)]
+#[cfg(any(test, feature = "acp", feature = "developer"))]
 pub(crate) fn fenced_block(language: &str, text: &str) -> String {
     let mut longest = 2;
     let mut run = 0;

@@ -31,8 +31,9 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 2] = ["3000", "8123"];
 
 /// Pages whose commands need a feature that a build may leave out.
-const NEEDS: [(&str, &str); 9] = [
+const NEEDS: [(&str, &str); 10] = [
     ("README", "chat"),
+    ("acp", "acp"),
     ("api", "demo"),
     ("builtins", "memory"),
     ("chat", "chat"),
@@ -162,7 +163,7 @@ fn help_prints_a_page_as_it_is() {
         // A command of this name has its options before the page.
         let is_command = match topic.name {
             "chat" | "extensions" => !is_left_out("chat"),
-            "check" => !is_left_out("check"),
+            name @ ("acp" | "check") => !is_left_out(name),
             _ => false,
         };
         assert_eq!(text.starts_with("usage:"), is_command, "{text}");

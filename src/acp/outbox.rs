@@ -26,7 +26,7 @@ pub trait MessageWriter: Send {
     fn write(&mut self, messages: &[Vec<u8>]) -> io::Result<()>;
 }
 
-/// See the [module](self). Clones share the same queue.
+/// The messages to one client that are not written yet. Clones share the same queue.
 #[derive(Clone)]
 pub struct Outbox {
     shared: Arc<Shared>,

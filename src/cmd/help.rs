@@ -47,6 +47,12 @@ const COMMANDS: &[Command] = &[
         summary: "talk to a model, in the terminal or through a pipe",
         help: super::chat::HELP,
     },
+    #[cfg(feature = "acp")]
+    Command {
+        name: "acp",
+        summary: "speak the Agent Client Protocol, for an editor that starts it",
+        help: super::acp::HELP,
+    },
     #[cfg(feature = "demo")]
     Command {
         name: "demo",

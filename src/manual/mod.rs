@@ -44,6 +44,7 @@ pub const TOPICS: &[Topic] = &[
         "answers from a file, to try a set-up without a model"
     ),
     topic!("chat", "`gosling chat`, in the terminal and through a pipe"),
+    topic!("acp", "`gosling acp`, for Zed, JetBrains, Neovim and Emacs"),
     topic!(
         "recipes",
         "writing recipes: fields, parameters, templates, validation"
@@ -111,6 +112,8 @@ pub mod runs {}
 pub mod scripted {}
 #[doc = include_str!("chat.md")]
 pub mod chat {}
+#[doc = include_str!("acp.md")]
+pub mod acp {}
 #[doc = include_str!("pinning.md")]
 pub mod pinning {}
 #[doc = include_str!("extensions.md")]
