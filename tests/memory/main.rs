@@ -377,7 +377,15 @@ fn two_sessions_and_another_process_write_at_once_and_nothing_is_lost() {
             for is_global in [true, false] {
                 let data = format!("process item {i}\n\nwith more");
                 let arguments = json!({"category": "shared", "data": data, "is_global": is_global});
-                assert_eq!(ask(&client, "remember_memory", arguments), None);
+                let arguments = to_raw_value(&arguments).unwrap();
+                let result = client.call_tool(
+                    "remember_memory",
+                    &arguments,
+                    CallOptions::default(),
+                    &Cancel::new(),
+                );
+                let result = result.unwrap();
+                assert_eq!(result.is_error, None, "{:?}", result.content);
             }
         }
     });

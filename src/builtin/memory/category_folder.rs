@@ -305,10 +305,13 @@ impl CategoryFolder {
     /// # Errors
     /// When it is not a folder, or leads out of the project.
     fn exists(&self) -> Result<bool, String> {
+        // In this order, because another process may make the folder between the two.
+        if fs::symlink_metadata(&self.dir).is_err() {
+            return Ok(false);
+        }
         match fs::metadata(&self.dir) {
             Ok(folder) if !folder.is_dir() => return Err(self.wrong("it is not a folder")),
             Ok(_) => {}
-            Err(_) if fs::symlink_metadata(&self.dir).is_err() => return Ok(false),
             Err(error) => return Err(self.wrong(&error.to_string())),
         }
         self.check_inside_project(&self.dir)?;
@@ -415,5 +418,23 @@ mod tests {
             let error = Category::named(name).unwrap_err();
             assert!(error.starts_with("The category"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_folder_that_another_process_makes_at_the_same_moment_is_used() {
+        let root = std::env::temp_dir().join(format!("gosling-memory-{}", std::process::id()));
+        for round in 0..2_000 {
+            let project = root.join(round.to_string());
+            fs::create_dir_all(&project).unwrap();
+            let folder = CategoryFolder::local(&project);
+            std::thread::scope(|scope| {
+                let maker = scope.spawn(|| files::ensure_dir(&folder.dir).unwrap());
+                while !maker.is_finished() {
+                    folder.exists().unwrap();
+                }
+            });
+            assert!(folder.exists().unwrap());
+        }
+        fs::remove_dir_all(&root).unwrap();
     }
 }
