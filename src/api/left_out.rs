@@ -13,7 +13,15 @@ struct Routes {
     delete: &'static [&'static str],
 }
 
-const ROUTES: [Routes; 7] = [
+const ROUTES: [Routes; 8] = [
+    Routes {
+        feature: "acp",
+        what: "the Agent Client Protocol is not spoken",
+        get: &["/acp"],
+        post: &[],
+        put: &[],
+        delete: &[],
+    },
     Routes {
         feature: "check",
         what: "no server is checked",

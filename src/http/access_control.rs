@@ -55,6 +55,21 @@ impl AccessControl {
         )
     }
 
+    /// Fails with 401 unless `key`, the request's `X-Secret-Key`, or the first `token` in the query is the
+    /// secret.
+    pub(super) fn check_key_or_token(
+        &self,
+        key: Option<&str>,
+        query: Option<&str>,
+    ) -> Result<(), Error> {
+        let pairs = query.map(parse_query).unwrap_or_default();
+        let token = pairs.iter().find(|(name, _)| name == "token");
+        self.check(
+            key.or(token.map(|(_, token)| token.as_str())),
+            "Send the server's secret in the header `X-Secret-Key`, or as `token` in the query",
+        )
+    }
+
     fn check(&self, key: Option<&str>, hint: &str) -> Result<(), Error> {
         let Some(secret) = &self.secret else {
             return Ok(());
@@ -91,9 +106,23 @@ impl AccessControl {
     /// is set. Clients other than browsers send no `Origin` (MCP 2025-11-25, basic/transports, security
     /// warning).
     pub(super) fn check_origin(&self, origin: &str) -> Result<(), Error> {
-        if !self.local_origins_only {
+        if self.local_origins_only {
+            self.check_site(origin)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Fails with 403 if `origin` belongs to another site. The page of a program has the origin `null` or
+    /// `file://`; it needs a secret, because any page can get such an origin.
+    pub(super) fn check_page_origin(&self, origin: &str) -> Result<(), Error> {
+        if matches!(origin, "null" | "file://") && self.secret.is_some() {
             return Ok(());
         }
+        self.check_site(origin)
+    }
+
+    fn check_site(&self, origin: &str) -> Result<(), Error> {
         let site = origin
             .strip_prefix("http://")
             .or_else(|| origin.strip_prefix("https://"));
@@ -249,6 +278,32 @@ mod tests {
                     .check_origin(evil)
                     .is_ok()
             );
+        }
+    }
+
+    #[test]
+    fn the_page_of_a_program_may_open_a_web_socket_if_it_has_the_secret() {
+        let open = AccessControl::default();
+        let keyed = AccessControl::new(Some(b"secret".to_vec()), Vec::new());
+        for (origin, with_secret, without) in [
+            ("http://localhost:5173", true, true),
+            ("null", true, false),
+            ("file://", true, false),
+            ("file:///etc", false, false),
+            ("https://evil.com", false, false),
+        ] {
+            assert_eq!(keyed.check_page_origin(origin).is_ok(), with_secret);
+            assert_eq!(open.check_page_origin(origin).is_ok(), without);
+        }
+        for (key, query, is_right) in [
+            (Some("secret"), None, true),
+            (None, Some("token=secret"), true),
+            (None, Some("a=b&token=s%65cret&token=x"), true),
+            (Some("wrong"), Some("token=secret"), false),
+            (None, Some("secret=secret"), false),
+            (None, None, false),
+        ] {
+            assert_eq!(keyed.check_key_or_token(key, query).is_ok(), is_right);
         }
     }
 

@@ -17,6 +17,8 @@ use super::response::{BodyEnd, Events};
 use super::router::{Access, Resource, Route};
 use super::server::ServerState;
 use super::socket::Socket;
+#[cfg(feature = "acp")]
+use super::web_socket::Upgrade;
 use super::{Error, EventStream, HangUp, Request, Response};
 use crate::metrics::{METRICS, Refusal};
 
@@ -141,6 +143,10 @@ impl<'a> Connection<'a> {
             }
         };
         self.shared.router.format_error(&mut response);
+        #[cfg(feature = "acp")]
+        if let Some(upgrade) = response.web_socket.take() {
+            return self.upgrade(&response, upgrade);
+        }
         let events = response.events.take().filter(|_| !is_head);
         let end = match events {
             None => BodyEnd::Length,
@@ -195,6 +201,14 @@ impl<'a> Connection<'a> {
         }
         if access == Access::QueryKeyed {
             access_control.check_query_key(head.query.as_deref())?;
+        }
+        if access == Access::TokenKeyed {
+            let key = find_header(&head.headers, "X-Secret-Key");
+            access_control.check_key_or_token(key, head.query.as_deref())?;
+            self.connection.set_authenticated();
+            for origin in find_headers(&head.headers, "Origin") {
+                access_control.check_page_origin(origin)?;
+            }
         }
         if is_options && head.path == "*" {
             return Err(Response::empty(200));
@@ -350,6 +364,20 @@ impl<'a> Connection<'a> {
             return Err(Failure::Gone);
         }
         Ok(stream.close())
+    }
+
+    /// Completes the handshake of a WebSocket and runs its handler; the connection ends with it.
+    #[cfg(feature = "acp")]
+    fn upgrade(&mut self, head: &Response, upgrade: Upgrade) -> Result<bool, Failure> {
+        self.send(head, false, Some("Upgrade"))
+            .map_err(|_| Failure::Gone)?;
+        let (stream, limits) = (&self.connection.stream, &self.shared.limits);
+        let run = || upgrade.run(stream, &mut self.socket, limits);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+            let reason = panic_text(panic.as_ref());
+            log::error!("handler of a WebSocket failed reason={reason:?}");
+        }
+        Ok(false)
     }
 
     fn body_limit(&self) -> u64 {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
-use crate::metrics::METRICS;
+use super::socket::write_within;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::{lock, net};
@@ -271,25 +271,6 @@ impl Shared {
     }
 
     fn write(&self, bytes: &[u8]) -> bool {
-        self.gone.is_cancelled() || self.write_all(bytes).is_ok()
-    }
-
-    fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
-        let deadline = Instant::now() + self.limit;
-        while !bytes.is_empty() {
-            match (&*self.socket).write(bytes) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(written) => {
-                    METRICS.sent.add(written as u64);
-                    bytes = &bytes[written..];
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-            if Instant::now() > deadline && !bytes.is_empty() {
-                return Err(ErrorKind::TimedOut.into());
-            }
-        }
-        Ok(())
+        self.gone.is_cancelled() || write_within(&self.socket, bytes, self.limit).is_ok()
     }
 }

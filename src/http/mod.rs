@@ -4,16 +4,15 @@
 //! (`connection`). The thread reads through `socket`, which enforces deadlines and buffers what it reads ahead.
 //! `request_head` and `chunked` parse bytes without I/O. `access_control` and `router` decide whether a request
 //! may reach a handler, and which. A handler turns the [`Request`] into a [`Response`] or an [`Error`], and one
-//! write sends it; an [`EventStream`] is written while its handler runs. This module contains no routes and no
-//! handlers.
+//! write sends it; an [`EventStream`] is written while its handler runs, and a `WebSocket` (`web_socket`) has the
+//! connection from then on. This module contains no routes and no handlers.
 //!
 //! The server checks a request in this order: head, `Host`, `Origin` where it matters, CORS preflight, key,
 //! path and method, declared length, `Expect`. Only then does it read the body, and only for routes that
 //! require the key. Every refusal is JSON, `{"message": …}`, and carries the CORS header, so that a page can
 //! read it.
 //!
-//! Implements RFC 9112 (HTTP/1.1) and the parts of RFC 9110 that a server without caches, ranges and upgrades
-//! needs.
+//! Implements RFC 9112 (HTTP/1.1) and the parts of RFC 9110 that a server without caches and ranges needs.
 
 mod access_control;
 mod chunked;
@@ -31,6 +30,8 @@ mod response;
 mod router;
 mod server;
 mod socket;
+#[cfg(feature = "acp")]
+pub mod web_socket;
 
 pub use access_control::AccessControl;
 pub use error::Error;

@@ -20,6 +20,9 @@ pub struct Response {
     pub body: Vec<u8>,
     /// The handler that writes the body, for an event stream.
     pub(super) events: Option<Events>,
+    /// The handler that gets the connection, for a WebSocket.
+    #[cfg(feature = "acp")]
+    pub(super) web_socket: Option<super::web_socket::Upgrade>,
     /// The error message, if this is an error.
     pub(super) error_message: Option<String>,
 }
@@ -64,6 +67,8 @@ impl Response {
             headers: Vec::new(),
             body: Vec::new(),
             events: None,
+            #[cfg(feature = "acp")]
+            web_socket: None,
             error_message: None,
         }
     }

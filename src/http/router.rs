@@ -17,6 +17,9 @@ pub enum Access {
     Keyless,
     /// A known `Host`, and the key as `secret` in the query: for pages that a client shows in a frame.
     QueryKeyed,
+    /// A known `Host`, no page of another site, and the key, also as `token` in the query: for WebSockets, for
+    /// which a page can set no header field.
+    TokenKeyed,
     /// A known `Host` and the key.
     Keyed,
 }

@@ -182,6 +182,31 @@ impl<'a> Socket<'a> {
     }
 }
 
+/// Writes all bytes; fails with `TimedOut` if that takes longer than `limit`. The stream's own timeout must not be
+/// much longer.
+pub(super) fn write_within(
+    mut stream: &TcpStream,
+    mut bytes: &[u8],
+    limit: Duration,
+) -> io::Result<()> {
+    let deadline = Instant::now() + limit;
+    while !bytes.is_empty() {
+        match stream.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                METRICS.sent.add(written as u64);
+                bytes = &bytes[written..];
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if Instant::now() > deadline && !bytes.is_empty() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+    }
+    Ok(())
+}
+
 /// Reads from a socket until a deadline, for the standard library's adapters.
 struct DeadlineReader<'w, 'a> {
     socket: &'w mut Socket<'a>,
