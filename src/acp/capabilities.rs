@@ -27,6 +27,10 @@ pub(super) struct ClientCapabilities {
     pub(super) compaction: bool,
     /// Output of commands in the `_meta` of updates, as Zed shows it.
     pub(super) terminal_output: bool,
+    /// The client is one of Goose's, which reads more from `_meta`.
+    pub(super) is_goose: bool,
+    /// Goose's own notifications.
+    pub(super) goose_updates: bool,
 }
 
 /// The parameters of `initialize`.
@@ -59,6 +63,8 @@ impl ClientCapabilities {
         notices: false,
         compaction: false,
         terminal_output: false,
+        is_goose: false,
+        goose_updates: false,
     };
 }
 
@@ -80,6 +86,8 @@ impl Initialize {
             notices: is_given("/session/notices"),
             compaction: is_given("/session/compaction"),
             terminal_output: is_true("/_meta/terminal_output"),
+            is_goose: is_given("/_meta/goose"),
+            goose_updates: is_true("/_meta/goose/customNotifications"),
         }
     }
 }
@@ -129,10 +137,11 @@ mod tests {
         let all = read(json!({"protocolVersion": 1, "clientCapabilities": {
             "fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true,
             "elicitation": {"form": {}}, "session": {"notices": {}, "compaction": {}},
-            "_meta": {"terminal_output": true}
+            "_meta": {"terminal_output": true, "goose": {"customNotifications": true}}
         }}));
         assert!(all.reads_files && all.writes_files && all.terminal && all.elicitation_form);
         assert!(all.notices && all.compaction && all.terminal_output);
+        assert!(all.is_goose && all.goose_updates);
         let none = read(json!({"protocolVersion": 1, "clientCapabilities": {
             "fs": [], "terminal": 1, "elicitation": {"form": null}, "session": 5
         }}));

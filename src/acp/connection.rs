@@ -2,6 +2,7 @@
 
 use super::capabilities::{self, ClientCapabilities, Initialize};
 use super::client_requests::ClientRequests;
+use super::goose_methods;
 use super::open_session::OpenSession;
 use super::outbox::Outbox;
 use super::prompt_turn::{AUTHENTICATION_REQUIRED, Prompt, error_object};
@@ -257,7 +258,9 @@ impl ConnectionState {
                 pending.answer(result.and_then(|params| self.set_model(&params)));
             }
             "session/new" => match read_params(method, params) {
-                Ok(params) => pending.open(method, move |state, _| state.new_session(params)),
+                Ok(params) => pending.open(method, move |state, cancel| {
+                    state.new_session(params, cancel)
+                }),
                 Err(error) => pending.answer(Err(error)),
             },
             "session/load" | "session/resume" => match read_params(method, params) {
@@ -282,10 +285,18 @@ impl ConnectionState {
                 Ok(params) => self.prompt(pending, params),
                 Err(error) => pending.answer(Err(error)),
             },
-            _ => {
-                let text = format!("Method not found: {method}");
-                pending.answer(Err(ErrorObject::new(METHOD_NOT_FOUND, text)));
-            }
+            _ => match goose_methods::find(method) {
+                Some(run) => match goose_methods::Params::read(method, params) {
+                    Ok(params) => {
+                        pending.run(method, move |state, cancel| run(state, &params, cancel));
+                    }
+                    Err(error) => pending.answer(Err(error)),
+                },
+                None => {
+                    let text = format!("Method not found: {method}");
+                    pending.answer(Err(ErrorObject::new(METHOD_NOT_FOUND, text)));
+                }
+            },
         }
     }
 

@@ -41,7 +41,11 @@ pub(super) fn extensions(servers: Vec<McpServer>) -> (Vec<ExtensionConfig>, Vec<
 }
 
 impl McpServer {
-    fn into_extension(self) -> Result<ExtensionConfig, String> {
+    /// The server as an extension.
+    ///
+    /// # Errors
+    /// Why it cannot be one.
+    pub(super) fn into_extension(self) -> Result<ExtensionConfig, String> {
         let config = match self.kind.as_deref() {
             None | Some("stdio") => {
                 let command = self.command.ok_or("it has no `command`")?;

@@ -336,6 +336,9 @@ impl TurnUpdates<'_> {
             }
             before = file;
         }
+        if self.connection.client().is_goose {
+            update["_meta"] = json!({"goose": {"toolCall": tool_call_display::goose_meta(&name)}});
+        }
         if name == SHELL && self.connection.client().takes_output() {
             update["content"] = json!([{"type": "terminal", "terminalId": request.id}]);
             update["_meta"] = json!({"terminal_info": {"terminal_id": request.id, "cwd": dir}});
@@ -394,10 +397,13 @@ impl TurnUpdates<'_> {
         let diff = call.before.as_ref().filter(|_| status == Status::Completed);
         let diff = diff.and_then(|before| file_diffs::made(before, &|path| self.file(path)));
         match (&response.tool_result, diff) {
-            (_, Some(diff)) => update["content"] = json!([diff]),
+            // Goose's clients do not show diffs.
+            (_, Some(diff)) if !self.connection.client().is_goose => {
+                update["content"] = json!([diff]);
+            }
             // The client shows its terminal.
             _ if call.has_terminal => {}
-            (Outcome::Success { value }, None) => {
+            (Outcome::Success { value }, _) => {
                 if call.name == SHELL && self.connection.client().takes_output() {
                     update["_meta"] =
                         terminal_exit(&response.id, value.structured_content.as_ref());
@@ -406,7 +412,7 @@ impl TurnUpdates<'_> {
                     update["content"] = contents.into();
                 }
             }
-            (Outcome::Error { error }, None) => {
+            (Outcome::Error { error }, _) => {
                 update["content"] = json!([updates::text_content(error)]);
             }
         }
@@ -447,6 +453,19 @@ impl TurnUpdates<'_> {
             "used": tokens.total_tokens.max(0),
             "size": size,
         }));
+        if self.connection.client().goose_updates {
+            self.take_text();
+            self.queue.push(updates::goose_notification(
+                &self.session.id,
+                &json!({
+                    "sessionUpdate": "usage_update",
+                    "used": tokens.total_tokens.max(0),
+                    "contextLimit": size,
+                    "accumulatedInputTokens": tokens.accumulated_input_tokens.max(0),
+                    "accumulatedOutputTokens": tokens.accumulated_output_tokens.max(0),
+                }),
+            ));
+        }
     }
 
     fn ask(&mut self, question: &Action) {
@@ -472,6 +491,9 @@ impl TurnUpdates<'_> {
         let dir = &self.session.working_dir;
         let display = Display::new(tool, arguments, dir);
         let mut shown = display.announcement(id, arguments);
+        if self.connection.client().is_goose {
+            shown["_meta"] = json!({"goose": {"toolCall": tool_call_display::goose_meta(tool)}});
+        }
         if let Some(prompt) = prompt {
             shown["content"] = json!([updates::text_content(prompt)]);
         } else if tool == TEXT_EDITOR {

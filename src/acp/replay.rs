@@ -1,7 +1,7 @@
 //! The history of a session as updates, for `session/load`.
 
 use super::file_diffs;
-use super::tool_call_display::{Display, SHELL, TEXT_EDITOR};
+use super::tool_call_display::{Display, SHELL, TEXT_EDITOR, goose_meta};
 use super::updates::{self, Speaker, Status};
 use crate::conversation::{Content, Message, Outcome, Role, ToolRequest, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
@@ -10,11 +10,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Passes the notifications that show these messages to `send`, in order, until it returns false. A tool call is
-/// one update with its result.
+/// one update with its result; for Goose's clients (`is_goose`) it is two, and each update has the time of its
+/// message.
 pub(super) fn replay(
     session: &str,
     dir: &Path,
     messages: &[Message],
+    is_goose: bool,
     send: &mut dyn FnMut(Vec<u8>) -> bool,
 ) {
     let responses: HashMap<&str, &ToolResponse> = messages
@@ -29,28 +31,40 @@ pub(super) fn replay(
             Role::User => Speaker::User,
             Role::Assistant => Speaker::Agent,
         };
+        let time = is_goose.then_some(message.created);
         let text = |speaker: Speaker, text: &str| {
-            let chunk = updates::text_chunk(speaker, id, text);
+            let mut chunk = updates::text_chunk(speaker, id, text);
+            chunk.created = time;
             (!text.is_empty()).then(|| updates::notification(session, &chunk))
         };
         for part in &message.content {
+            let mut result = None;
             let update = match part {
                 Content::Text(part) => text(speaker, &part.text),
                 Content::Thinking(thinking) => text(Speaker::Thought, &thinking.thinking),
                 Content::Reasoning(reasoning) => text(Speaker::Thought, &reasoning.text),
                 Content::Image(_) => updates::block(part).map(|block| {
-                    updates::notification(session, &updates::chunk(speaker, id, block))
+                    let mut chunk = updates::chunk(speaker, id, block);
+                    chunk.created = time;
+                    updates::notification(session, &chunk)
                 }),
                 Content::ToolRequest(request) => {
                     let response = responses.get(request.id.as_str()).copied();
-                    let call = finished_call(request, response, dir);
+                    let mut call = finished_call(request, response, dir, is_goose);
+                    if is_goose {
+                        call["_meta"]["goose"]["messageId"] = id.into();
+                        call["_meta"]["goose"]["created"] = message.created.into();
+                        let mut shown = call.clone();
+                        shown["sessionUpdate"] = "tool_call_update".into();
+                        // The response is a message of its own.
+                        shown["_meta"]["goose"]["messageId"] = Value::Null;
+                        result = Some(updates::notification(session, &shown));
+                    }
                     Some(updates::notification(session, &call))
                 }
                 _ => None,
             };
-            if let Some(update) = update
-                && !send(update)
-            {
+            if !update.into_iter().chain(result).all(&mut *send) {
                 return;
             }
         }
@@ -58,7 +72,12 @@ pub(super) fn replay(
 }
 
 /// A call with its result. Without one it has failed.
-fn finished_call(request: &ToolRequest, response: Option<&ToolResponse>, dir: &Path) -> Value {
+fn finished_call(
+    request: &ToolRequest,
+    response: Option<&ToolResponse>,
+    dir: &Path,
+    is_goose: bool,
+) -> Value {
     let none = RawJson::default();
     let (name, arguments) = match &request.tool_call {
         Outcome::Success { value } => (value.name.as_str(), &value.arguments),
@@ -67,7 +86,11 @@ fn finished_call(request: &ToolRequest, response: Option<&ToolResponse>, dir: &P
     let mut update = Display::new(name, arguments, dir).announcement(&request.id, arguments);
     let status = response.map_or(Status::Failed, updates::status_of);
     update["status"] = json!(status);
-    let is_edit = name == TEXT_EDITOR && status == Status::Completed;
+    if is_goose {
+        update["_meta"] = json!({"goose": {"toolCall": goose_meta(name)}});
+    }
+    // Goose's clients do not show diffs.
+    let is_edit = !is_goose && name == TEXT_EDITOR && status == Status::Completed;
     let diff = is_edit
         .then(|| file_diffs::recorded(arguments, dir))
         .flatten();
@@ -112,7 +135,7 @@ mod tests {
         ]);
         let messages: Vec<Message> = serde_json::from_value(messages).unwrap();
         let mut sent = Vec::new();
-        replay("s", Path::new("/work"), &messages, &mut |message| {
+        replay("s", Path::new("/work"), &messages, false, &mut |message| {
             let message: Value = serde_json::from_slice(&message).unwrap();
             sent.push(message["params"]["update"].clone());
             true
@@ -139,5 +162,23 @@ mod tests {
         );
         assert_eq!(edit["content"][0]["path"], "/work/a");
         assert_eq!(sent[4]["status"], "failed");
+
+        sent.clear();
+        replay("s", Path::new("/work"), &messages, true, &mut |message| {
+            let message: Value = serde_json::from_slice(&message).unwrap();
+            sent.push(message["params"]["update"].clone());
+            sent.len() < 5
+        });
+        assert_eq!(sent[2]["_meta"]["goose"]["created"], 2);
+        let call = &sent[3]["_meta"]["goose"];
+        assert_eq!(call["toolCall"]["toolName"], "developer__text_editor");
+        assert_eq!(
+            (&call["messageId"], &call["created"]),
+            (&json!("2"), &json!(2))
+        );
+        let result = &sent[4];
+        assert_eq!(result["sessionUpdate"], "tool_call_update");
+        assert_eq!(result["content"][0]["content"]["text"], "done");
+        assert_eq!(sent.len(), 5, "nothing is sent when there is no room");
     }
 }

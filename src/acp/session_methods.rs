@@ -39,6 +39,9 @@ pub(super) struct NewSession {
     cwd: String,
     #[serde(default)]
     mcp_servers: Vec<McpServer>,
+    /// What Goose's clients add.
+    #[serde(default, rename = "_meta")]
+    meta: Value,
 }
 
 /// The parameters of `session/load` and `session/resume`.
@@ -56,6 +59,9 @@ pub(super) struct OpenStored {
 pub(super) struct ListSessions {
     cwd: Option<String>,
     cursor: Option<String>,
+    /// What Goose's clients add: the types of sessions that they want, and a text to search for.
+    #[serde(default, rename = "_meta")]
+    meta: Value,
 }
 
 /// The parameters of a method that names a session and nothing else.
@@ -72,19 +78,25 @@ pub(super) struct Opened {
 }
 
 impl ConnectionState {
-    pub(super) fn new_session(&self, params: NewSession) -> Result<Opened, ErrorObject> {
+    pub(super) fn new_session(
+        &self,
+        params: NewSession,
+        cancel: &Cancel,
+    ) -> Result<Opened, ErrorObject> {
         let cwd = absolute("session/new", &params.cwd)?;
         let (client_extensions, failures) = mcp_servers::extensions(params.mcp_servers);
         let started = self.registry.start(Start {
             working_dir: cwd,
             client_extensions,
+            extension_overrides: self.wanted_extensions(&params.meta)?,
             ..Start::default()
         });
         let session = started.map_err(|error| open_error("session/new", &error))?;
         let mut result = self.state_of(&session);
         result["sessionId"] = session.id.as_str().into();
+        self.add_goose_state(&mut result, &session, cancel);
         let session = self.remember(&session.id, session.working_dir);
-        session.has_failures_to_tell(failures);
+        self.tell_later(&session, failures);
         Ok(Opened { result, session })
     }
 
@@ -106,7 +118,8 @@ impl ConnectionState {
             let stored = stored.map_err(|error| error_object(&error))?;
             let messages = stored.conversation.unwrap_or_default();
             let mut batch = Vec::new();
-            replay::replay(id, &cwd, &messages, &mut |message| {
+            let is_goose = self.client().is_goose;
+            replay::replay(id, &cwd, &messages, is_goose, &mut |message| {
                 batch.push(message);
                 batch.len() < REPLAY_BATCH
                     || self
@@ -115,13 +128,23 @@ impl ConnectionState {
             });
             self.outbox.send_when_room(batch, cancel);
         }
-        let result = self.state_of(&session);
+        let mut result = self.state_of(&session);
+        self.add_goose_state(&mut result, &session, cancel);
         let session = self.remember(id, cwd);
-        session.has_failures_to_tell(failures);
+        self.tell_later(&session, failures);
         Ok(Opened { result, session })
     }
 
-    fn state_of(&self, session: &Session) -> Value {
+    /// Lets the user be told which extensions did not start, unless the answer says it already. `unusable` are the
+    /// client's MCP servers that cannot be used.
+    fn tell_later(&self, session: &OpenSession, unusable: Vec<String>) {
+        if !self.client().is_goose || !unusable.is_empty() {
+            session.has_failures_to_tell(unusable);
+        }
+    }
+
+    /// The modes and options of a session, for the answer that opens it.
+    pub(super) fn state_of(&self, session: &Session) -> Value {
         json!({
             "modes": self.modes(session),
             "configOptions": self.config_options(session, None),
@@ -189,6 +212,10 @@ impl ConnectionState {
         let listing = listing.map_err(|error| error_object(&agent::Error::Store(error)))?;
         let mut sessions = listing.sessions;
         sessions.retain(|session| session.is_listed());
+        if let Some(text) = params.meta["query"].as_str() {
+            let text = text.to_lowercase();
+            sessions.retain(|session| session.name.to_lowercase().contains(&text));
+        }
         if let Some(cwd) = &params.cwd {
             let cwd = absolute("session/list", cwd)?;
             sessions.retain(|session| session.working_dir == cwd);
@@ -243,12 +270,24 @@ fn position(session: &StoredSession) -> (&str, &str) {
     (&session.updated_at, &session.id)
 }
 
-fn describe(session: &StoredSession) -> Value {
+/// The session in a list. What Goose's clients show beside that is in `_meta`.
+pub(super) fn describe(session: &Session) -> Value {
+    let model = session.model_config.as_ref();
     json!({
         "sessionId": session.id,
         "cwd": session.working_dir,
         "title": session.name,
         "updatedAt": session.updated_at,
+        "_meta": {
+            "messageCount": session.message_count,
+            "createdAt": session.created_at,
+            "lastMessageAt": session.updated_at,
+            "providerId": session.provider_name,
+            "modelId": model.map(|config| &config["model_name"]),
+            "sessionType": session.session_type,
+            "userSetName": session.user_set_name,
+            "hasRecipe": session.recipe.is_some(),
+        },
     })
 }
 
@@ -258,7 +297,7 @@ fn unknown_cursor() -> ErrorObject {
 }
 
 /// The slash commands of the session.
-fn commands(registry: &agent::Registry) -> Vec<Value> {
+pub(super) fn commands(registry: &agent::Registry) -> Vec<Value> {
     let all = slash_commands::list(&registry.stores().config);
     let all = all.unwrap_or_else(|error| {
         log::warn!("slash commands not listed reason={error}");
@@ -271,7 +310,12 @@ fn commands(registry: &agent::Registry) -> Vec<Value> {
             (_, CommandType::Recipe) => Some("the value of its parameter, if it has one"),
             _ => None,
         };
-        let mut shown = json!({"name": command.command, "description": command.help});
+        let mut shown = json!({
+            "name": command.command,
+            "description": command.help,
+            // Goose's clients show no others.
+            "_meta": {"commandType": command.command_type},
+        });
         if let Some(hint) = hint {
             shown["input"] = json!({ "hint": hint });
         }

@@ -101,6 +101,12 @@ impl Display {
     }
 }
 
+/// The name of a tool, `extension__tool`, in the `_meta` of an update, where Goose's clients read it.
+pub(super) fn goose_meta(name: &str) -> Value {
+    let extension = name.split_once("__").map(|(extension, _)| extension);
+    json!({"toolName": name, "extensionName": extension})
+}
+
 /// The command in the arguments of a call of [`SHELL`].
 pub(super) fn command_in(arguments: &RawJson) -> Option<String> {
     let shown: Shown = crate::json::from_str(arguments.get()).ok()?;

@@ -4,12 +4,21 @@ use crate::conversation::{Content, Image, NotificationType, ToolResponse};
 use crate::mcp::jsonrpc;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::text::fenced_block;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// The bytes of a notification with this update.
 pub(super) fn notification(session: &str, update: &impl Serialize) -> Vec<u8> {
+    notification_of("session/update", session, update)
+}
+
+/// The bytes of Goose's own notification with this update.
+pub(super) fn goose_notification(session: &str, update: &impl Serialize) -> Vec<u8> {
+    notification_of("_goose/unstable/session/update", session, update)
+}
+
+fn notification_of(method: &str, session: &str, update: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Params<'a, U> {
@@ -20,7 +29,7 @@ pub(super) fn notification(session: &str, update: &impl Serialize) -> Vec<u8> {
         session_id: session,
         update,
     };
-    jsonrpc::notification("session/update", Some(&params)).unwrap_or_else(|error| {
+    jsonrpc::notification(method, Some(&params)).unwrap_or_else(|error| {
         log::error!("an update has no JSON form reason={error}");
         Vec::new()
     })
@@ -52,6 +61,17 @@ pub(super) struct Chunk<'a, C> {
     content: C,
     #[serde(skip_serializing_if = "Option::is_none")]
     message_id: Option<&'a str>,
+    /// The time of the message, for Goose's clients, in seconds.
+    #[serde(
+        rename = "_meta",
+        serialize_with = "goose_time",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(super) created: Option<i64>,
+}
+
+fn goose_time<S: Serializer>(created: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
+    json!({"goose": {"created": created}}).serialize(serializer)
 }
 
 #[derive(Serialize)]
@@ -71,6 +91,7 @@ pub(super) fn text_chunk<'a>(
         session_update: speaker.update_name(),
         content: TextBlock { kind: "text", text },
         message_id: message,
+        created: None,
     }
 }
 
@@ -80,6 +101,7 @@ pub(super) fn chunk(speaker: Speaker, message: Option<&str>, block: Value) -> Ch
         session_update: speaker.update_name(),
         content: block,
         message_id: message,
+        created: None,
     }
 }
 

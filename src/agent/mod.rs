@@ -38,6 +38,7 @@ mod session_agent;
 mod session_naming;
 mod session_operations;
 mod settings;
+mod shown_settings;
 mod slash_commands;
 mod stored_session_data;
 #[cfg(feature = "recipes")]
@@ -68,5 +69,6 @@ pub use recipe_run::{RecipeOutcome, RecipeRun, RunError, RunOptions};
 pub use registry::{RecipeSource, Registry, Start, Stores};
 pub use session_agent::{Agent, ExtensionResult};
 pub use session_operations::Fork;
+pub use shown_settings::ShownSetting;
 pub use system_info::SystemInfo;
 pub use turn::{TurnReport, TurnStop};

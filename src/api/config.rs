@@ -1,14 +1,12 @@
 //! `/config`: settings and secrets.
 
 use super::with;
-use crate::agent::Registry;
-use crate::extension::platform_extensions;
+use crate::agent::{Registry, ShownSetting};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::recipe::slash_commands;
-use crate::store::{PermissionLevel, mask};
+use crate::store::PermissionLevel;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How many permissions one request sets at most.
@@ -57,68 +55,17 @@ struct ToolPermission {
 }
 
 fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let mut config = registry.stores().config.all()?;
-    let declared = Declared::read(registry)?;
-    for (key, value) in &mut config {
-        if declared.is_secret(key)? {
-            *value = mask(value).into();
-        }
-    }
-    platform_extensions::complete(&mut config);
+    let config = registry.shown_settings()?;
     Ok(Response::json(&json!({ "config": config })))
 }
 
 fn read(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let Key { key, is_secret } = request.json()?;
-    let stores = registry.stores();
-    if is_secret {
-        let secret = stores.secrets.get(&key)?;
-        let shown = secret.map(|secret| json!({ "maskedValue": secret.masked() }));
-        return Ok(Response::json(&shown));
-    }
-    let value = stores.config.get(&key)?;
-    Ok(Response::json(&match value {
-        Some(value) if Declared::read(registry)?.is_secret(&key)? => {
-            Some(json!({ "maskedValue": mask(&value) }))
-        }
-        value => value,
-    }))
-}
-
-/// The names of settings that providers and extensions declare.
-struct Declared<'a> {
-    registry: &'a Registry,
-    /// By upper-case name: whether the setting is a secret.
-    providers: HashMap<String, bool>,
-    extensions: HashSet<String>,
-}
-
-impl<'a> Declared<'a> {
-    fn read(registry: &'a Registry) -> Result<Self, Error> {
-        let mut providers = HashMap::new();
-        for (name, is_secret) in registry.catalog().setting_names() {
-            *providers.entry(name.to_uppercase()).or_insert(false) |= is_secret;
-        }
-        let entries = registry.stores().config.extensions()?.entries;
-        let keys = (entries.iter()).filter_map(|(_, entry)| entry["env_keys"].as_array());
-        let names = keys.flatten().filter_map(Value::as_str);
-        Ok(Declared {
-            registry,
-            providers,
-            extensions: names.map(str::to_uppercase).collect(),
-        })
-    }
-
-    /// The declaration of a provider takes precedence: the `env_keys` of an extension may also name a setting
-    /// that is not a secret.
-    fn is_secret(&self, key: &str) -> Result<bool, Error> {
-        let name = key.to_uppercase();
-        if let Some(&is_secret) = self.providers.get(&name) {
-            return Ok(is_secret);
-        }
-        let is_declared = || self.registry.stores().secrets.declares(key);
-        Ok(self.extensions.contains(&name) || is_declared()?)
-    }
+    let shown = registry.shown_setting(&key, is_secret)?;
+    Ok(Response::json(&shown.map(|shown| match shown {
+        ShownSetting::Plain(value) => value,
+        ShownSetting::Masked(text) => json!({ "maskedValue": text }),
+    })))
 }
 
 fn upsert(registry: &Registry, request: &Request) -> Result<Response, Error> {

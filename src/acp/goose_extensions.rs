@@ -1,0 +1,125 @@
+//! Goose's form of an extension in its methods: a builtin or platform extension, or an MCP server with what
+//! Goose adds to it.
+
+use super::mcp_servers::McpServer;
+use crate::extension::ExtensionConfig;
+use serde_json::{Map, Value, json};
+
+/// Fields that both forms have under the same name.
+const SHARED: [&str; 7] = [
+    "type",
+    "name",
+    "description",
+    "display_name",
+    "timeout",
+    "bundled",
+    "available_tools",
+];
+/// Fields of an MCP server that both forms have under the same name, beside it.
+const BESIDE_SERVER: [&str; 5] = [
+    "description",
+    "timeout",
+    "socket",
+    "bundled",
+    "available_tools",
+];
+
+/// The extension as Goose's clients take it; `None` if they have no form for its kind.
+pub(super) fn to_goose(extension: &ExtensionConfig) -> Option<Value> {
+    let config = extension.to_value();
+    let pick = |names: &[&str]| -> Map<String, Value> {
+        let given = names.iter().map(|name| (*name, &config[*name]));
+        let given = given.filter(|(_, value)| !value.is_null());
+        given
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect()
+    };
+    let pairs = |map: &Value| -> Value {
+        let pairs = map.as_object().into_iter().flatten();
+        pairs
+            .map(|(name, value)| json!({"name": name, "value": value}))
+            .collect()
+    };
+    let server = match extension {
+        ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
+            return Some(pick(&SHARED).into());
+        }
+        ExtensionConfig::Stdio(_) => json!({
+            "name": config["name"], "command": config["cmd"], "args": config["args"],
+            "env": pairs(&config["envs"]),
+        }),
+        ExtensionConfig::StreamableHttp(_) => json!({
+            "type": "http", "name": config["name"], "url": config["uri"],
+            "headers": pairs(&config["headers"]),
+        }),
+        ExtensionConfig::Sse(_)
+        | ExtensionConfig::Frontend(_)
+        | ExtensionConfig::InlinePython(_) => return None,
+    };
+    let mut shown = pick(&BESIDE_SERVER);
+    shown.insert("type".to_owned(), "mcp".into());
+    shown.insert("server".to_owned(), server);
+    shown.insert("envKeys".to_owned(), config["env_keys"].clone());
+    Some(shown.into())
+}
+
+/// Reads Goose's form of an extension.
+///
+/// # Errors
+/// Why it is none.
+pub(super) fn from_goose(mut extension: Value) -> Result<ExtensionConfig, String> {
+    let fields = extension.as_object_mut().ok_or("it is not an object")?;
+    fields.retain(|_, value| !value.is_null());
+    if fields.get("type").is_none_or(|kind| *kind != *"mcp") {
+        return ExtensionConfig::from_value(extension);
+    }
+    let server = fields.remove("server").ok_or("it has no `server`")?;
+    let server: McpServer = crate::json::from_value(&server).map_err(|it| it.to_string())?;
+    let mut config = server.into_extension()?.to_value();
+    for name in BESIDE_SERVER {
+        if let Some(value) = fields.remove(name) {
+            config[name] = value;
+        }
+    }
+    if let Some(names) = fields.remove("envKeys") {
+        config["env_keys"] = names;
+    }
+    ExtensionConfig::from_value(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extension_keeps_what_both_forms_have() {
+        for config in [
+            json!({"type": "builtin", "name": "developer", "display_name": "Developer", "timeout": 300}),
+            json!({"type": "platform", "name": "todo", "description": "A checklist"}),
+            json!({"type": "stdio", "name": "files", "cmd": "npx", "args": ["-y", "files"], "timeout": 9,
+                "envs": {"A": "b"}, "env_keys": ["KEY"], "available_tools": ["read"]}),
+            json!({"type": "streamable_http", "name": "web", "uri": "http://localhost:1/mcp",
+                "headers": {"X-Key": "$KEY"}, "env_keys": ["KEY"], "description": "Web"}),
+        ] {
+            let extension = ExtensionConfig::from_value(config).unwrap();
+            let shown = to_goose(&extension).unwrap();
+            assert_eq!(from_goose(shown).unwrap().to_value(), extension.to_value());
+        }
+        let other = json!({"type": "inline_python", "name": "x", "code": "print()"});
+        assert_eq!(to_goose(&ExtensionConfig::from_value(other).unwrap()), None);
+    }
+
+    #[test]
+    fn what_is_no_extension_is_refused() {
+        for odd in [
+            json!(1),
+            json!({}),
+            json!({"type": "mcp"}),
+            json!({"type": "mcp", "server": {"name": "x"}}),
+            json!({"type": "mcp", "server": {"name": "x", "type": "sse", "url": "http://h"}}),
+            json!({"type": "mcp", "server": {"name": "x", "command": "y"}, "envKeys": 1}),
+        ] {
+            assert!(from_goose(odd.clone()).is_err(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Goose's own methods, `_goose/unstable/…`, as far as Goose Desktop needs them to start and to chat, and
+//! `session/fork`. Every other one is answered as unknown.
+
+use super::connection::ConnectionState;
+use super::goose_extensions::{from_goose, to_goose};
+use super::prompt_turn::error_object;
+use super::session_methods::{commands, describe};
+use crate::agent::{self, Fork, ShownSetting};
+use crate::conversation::Session;
+use crate::extension::configured::{self, Change};
+use crate::extension::{ExtensionConfig, config};
+use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::store;
+use crate::sys::cancel::Cancel;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// What the names of Goose's methods begin with.
+const PREFIX: &str = "_goose/unstable/";
+
+/// A method: takes its parameters, and a token that is cancelled with the request.
+pub(super) type Method = fn(&ConnectionState, &Params, &Cancel) -> Result<Value, ErrorObject>;
+
+/// The method of this name.
+pub(super) fn find(name: &str) -> Option<Method> {
+    if name == "session/fork" {
+        return Some(fork);
+    }
+    Some(match name.strip_prefix(PREFIX)? {
+        "config/extensions/add" => add_extension,
+        "config/extensions/list" => list_extensions,
+        "config/extensions/remove" => {
+            |state, params, _| change_extension(state, params, Change::Remove)
+        }
+        "config/extensions/set-enabled" => |state, params, _| {
+            let change = match params.flag("enabled") {
+                true => Change::Enable,
+                false => Change::Disable,
+            };
+            change_extension(state, params, change)
+        },
+        "config/read" => read_setting,
+        "config/read-all" => |state, _, _| {
+            let config = state.registry.shown_settings().map_err(stored)?;
+            Ok(json!({ "config": config }))
+        },
+        "config/remove" => remove_setting,
+        "config/upsert" => set_setting,
+        "defaults/read" => read_defaults,
+        "defaults/save" => save_defaults,
+        "providers/canonical-model-info" => model_info,
+        "providers/list" => list_providers,
+        "resources/read" => read_resource,
+        "session/conversation/truncate" => truncate,
+        "session/info" => |state, params, _| {
+            let mut session = state.stored(params.text("sessionId")?)?;
+            state.registry.show_model(&mut session);
+            Ok(json!({ "session": describe(&session) }))
+        },
+        "session/rename" => |state, params, _| {
+            let renamed = (state.registry).rename(params.text("sessionId")?, params.text("title")?);
+            done(renamed)
+        },
+        "slash-commands/list" => {
+            |state, _, _| Ok(json!({ "availableCommands": commands(&state.registry) }))
+        }
+        "tools/call" => call_tool,
+        "tools/list" => list_tools,
+        _ => return None,
+    })
+}
+
+/// The parameters of a request.
+pub(super) struct Params {
+    method: String,
+    all: Value,
+}
+
+impl Params {
+    pub(super) fn read(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
+        let all = match params {
+            Some(params) => crate::mcp::server::read_params(method, Some(params))?,
+            None => json!({}),
+        };
+        Ok(Params {
+            method: method.to_owned(),
+            all,
+        })
+    }
+
+    /// The string in a field.
+    fn text(&self, field: &str) -> Result<&str, ErrorObject> {
+        let text = self.all[field].as_str();
+        text.ok_or_else(|| self.invalid(field, "it is not a string"))
+    }
+
+    /// Whether a field is `true`.
+    fn flag(&self, field: &str) -> bool {
+        self.all[field] == Value::Bool(true)
+    }
+
+    fn invalid(&self, field: &str, why: &str) -> ErrorObject {
+        let method = &self.method;
+        let text = format!("Invalid `params` of `{method}`: `{field}`: {why}");
+        ErrorObject::new(INVALID_PARAMS, text)
+    }
+}
+
+impl ConnectionState {
+    /// The extensions that the `_meta` of `session/new` asks for instead of the configured ones.
+    ///
+    /// # Errors
+    /// If one of them is none, or a recipe is asked for.
+    pub(super) fn wanted_extensions(
+        &self,
+        meta: &Value,
+    ) -> Result<Option<Vec<Value>>, ErrorObject> {
+        let refused = |field: &str, why: &str| {
+            let text = format!("Invalid `params` of `session/new`: `_meta.{field}`: {why}");
+            ErrorObject::new(INVALID_PARAMS, text)
+        };
+        for field in ["recipeId", "recipeDeeplink"] {
+            if !meta[field].is_null() {
+                let why = "recipes are not run here; use `gosling run`, or the HTTP API";
+                return Err(refused(field, why));
+            }
+        }
+        let Some(wanted) = meta["enabledExtensions"].as_array() else {
+            return Ok(None);
+        };
+        let mut extensions = Vec::new();
+        for extension in wanted {
+            let read = from_goose(extension.clone());
+            let read = read.map_err(|why| refused("enabledExtensions", &why))?;
+            extensions.push(self.with_configured_variables(read)?.to_value());
+        }
+        Ok(Some(extensions))
+    }
+
+    /// The extension with the variables of the configured one, if it has none: Goose's clients know no
+    /// variables.
+    fn with_configured_variables(
+        &self,
+        extension: ExtensionConfig,
+    ) -> Result<ExtensionConfig, ErrorObject> {
+        let config = &self.registry.stores().config;
+        let before = configured::find(config, extension.name()).map_err(stored)?;
+        let Some(Ok(before)) = before.map(|entry| entry.config) else {
+            return Ok(extension);
+        };
+        let (mut new, old) = (extension.to_value(), before.to_value());
+        let is_empty = |map: &Value| map.as_object().is_none_or(serde_json::Map::is_empty);
+        if new["type"] != old["type"] || is_empty(&old["envs"]) || !is_empty(&new["envs"]) {
+            return Ok(extension);
+        }
+        new["envs"] = old["envs"].clone();
+        Ok(ExtensionConfig::from_value(new).unwrap_or(extension))
+    }
+
+    /// Adds what Goose's clients expect when a session is opened: which extensions have started. Waits for
+    /// them.
+    pub(super) fn add_goose_state(&self, result: &mut Value, session: &Session, cancel: &Cancel) {
+        if self.client().is_goose
+            && let Ok(agent) = self.registry.agent(&session.id)
+            && let Ok(results) = agent.wait(cancel)
+        {
+            let dir = &session.working_dir;
+            result["_meta"] = json!({"extensionResults": results, "workingDir": dir});
+        }
+    }
+}
+
+fn stored(error: store::Error) -> ErrorObject {
+    error_object(&error.into())
+}
+
+/// The empty result of a change.
+fn done(outcome: Result<(), agent::Error>) -> Result<Value, ErrorObject> {
+    outcome
+        .map(|()| json!({}))
+        .map_err(|error| error_object(&error))
+}
+
+fn read_setting(
+    state: &ConnectionState,
+    params: &Params,
+    _: &Cancel,
+) -> Result<Value, ErrorObject> {
+    let shown = (state.registry).shown_setting(params.text("key")?, params.flag("isSecret"));
+    let value = match shown.map_err(stored)? {
+        Some(ShownSetting::Plain(value)) => value,
+        Some(ShownSetting::Masked(text)) => text.into(),
+        None => Value::Null,
+    };
+    Ok(json!({ "value": value }))
+}
+
+fn set_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+    let (key, value) = (params.text("key")?, &params.all["value"]);
+    let stores = state.registry.stores();
+    let set = match params.flag("isSecret") {
+        true => stores.secrets.set(key, value),
+        false => stores.config.upsert(key, value),
+    };
+    done(set.map_err(agent::Error::from))
+}
+
+fn remove_setting(
+    state: &ConnectionState,
+    params: &Params,
+    _: &Cancel,
+) -> Result<Value, ErrorObject> {
+    let key = params.text("key")?;
+    let stores = state.registry.stores();
+    let removed = match params.flag("isSecret") {
+        true => stores.secrets.remove(key).map(drop),
+        false => stores.config.remove(key).map(drop),
+    };
+    done(removed.map_err(agent::Error::from))
+}
+
+fn read_defaults(state: &ConnectionState, _: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+    let read = |key| state.registry.stores().config.get(key).map_err(stored);
+    let text = |value: Option<Value>| value.filter(Value::is_string);
+    let (provider, model) = (read("GOOSE_PROVIDER")?, read("GOOSE_MODEL")?);
+    Ok(json!({"providerId": text(provider), "modelId": text(model)}))
+}
+
+fn save_defaults(
+    state: &ConnectionState,
+    params: &Params,
+    _: &Cancel,
+) -> Result<Value, ErrorObject> {
+    let provider = params.text("providerId")?;
+    let known = state.registry.catalog().provider(provider);
+    known.map_err(|error| params.invalid("providerId", &error.to_string()))?;
+    let saved = state.registry.stores().config.edit(|root| {
+        root.insert("GOOSE_PROVIDER".into(), provider.into());
+        if let Some(model) = params.all["modelId"].as_str() {
+            root.insert("GOOSE_MODEL".into(), model.into());
+        }
+        Ok(())
+    });
+    saved.map_err(stored)?;
+    Ok(json!({"providerId": provider, "modelId": params.all["modelId"]}))
+}
+
+fn list_providers(
+    state: &ConnectionState,
+    params: &Params,
+    _: &Cancel,
+) -> Result<Value, ErrorObject> {
+    let wanted = params.all["providerIds"].as_array();
+    let wanted = wanted.filter(|wanted| !wanted.is_empty());
+    let mut providers = state.registry.catalog().entries();
+    providers.retain(|it| wanted.is_none_or(|names| names.iter().any(|name| *name == *it.name)));
+    let entries = providers.into_iter().map(|provider| {
+        let about = provider.metadata;
+        let keys = about.config_keys.iter().map(|key| {
+            json!({
+                "name": key.name, "required": key.required, "secret": key.secret,
+                "default": key.default, "primary": key.primary,
+            })
+        });
+        let models = about.known_models.iter().map(|model| {
+            json!({"id": model.name, "name": model.name, "contextLimit": model.context_limit})
+        });
+        json!({
+            "providerId": provider.name,
+            "providerName": about.display_name,
+            "description": about.description,
+            "defaultModel": about.default_model,
+            "configured": provider.is_configured,
+            "providerType": provider.provider_type,
+            "category": "model",
+            "configKeys": keys.collect::<Value>(),
+            "setupSteps": [],
+            "supportsRefresh": false,
+            "refreshing": false,
+            "stale": false,
+            "models": models.collect::<Value>(),
+        })
+    });
+    Ok(json!({"entries": entries.collect::<Value>()}))
+}
+
+fn model_info(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+    let catalog = state.registry.catalog();
+    let known = catalog.model_info(params.text("provider")?, params.text("model")?);
+    let known = known.map(|known| {
+        json!({
+            "provider": known.provider,
+            "model": known.model,
+            "contextLimit": known.context_limit,
+            "maxOutputTokens": known.max_output_tokens,
+            "reasoning": false,
+            "inputTokenCost": known.input_token_cost,
+            "outputTokenCost": known.output_token_cost,
+            "cacheReadTokenCost": known.cache_read_token_cost,
+            "cacheWriteTokenCost": known.cache_write_token_cost,
+            "currency": known.currency,
+        })
+    });
+    Ok(json!({ "modelInfo": known }))
+}
+
+fn list_extensions(state: &ConnectionState, _: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+    let listed = configured::list(&state.registry.stores().config).map_err(stored)?;
+    let mut warnings = listed.warnings;
+    let mut shown = Vec::new();
+    for entry in listed.entries {
+        match entry.config.map(|config| to_goose(&config)) {
+            Ok(Some(extension)) => shown.push(json!({
+                "extension": extension, "enabled": entry.enabled, "configKey": entry.key,
+            })),
+            Ok(None) => warnings.push(format!("'{}': not shown by this client", entry.key)),
+            Err(reason) => warnings.push(format!("'{}': {reason}", entry.key)),
+        }
+    }
+    Ok(json!({"extensions": shown, "warnings": warnings}))
+}
+
+/// Stores an extension.
+fn add_extension(
+    state: &ConnectionState,
+    params: &Params,
+    _: &Cancel,
+) -> Result<Value, ErrorObject> {
+    let store = &state.registry.stores().config;
+    let invalid = |why: &str| params.invalid("extension", why);
+    let extension = from_goose(params.all["extension"].clone()).map_err(|why| invalid(&why))?;
+    let extension = state.with_configured_variables(extension)?;
+    let enabled = params.flag("enabled");
+    let set = configured::set(store, extension.name(), &extension, enabled, true);
+    set.map_err(|error| invalid(&error.to_string()))?;
+    Ok(json!({}))
+}
+
+fn change_extension(
+    state: &ConnectionState,
+    params: &Params,
+    change: Change,
+) -> Result<Value, ErrorObject> {
+    let store = &state.registry.stores().config;
+    let key = params.text("configKey")?.to_owned();
+    let changed = configured::change(store, std::slice::from_ref(&key), change);
+    changed.map_err(|error| params.invalid("configKey", &error.to_string()))?;
+    Ok(json!({}))
+}
+
+/// Copies a session, up to a moment if one is given.
+fn fork(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+    let fork = Fork {
+        copy: true,
+        until: params.all["_meta"]["conversationBefore"].as_i64(),
+    };
+    let copied = state.registry.fork(params.text("sessionId")?, fork);
+    let id = copied.map_err(|error| error_object(&error))?;
+    let session = state.stored(&id)?;
+    state.remember(&id, session.working_dir.clone());
+    let mut result = state.state_of(&session);
+    result["sessionId"] = id.into();
+    Ok(result)
+}
+
+/// Removes the messages from a moment on.
+fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+    let from = params.all["truncateFrom"].as_i64();
+    let from = from.ok_or_else(|| params.invalid("truncateFrom", "it is not a number"))?;
+    let fork = Fork {
+        copy: false,
+        until: Some(from),
+    };
+    let truncated = state.registry.fork(params.text("sessionId")?, fork);
+    done(truncated.map(drop))
+}
+
+fn list_tools(
+    state: &ConnectionState,
+    params: &Params,
+    cancel: &Cancel,
+) -> Result<Value, ErrorObject> {
+    let failed = |error| error_object(&error);
+    let id = params.text("sessionId")?;
+    let agent = state.registry.agent(id).map_err(failed)?;
+    let extension = params.all["extensionName"].as_str();
+    let tools = agent.tools(extension, cancel).map_err(failed)?;
+    let permissions = state.registry.stores().permissions.all().map_err(stored)?;
+    let tools = tools.into_iter().map(|listed| {
+        json!({
+            "permission": permissions.get(&listed.name),
+            "name": listed.name,
+            "parameters": listed.tool.parameters(),
+            "description": listed.tool.description.unwrap_or_default(),
+            "inputSchema": listed.tool.input_schema,
+        })
+    });
+    Ok(json!({"tools": tools.collect::<Value>()}))
+}
+
+/// Calls a tool for the page of an MCP app.
+fn call_tool(
+    state: &ConnectionState,
+    params: &Params,
+    cancel: &Cancel,
+) -> Result<Value, ErrorObject> {
+    let failed = |error| error_object(&error);
+    let arguments = match &params.all["arguments"] {
+        Value::Null => json!({}),
+        arguments @ Value::Object(_) => arguments.clone(),
+        _ => return Err(params.invalid("arguments", "it is not an object")),
+    };
+    let arguments = serde_json::value::to_raw_value(&arguments)
+        .map_err(|error| params.invalid("arguments", &error.to_string()))?;
+    let (id, name) = (params.text("sessionId")?, params.text("name")?);
+    let agent = state.registry.agent(id).map_err(failed)?;
+    let result = agent.call(name, &arguments, cancel).map_err(failed)?;
+    Ok(json!({
+        "content": result.content,
+        "structuredContent": result.structured_content,
+        "isError": result.is_error.unwrap_or(false),
+        "_meta": result.meta,
+    }))
+}
+
+fn read_resource(
+    state: &ConnectionState,
+    params: &Params,
+    cancel: &Cancel,
+) -> Result<Value, ErrorObject> {
+    let failed = |error| error_object(&error);
+    let (id, uri) = (params.text("sessionId")?, params.text("uri")?);
+    let agent = state.registry.agent(id).map_err(failed)?;
+    let extension = config::key(params.text("extensionName")?);
+    let read = agent.read_resource(&extension, uri, cancel);
+    Ok(json!({"result": read.map_err(failed)?}))
+}
