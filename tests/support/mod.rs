@@ -8,6 +8,7 @@ pub mod process;
 pub mod scripted;
 pub mod server;
 pub mod turns;
+pub mod web_socket;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};

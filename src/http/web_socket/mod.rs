@@ -30,10 +30,10 @@ pub const UNSUPPORTED_DATA: u16 = 1003;
 const PROTOCOL_ERROR: u16 = 1002;
 const POLICY_VIOLATION: u16 = 1008;
 
-/// The time without anything from the client after which it gets a ping.
-const PING_INTERVAL: Duration = Duration::from_secs(30);
-/// The time after which a client that does not answer is disconnected.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(90);
+/// The part of [`Limits::idle_timeout`] without anything from the client after which it gets a ping (30 s).
+const PING_DIVISOR: u32 = 4;
+/// How often a client is asked in vain before it is disconnected.
+const MAX_PINGS: u32 = 3;
 /// How many bytes are written with one time limit, and at least with one system call.
 const WRITE_BYTES: usize = 64 << 10;
 
@@ -88,7 +88,7 @@ impl Upgrade {
             })),
             decoder: Decoder::new(self.max_message),
             limits,
-            last_heard: Instant::now(),
+            pings: 0,
             message_deadline: None,
         };
         (self.run)(&mut web_socket);
@@ -112,7 +112,8 @@ pub struct WebSocket<'a, 's> {
     sender: WebSocketSender,
     decoder: Decoder,
     limits: &'a Limits,
-    last_heard: Instant,
+    /// How many pings the client has not answered.
+    pings: u32,
     /// When the message that has begun must be complete.
     message_deadline: Option<Instant>,
 }
@@ -163,12 +164,12 @@ impl WebSocket<'_, '_> {
                 *self.message_deadline.get_or_insert(now + limit)
             } else {
                 self.socket.shrink_buffer();
-                now + PING_INTERVAL
+                now + self.limits.idle_timeout / PING_DIVISOR
             };
             match self.socket.fill(deadline) {
                 Ok(0) => return None,
                 Ok(_) => {
-                    self.last_heard = Instant::now();
+                    self.pings = 0;
                     return Some(());
                 }
                 Err(error) if error.kind() != ErrorKind::TimedOut => return None,
@@ -177,8 +178,11 @@ impl WebSocket<'_, '_> {
                         .close(POLICY_VIOLATION, "A message took too long");
                     return None;
                 }
-                Err(_) if self.last_heard.elapsed() >= SILENCE_TIMEOUT => return None,
-                Err(_) => self.sender.control(Opcode::Ping, Vec::new()),
+                Err(_) if self.pings == MAX_PINGS => return None,
+                Err(_) => {
+                    self.pings += 1;
+                    self.sender.control(Opcode::Ping, Vec::new());
+                }
             }
         }
     }
