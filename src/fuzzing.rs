@@ -34,6 +34,8 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     target("http_head", http::fuzzing::head, 150),
     target("http_chunked", http::fuzzing::chunked, 50),
+    #[cfg(feature = "acp")]
+    target("web_socket", http::web_socket::fuzzing::frames, 100),
     target("http_json", http::fuzzing::json_body, 300),
     target("jsonrpc", mcp::fuzzing::json_rpc, 300),
     target("sse", outbound::fuzzing::sse, 100),

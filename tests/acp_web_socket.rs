@@ -330,7 +330,10 @@ fn the_turn_of_a_client_that_does_not_read_waits_and_can_be_cancelled() {
     // More than the sockets and the queue take, in all.
     let text = "x".repeat(3 << 20);
     let server = server(&[
-        ("flood", json!([{"text": text, "chunks": 64, "delay_ms": 2}])),
+        (
+            "flood",
+            json!([{"text": text, "chunks": 64, "delay_ms": 2}]),
+        ),
         ("go", json!([{"text": "ok"}])),
     ]);
     let mut client = connect(&server);

@@ -88,6 +88,8 @@ const EXAMPLES: &[&str] = &[
     "LOG_LEVEL",
     // What Goose Desktop reads, and a test.
     "GOOSED_BINARY",
+    "GOOSE_EXTERNAL_BACKEND",
+    "GOOSE_EXTERNAL_BACKEND_URL",
     "GOSLING_SOAK_SECS",
     // What uv reads.
     "UV_FIND_LINKS",

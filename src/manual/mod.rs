@@ -46,6 +46,10 @@ pub const TOPICS: &[Topic] = &[
     topic!("chat", "`gosling chat`, in the terminal and through a pipe"),
     topic!("acp", "`gosling acp`, for Zed, JetBrains, Neovim and Emacs"),
     topic!(
+        "desktop",
+        "versions of Goose Desktop, and how to connect each"
+    ),
+    topic!(
         "recipes",
         "writing recipes: fields, parameters, templates, validation"
     ),
@@ -114,6 +118,8 @@ pub mod scripted {}
 pub mod chat {}
 #[doc = include_str!("acp.md")]
 pub mod acp {}
+#[doc = include_str!("desktop.md")]
+pub mod desktop {}
 #[doc = include_str!("pinning.md")]
 pub mod pinning {}
 #[doc = include_str!("extensions.md")]

@@ -9,6 +9,8 @@
 //! `frame` decodes and encodes without I/O, `handshake` checks the request.
 
 mod frame;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod handshake;
 
 use super::socket::{Socket, write_within};
