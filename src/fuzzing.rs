@@ -6,6 +6,8 @@
 //! crate with `--cfg fuzzing` and searches for inputs that break a target; `cargo test` also compiles the
 //! targets and runs them on the seeds. Other builds do not contain them.
 
+#[cfg(feature = "acp")]
+use crate::acp;
 #[cfg(feature = "developer")]
 use crate::builtin;
 #[cfg(feature = "check")]
@@ -34,6 +36,8 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     target("http_head", http::fuzzing::head, 150),
     target("http_chunked", http::fuzzing::chunked, 50),
+    #[cfg(feature = "acp")]
+    target("acp", acp::fuzzing::acp, 3000),
     #[cfg(feature = "acp")]
     target("web_socket", http::web_socket::fuzzing::frames, 100),
     target("http_json", http::fuzzing::json_body, 300),

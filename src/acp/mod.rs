@@ -29,6 +29,8 @@ mod client_workspace;
 mod config_options;
 mod connection;
 mod file_diffs;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod goose_extensions;
 mod goose_methods;
 mod mcp_servers;
