@@ -63,6 +63,28 @@ pub(super) fn to_goose(extension: &ExtensionConfig) -> Option<Value> {
     Some(shown.into())
 }
 
+/// The extension with those fields of `before` that Goose's form does not have, if both are of the same kind. Its
+/// variables are among them, because Goose's clients send none.
+pub(super) fn with_fields_of(
+    extension: ExtensionConfig,
+    before: &ExtensionConfig,
+) -> ExtensionConfig {
+    const OF_SERVER: [&str; 5] = ["cmd", "args", "uri", "headers", "env_keys"];
+    let (mut new, old) = (extension.to_value(), before.to_value());
+    if new["type"] != old["type"] {
+        return extension;
+    }
+    let is_empty = |map: &Value| map.as_object().is_none_or(Map::is_empty);
+    for (name, value) in old.as_object().into_iter().flatten() {
+        let lists = [&SHARED[..], &BESIDE_SERVER, &OF_SERVER];
+        let is_known = lists.iter().any(|names| names.contains(&name.as_str()));
+        if !is_known && (name != "envs" || is_empty(&new["envs"])) {
+            new[name] = value.clone();
+        }
+    }
+    ExtensionConfig::from_value(new).unwrap_or(extension)
+}
+
 /// Reads Goose's form of an extension.
 ///
 /// # Errors
@@ -70,6 +92,8 @@ pub(super) fn to_goose(extension: &ExtensionConfig) -> Option<Value> {
 pub(super) fn from_goose(mut extension: Value) -> Result<ExtensionConfig, String> {
     let fields = extension.as_object_mut().ok_or("it is not an object")?;
     fields.retain(|_, value| !value.is_null());
+    // It may be left out in this form alone.
+    fields.entry("description").or_insert("".into());
     if fields.get("type").is_none_or(|kind| *kind != *"mcp") {
         return ExtensionConfig::from_value(extension);
     }
@@ -94,7 +118,7 @@ mod tests {
     #[test]
     fn an_extension_keeps_what_both_forms_have() {
         for config in [
-            json!({"type": "builtin", "name": "developer", "display_name": "Developer", "timeout": 300}),
+            json!({"type": "builtin", "name": "developer", "description": "", "timeout": 300}),
             json!({"type": "platform", "name": "todo", "description": "A checklist"}),
             json!({"type": "stdio", "name": "files", "cmd": "npx", "args": ["-y", "files"], "timeout": 9,
                 "envs": {"A": "b"}, "env_keys": ["KEY"], "available_tools": ["read"]}),
@@ -105,8 +129,30 @@ mod tests {
             let shown = to_goose(&extension).unwrap();
             assert_eq!(from_goose(shown).unwrap().to_value(), extension.to_value());
         }
-        let other = json!({"type": "inline_python", "name": "x", "code": "print()"});
+        let other =
+            json!({"type": "inline_python", "name": "x", "description": "", "code": "print()"});
         assert_eq!(to_goose(&ExtensionConfig::from_value(other).unwrap()), None);
+    }
+
+    #[test]
+    fn what_goose_s_form_does_not_have_stays() {
+        let read = |config| ExtensionConfig::from_value(config).unwrap();
+        let before = read(
+            json!({"type": "stdio", "name": "x", "cmd": "old", "args": ["a"], "envs": {"A": "b"},
+            "cwd": "/work", "container": {"image": "i"}}),
+        );
+        let sent = read(json!({"type": "stdio", "name": "x", "cmd": "new", "args": []}));
+        let kept = with_fields_of(sent.clone(), &before).to_value();
+        assert_eq!(
+            (&kept["cmd"], &kept["args"]),
+            (&json!("new"), &json!([])),
+            "{kept}"
+        );
+        assert_eq!(kept["envs"], json!({"A": "b"}));
+        assert_eq!(kept["cwd"], "/work");
+        assert_eq!(kept["container"], before.to_value()["container"]);
+        let other = read(json!({"type": "streamable_http", "name": "x", "uri": "http://h"}));
+        assert_eq!(with_fields_of(other.clone(), &before), other);
     }
 
     #[test]

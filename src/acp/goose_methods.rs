@@ -2,7 +2,7 @@
 //! `session/fork`. Every other one is answered as unknown.
 
 use super::connection::ConnectionState;
-use super::goose_extensions::{from_goose, to_goose};
+use super::goose_extensions::{self, from_goose, to_goose};
 use super::prompt_turn::error_object;
 use super::session_methods::{commands, describe};
 use crate::agent::{self, Fork, ShownSetting};
@@ -132,29 +132,23 @@ impl ConnectionState {
         for extension in wanted {
             let read = from_goose(extension.clone());
             let read = read.map_err(|why| refused("enabledExtensions", &why))?;
-            extensions.push(self.with_configured_variables(read)?.to_value());
+            extensions.push(self.with_configured_fields(read)?.to_value());
         }
         Ok(Some(extensions))
     }
 
-    /// The extension with the variables of the configured one, if it has none: Goose's clients know no
-    /// variables.
-    fn with_configured_variables(
+    /// The extension with those fields of the configured one of its name and kind that Goose's clients do not
+    /// know, such as its container, and with its variables if it has none.
+    fn with_configured_fields(
         &self,
         extension: ExtensionConfig,
     ) -> Result<ExtensionConfig, ErrorObject> {
         let config = &self.registry.stores().config;
         let before = configured::find(config, extension.name()).map_err(stored)?;
-        let Some(Ok(before)) = before.map(|entry| entry.config) else {
-            return Ok(extension);
-        };
-        let (mut new, old) = (extension.to_value(), before.to_value());
-        let is_empty = |map: &Value| map.as_object().is_none_or(serde_json::Map::is_empty);
-        if new["type"] != old["type"] || is_empty(&old["envs"]) || !is_empty(&new["envs"]) {
-            return Ok(extension);
-        }
-        new["envs"] = old["envs"].clone();
-        Ok(ExtensionConfig::from_value(new).unwrap_or(extension))
+        Ok(match before.map(|entry| entry.config) {
+            Some(Ok(before)) => goose_extensions::with_fields_of(extension, &before),
+            _ => extension,
+        })
     }
 
     /// Adds what Goose's clients expect when a session is opened: which extensions have started. Waits for
@@ -329,7 +323,7 @@ fn add_extension(
     let store = &state.registry.stores().config;
     let invalid = |why: &str| params.invalid("extension", why);
     let extension = from_goose(params.all["extension"].clone()).map_err(|why| invalid(&why))?;
-    let extension = state.with_configured_variables(extension)?;
+    let extension = state.with_configured_fields(extension)?;
     let enabled = params.flag("enabled");
     let set = configured::set(store, extension.name(), &extension, enabled, true);
     set.map_err(|error| invalid(&error.to_string()))?;
