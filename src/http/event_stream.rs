@@ -6,17 +6,18 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
+use super::Stream;
 use crate::metrics::METRICS;
 use crate::sys;
 use crate::sys::cancel::Cancel;
-use crate::sys::{lock, net};
+use crate::sys::lock;
 
 /// The time without output after which the stream sends a keep-alive event.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_millis(500);
@@ -59,7 +60,7 @@ impl Write for Body<'_> {
 }
 
 struct Shared {
-    socket: Arc<TcpStream>,
+    stream: Arc<Stream>,
     /// Whether the body is chunked; otherwise the end of the connection ends it.
     chunked: bool,
     /// The timeout of one write.
@@ -78,16 +79,16 @@ struct Out {
 }
 
 impl EventStream {
-    /// Opens the stream on `socket`, after the head was sent.
+    /// Opens the event stream on `stream`, after the head was sent.
     pub(super) fn open(
-        socket: &Arc<TcpStream>,
+        stream: &Arc<Stream>,
         peer: SocketAddr,
         chunked: bool,
         limit: Duration,
         keep_alive: &'static str,
     ) -> EventStream {
         let shared = Arc::new(Shared {
-            socket: Arc::clone(socket),
+            stream: Arc::clone(stream),
             chunked,
             limit,
             keep_alive,
@@ -169,7 +170,7 @@ impl EventStream {
 
     /// Checks at once whether the client is still connected.
     pub fn is_connected(&self) -> bool {
-        if net::hung_up(&self.shared.socket) {
+        if self.shared.stream.hung_up() {
             self.shared.gone.cancel();
         }
         !self.shared.gone.is_cancelled()
@@ -222,7 +223,7 @@ impl Shared {
     /// Polls the connection and sends keep-alives until the stream ends or the client disconnects.
     fn poll(&self, ended: &Receiver<()>) {
         while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(HANGUP_POLL_INTERVAL) {
-            if net::hung_up(&self.socket) {
+            if self.stream.hung_up() {
                 self.gone.cancel();
                 return;
             }
@@ -276,8 +277,13 @@ impl Shared {
 
     fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
         let deadline = Instant::now() + self.limit;
-        while !bytes.is_empty() {
-            match (&*self.socket).write(bytes) {
+        loop {
+            let sent = match bytes {
+                [] => (&*self.stream).flush().map(|()| 0),
+                _ => (&*self.stream).write(bytes),
+            };
+            match sent {
+                Ok(0) if bytes.is_empty() => return Ok(()),
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(written) => {
                     METRICS.sent.add(written as u64);
@@ -286,10 +292,9 @@ impl Shared {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
-            if Instant::now() > deadline && !bytes.is_empty() {
+            if Instant::now() > deadline && (!bytes.is_empty() || self.stream.has_unsent()) {
                 return Err(ErrorKind::TimedOut.into());
             }
         }
-        Ok(())
     }
 }

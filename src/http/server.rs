@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::connections::{Connections, SharedConnection};
 use super::response::BodyEnd;
-use super::{AccessControl, Error, Limits, Response, Router, connection};
+use super::{AccessControl, Error, Limits, Response, Router, Stream, connection};
 use crate::metrics::{METRICS, Refusal};
 use crate::sys;
 
@@ -163,9 +163,10 @@ fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
 }
 
 /// Starts a connection's thread. If the system cannot start one, answers the client with 503 and fails.
-fn admit(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
+fn admit(shared: &Arc<ServerState>, socket: TcpStream, peer: SocketAddr) -> io::Result<()> {
+    let stream = Stream::new(socket);
     // Skips clients that have already left, so that a flood of them costs no threads.
-    if sys::net::hung_up(&stream) {
+    if stream.hung_up() {
         return Ok(());
     }
     let Limits {
@@ -210,7 +211,7 @@ impl Drop for LeaveOnDrop<'_> {
 }
 
 /// Sends 503 without blocking: the acceptor must not wait for a client.
-fn reject_busy(mut stream: &TcpStream) {
+fn reject_busy(mut stream: &Stream) {
     METRICS.refuse(Refusal::Busy);
     if stream.set_nonblocking(true).is_err() {
         return;
