@@ -255,3 +255,5 @@ mod sorting;
 pub mod store;
 pub mod sys;
 pub mod text;
+#[cfg(feature = "tls")]
+pub mod tls;

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{Shutdown, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -88,8 +88,8 @@ impl SharedConnection {
     fn close_if(&self, which: impl Fn(u64) -> bool) -> bool {
         let closed = self.change(|state| (state != CLOSED && which(state)).then_some(CLOSED));
         if closed {
-            // Fails if the connection is closed already. Wakes the connection's thread if it waits for input.
-            let _ = self.stream.shutdown(Shutdown::Both);
+            // Wakes the connection's thread if it waits for input.
+            self.stream.abort();
         }
         closed
     }

@@ -185,7 +185,10 @@ impl EventStream {
     pub(super) fn close(mut self) -> bool {
         self.flush();
         self.stop();
-        if self.shared.chunked && !self.broken_off {
+        if self.broken_off {
+            // With TLS, the end of the connection would otherwise tell the client that the body is complete.
+            self.shared.stream.abort();
+        } else if self.shared.chunked {
             let sent = self.shared.write(b"0\r\n\r\n");
             self.shared.cancel_unless(sent);
         }

@@ -33,6 +33,8 @@ mod router;
 mod server;
 mod socket;
 mod stream;
+#[cfg(feature = "tls")]
+mod tls_session;
 
 pub use access_control::AccessControl;
 pub use error::Error;

@@ -154,7 +154,7 @@ impl<'a> Socket<'a> {
     /// closing a socket with unread input resets the connection, and a reset discards what the client has not
     /// read yet (RFC 9112 §9.6).
     pub(super) fn linger(&mut self, limit: Duration) {
-        if self.stream.shutdown(Shutdown::Write).is_err() {
+        if self.stream.close(Shutdown::Write).is_err() {
             return;
         }
         let deadline = Instant::now() + limit;
