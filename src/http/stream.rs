@@ -52,6 +52,12 @@ impl Stream {
         Ok(())
     }
 
+    /// The session, after a handshake.
+    #[cfg(all(test, feature = "tls"))]
+    pub(super) fn tls_session(&self) -> &TlsSession {
+        self.tls.get().expect("a handshake")
+    }
+
     /// Sets `TCP_NODELAY`.
     pub(super) fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.socket.set_nodelay(nodelay)

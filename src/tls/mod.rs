@@ -279,3 +279,46 @@ fn pem(label: &str, der: &[u8]) -> String {
     }
     text + "-----END " + label + "-----\n"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400;
+
+    fn temp_file(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("gosling-tls-{}-{name}.pem", std::process::id()))
+    }
+
+    #[test]
+    fn a_certificate_serves_until_thirty_days_before_its_end() {
+        let path = temp_file("age");
+        let files = [path.clone(), path.clone()];
+        let now = clock::unix_seconds();
+        assert!(load_if_valid(&files, now).unwrap().is_none());
+        let made = self_signed::generate(now).unwrap();
+        let text = pem("CERTIFICATE", &made.certificate) + &pem("PRIVATE KEY", &made.key);
+        std::fs::write(&path, &text).unwrap();
+        for (days, is_valid) in [(-2, false), (0, true), (365, true), (367, false)] {
+            let found = load_if_valid(&files, now + days * DAY).unwrap();
+            assert_eq!(found.is_some(), is_valid, "{days}");
+        }
+        let _ = std::fs::remove_file(&path);
+        assert!(text.lines().all(|line| line.len() <= PEM_WIDTH));
+    }
+
+    #[test]
+    fn the_error_of_a_bad_file_has_nothing_of_its_content() {
+        let path = temp_file("secret");
+        std::fs::write(&path, "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n").unwrap();
+        let Err(error) = Credentials::from_files(&path, &path) else {
+            panic!("it was taken");
+        };
+        let _ = std::fs::remove_file(&path);
+        let said = format!("{error} {error:?}");
+        assert!(
+            said.contains("gosling-tls") && !said.contains("c2Vj"),
+            "{said}"
+        );
+    }
+}
