@@ -38,7 +38,10 @@ impl Stream {
 
     /// Performs the TLS handshake. From then on, reads and writes are those of the TLS session. If it fails, the
     /// stream remains one without encryption.
+    // Not inlined, nor are the methods of the session: the stack of a connection without TLS would have room for
+    // their buffers, and every page of it that is touched stays with the connection.
     #[cfg(feature = "tls")]
+    #[inline(never)]
     pub(super) fn accept_tls(
         &self,
         credentials: &crate::tls::Credentials,

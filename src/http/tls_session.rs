@@ -7,6 +7,8 @@
 //! socket's timeout bounds, so that the records of one direction stay in order. A thread that cannot write
 //! therefore never delays one that reads. The order of locking is `incoming` or `outgoing`, then `connection`.
 //!
+//! The methods are not inlined, see [`Stream::accept_tls`](super::Stream::accept_tls).
+//!
 //! An idle connection owns no buffer but those of rustls: encrypted input is read into the buffer of the caller
 //! and decrypted from there.
 
@@ -90,6 +92,10 @@ impl TlsSession {
             let fed = session.feed(&buffer[..count], &mut lock(&session.incoming));
             session.send_until(socket, deadline)?;
             if fed.is_err() {
+                // The session has kept the reason.
+                if let Err(error) = lock(&session.connection).process_new_packets() {
+                    log::debug!("TLS handshake refused reason={:?}", error.to_string());
+                }
                 return Err(HandshakeError::Refused);
             }
             if !lock(&session.connection).is_handshaking() {
@@ -125,6 +131,7 @@ impl TlsSession {
     /// for a record.
     ///
     /// A connection that ends without the client's notice fails with `UnexpectedEof`.
+    #[inline(never)]
     pub(super) fn read(&self, socket: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
         let mut incoming = lock(&self.incoming);
         if let Some(read) = self.take_plaintext(buffer) {
@@ -151,6 +158,7 @@ impl TlsSession {
 
     /// Whether the client has closed its side, broke the protocol, or the connection broke. Does not block.
     /// Decrypts what has arrived, within [`MAX_PLAINTEXT`]; false while more is pending.
+    #[inline(never)]
     pub(super) fn hung_up(&self, socket: &TcpStream) -> bool {
         if self.ended.load(Ordering::SeqCst) {
             return true;
@@ -183,6 +191,7 @@ impl TlsSession {
 
     /// Encrypts bytes and sends them. Writes to `socket` at most twice; what it does not accept is sent by the
     /// next write or [`flush`](Self::flush).
+    #[inline(never)]
     pub(super) fn write(&self, socket: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut outgoing = lock(&self.outgoing);
         if !outgoing.is_empty() {
@@ -203,6 +212,7 @@ impl TlsSession {
     }
 
     /// Sends what earlier writes kept, with one write to `socket`; fails with `Interrupted` if more is left.
+    #[inline(never)]
     pub(super) fn flush(&self, socket: &TcpStream) -> io::Result<()> {
         let mut outgoing = lock(&self.outgoing);
         outgoing.send(|bytes| (&*socket).write(bytes))?;
@@ -220,6 +230,7 @@ impl TlsSession {
 
     /// Tells the client that no more output follows (RFC 8446 §6.1), then shuts down the side or sides of
     /// `socket` that `how` names. Does not block: if the client does not read, it is not told.
+    #[inline(never)]
     pub(super) fn close(&self, socket: &TcpStream, how: Shutdown) -> io::Result<()> {
         lock(&self.connection).send_close_notify();
         self.answer(socket);

@@ -81,6 +81,10 @@ pub const TOPICS: &[Topic] = &[
         "interfaces",
         "pages of MCP servers, and what isolates them in a client"
     ),
+    topic!(
+        "tls",
+        "serving https: certificates, Goose Desktop from 1.27 on"
+    ),
     topic!("limits", "sizes, counts and timeouts"),
     topic!(
         "security",
@@ -114,6 +118,8 @@ pub mod scripted {}
 pub mod chat {}
 #[doc = include_str!("acp.md")]
 pub mod acp {}
+#[doc = include_str!("tls.md")]
+pub mod tls {}
 #[doc = include_str!("pinning.md")]
 pub mod pinning {}
 #[doc = include_str!("extensions.md")]
