@@ -21,6 +21,9 @@ pub(super) enum Credentials {}
 const TLS: &str = "GOOSE_TLS";
 const CERTIFICATE: &str = "GOOSE_TLS_CERT_PATH";
 const KEY: &str = "GOOSE_TLS_KEY_PATH";
+/// What the line on stdout with the fingerprint begins with.
+#[cfg(feature = "tls")]
+const FINGERPRINT: &str = "GOOSED_CERT_FINGERPRINT";
 
 /// What the variables and the command line say.
 pub(super) struct Options {
@@ -95,7 +98,7 @@ impl Options {
             None => Credentials::self_signed(&paths.state.join("tls")),
         };
         let credentials = credentials.map_err(failed("no certificate for TLS"))?;
-        let line = format!("GOOSED_CERT_FINGERPRINT={}\n", credentials.fingerprint());
+        let line = format!("{FINGERPRINT}={}\n", credentials.fingerprint());
         let mut stdout = io::stdout().lock();
         let written = stdout
             .write_all(line.as_bytes())
