@@ -21,7 +21,7 @@
 //! | `recipes` | recipes: templates, links, folders, slash commands, runs, the command `gosling recipe`; prompts of the user |
 //! | `schedules` | recipes that run at set times, and the command `gosling schedule`; needs `recipes` |
 //! | `screening` | advisories about packages, and a list of allowed extensions; `gosling advisories` |
-//! | `tls` | `https` to models and MCP servers |
+//! | `tls` | `https` to models and MCP servers, and `gosling agent --tls` |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
 //!
 //! All are on by default. Those of the builtin servers enable the feature `builtin`, which contains what all of

@@ -8,7 +8,8 @@
 //! A client sends `POST /agent/call_tool`. The request passes these modules:
 //!
 //! 1. [`http`] reads the request on the thread of its connection, with limits on every size and wait. It checks
-//!    `Host`, key, path and method, in that order, before it reads the body.
+//!    `Host`, key, path and method, in that order, before it reads the body. With `gosling agent --tls` the
+//!    connection begins with a handshake, in the same thread; the certificate is that of `tls`.
 //! 2. [`api`] converts the JSON to a call of the core. The modules below it know nothing of HTTP requests.
 //! 3. [`agent::Registry`] returns the session's live [`agent::Agent`]. Only an explicit start or resume creates
 //!    one.
@@ -78,7 +79,7 @@
 //! [`mcp::server`]; [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests,
 //! responses, routes.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
 //! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp
-//! NAME --http`. `check`, between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong
+//! NAME --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`, between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong
 //! ones, and compares the answers with the contract. `json` parses all JSON, and [`text`] makes text from outside safe to show.
 //!
 //! # Threads
@@ -255,3 +256,5 @@ mod sorting;
 pub mod store;
 pub mod sys;
 pub mod text;
+#[cfg(feature = "tls")]
+pub mod tls;

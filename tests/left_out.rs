@@ -322,3 +322,32 @@ fn an_imported_session_comes_without_its_recipe() {
     let session = server.post("/sessions/import", body).is(200);
     assert_eq!(session.body["recipe"], Value::Null);
 }
+
+#[test]
+fn https_that_is_left_out_is_refused() {
+    let root = temp_dir();
+    let file = root.path().join("certificate.pem");
+    let [file, no] = [file.to_str().unwrap(), ""];
+    for (arguments, variable, files) in [
+        (&["--tls"][..], "false", no),
+        (&[], "true", no),
+        (&[], no, file),
+    ] {
+        let output = gosling()
+            .args(["agent", "--port", "0"])
+            .args(arguments)
+            .env("GOOSE_PATH_ROOT", root.path())
+            .env("GOOSE_TLS", variable)
+            .env("GOOSE_TLS_CERT_PATH", files)
+            .env("GOOSE_TLS_KEY_PATH", files)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("this build has no TLS") && said.contains(&hint("tls")),
+            "{said}"
+        );
+        assert!(output.stdout.is_empty());
+    }
+}

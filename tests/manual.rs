@@ -59,6 +59,7 @@ const NOT_VARIABLES: &[&str] = &[
     // Words of formats, languages, protocols and programs.
     "API_KEY",
     "BEGIN",
+    "CERTIFICATE",
     "FAILED",
     "FINISH_REASON_UNSPECIFIED",
     "HEAD",

@@ -1,7 +1,7 @@
 //! `gosling agent`: serves the API until a signal ends it.
 
 use super::serve::{self, parse_port, read_secret, variable};
-use super::{Failure, failed, logging, print, text};
+use super::{Failure, failed, logging, print, text, tls};
 use crate::agent::{Registry, Stores};
 use crate::api;
 use crate::http::AccessControl;
@@ -22,6 +22,9 @@ options:
   --secret-file FILE   clients must send the first line of FILE as the key
                        (GOOSE_SERVER__SECRET_KEY; without both, gosling makes a
                        key and prints it)
+  --tls                serve https instead of http (GOOSE_TLS=true), with the
+                       certificate and key of GOOSE_TLS_CERT_PATH and
+                       GOOSE_TLS_KEY_PATH, or a self-signed one
   --offline            connect to no other machine, and ask the programs
                        that gosling starts to do the same
   -h, --help           show this
@@ -41,6 +44,7 @@ struct Options {
     port: u16,
     secret: Option<String>,
     offline: bool,
+    tls: tls::Options,
 }
 
 pub(super) fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
@@ -52,6 +56,7 @@ pub(super) fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Res
         },
         secret: server_key,
         offline: false,
+        tls: tls::Options::from_variables()?,
     };
     while let Some(argument) = parser.next()? {
         match argument {
@@ -59,6 +64,7 @@ pub(super) fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Res
             Long("port") => options.port = parse_port("--port", &text(parser.value()?)?)?,
             Long("secret-file") => options.secret = Some(read_secret(parser.value()?.into())?),
             Long("offline") => options.offline = true,
+            Long("tls") => options.tls.enable()?,
             Short('h') | Long("help") => return print(HELP),
             other => return Err(other.unexpected().into()),
         }
@@ -87,16 +93,22 @@ fn start(options: Options) -> Result<(), Failure> {
     #[cfg(feature = "schedules")]
     let router = api::schedule_routes(router, &scheduler);
     let address = (options.host.as_str(), options.port);
-    let server = serve::bind(address, router, guard)?;
+    let credentials = options.tls.credentials(&paths)?;
+    let scheme = if credentials.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    let server = serve::bind(address, router, guard, credentials)?;
     let at = server.local_addr();
     let version = env!("CARGO_PKG_VERSION");
-    logging::say(&format!("gosling {version} listens on http://{at}\n"));
+    logging::say(&format!("gosling {version} listens on {scheme}://{at}\n"));
     if drawn {
         logging::say(&format!(
             "no key was given; for this run X-Secret-Key is {secret}\n"
         ));
     }
-    if !at.ip().is_loopback() {
+    if !at.ip().is_loopback() && scheme == "http" {
         log::warn!("reachable from other machines, without encryption address={at}");
     }
     #[cfg(feature = "schedules")]

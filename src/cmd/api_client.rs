@@ -54,6 +54,9 @@ impl SpawnedServer {
             .env("GOOSE_SCRIPT", root.join(SCRIPT))
             .env("GOOSE_MODE", "auto")
             .env_remove("GOOSE_LEAD_MODEL")
+            .env("GOOSE_TLS", "false")
+            .env_remove("GOOSE_TLS_CERT_PATH")
+            .env_remove("GOOSE_TLS_KEY_PATH")
             .env("GOOSE_LOG", "error");
         let started = Process::spawn(command, Some(TIMEOUT), &Cancel::new());
         let started = started.and_then(|(process, pipes)| {

@@ -128,7 +128,7 @@ fn serve_broken(name: &str, fault: &str, pages: bool, port: Option<u16>) -> Resu
             let cancel = Cancel::new();
             let access = broken_http::access_control(fault);
             let router = broken_http::router(fault, &cancel);
-            let http = serve::bind(("127.0.0.1", port), router, access)?;
+            let http = serve::bind(("127.0.0.1", port), router, access, None)?;
             let at = http.local_addr();
             logging::say(&format!("gosling mcp demo listens on http://{at}/mcp\n"));
             let end = cancel.clone();
@@ -196,7 +196,12 @@ fn serve_http(
     let sessions = Arc::new(Sessions::new(move || server(&name, pages, &paths)));
     let guard = AccessControl::new(secret.map(String::into_bytes), serve::allowed_hosts())
         .local_origins_only();
-    let http = serve::bind(("127.0.0.1", port), mcp_endpoint::router(&sessions), guard)?;
+    let http = serve::bind(
+        ("127.0.0.1", port),
+        mcp_endpoint::router(&sessions),
+        guard,
+        None,
+    )?;
     let at = http.local_addr();
     let path = mcp_endpoint::PATH;
     logging::say(&format!(

@@ -33,6 +33,7 @@ mod run;
 #[cfg(feature = "schedules")]
 mod schedule;
 mod serve;
+mod tls;
 
 use crate::features;
 use crate::store::Paths;

@@ -1,5 +1,6 @@
 //! Listening and shutdown of the commands that serve HTTP.
 
+use super::tls::Credentials;
 use super::{Failure, failed};
 use crate::http::{AccessControl, Limits, Router, Server};
 use crate::sys::cancel::Cancel;
@@ -46,12 +47,22 @@ pub(super) fn allowed_hosts() -> Vec<String> {
     hosts.filter(|host| !host.is_empty()).collect()
 }
 
+/// Listens on `address`, with TLS if there are `credentials`.
 pub(super) fn bind(
     address: (&str, u16),
     router: Router,
     guard: AccessControl,
+    credentials: Option<Credentials>,
 ) -> Result<Server, Failure> {
-    Server::bind(address, router, guard, Limits::default()).map_err(|error| {
+    let limits = Limits::default();
+    let server = match credentials {
+        None => Server::bind(address, router, guard, limits),
+        #[cfg(feature = "tls")]
+        Some(credentials) => Server::bind_tls(address, router, guard, limits, credentials),
+        #[cfg(not(feature = "tls"))]
+        Some(none) => match none {},
+    };
+    server.map_err(|error| {
         let advice = match error.kind() {
             io::ErrorKind::AddrInUse => "; another server uses this port: choose a free one",
             _ => "",

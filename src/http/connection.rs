@@ -24,6 +24,11 @@ use crate::metrics::{METRICS, Refusal};
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
+    let start = start_tls(shared, connection);
+    if let Start::Gone = start {
+        connection.stream.abort();
+        return;
+    }
     // Fails only if the client has disconnected.
     if let Ok(socket) = Socket::new(&connection.stream, &shared.limits) {
         let mut connection = Connection {
@@ -32,10 +37,50 @@ pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
             socket,
             out: Vec::new(),
         };
-        while connection.serve_request() {}
+        match start {
+            Start::Serve => while connection.serve_request() {},
+            Start::Refuse(error) => connection.refuse(error),
+            Start::Gone => {}
+        }
     }
     // A handler's `HangUp` may keep the socket open, but the client should see the end now.
-    let _ = connection.stream.shutdown(Shutdown::Both);
+    let _ = connection.stream.close(Shutdown::Both);
+}
+
+/// How a connection goes on after the TLS handshake, if the server has TLS.
+enum Start {
+    Serve,
+    /// The client has not begun a handshake: it gets this response without encryption, if there is one.
+    #[cfg_attr(not(feature = "tls"), allow(dead_code))]
+    Refuse(Option<Error>),
+    #[cfg_attr(not(feature = "tls"), allow(dead_code))]
+    Gone,
+}
+
+/// Performs the handshake, if the server has TLS.
+#[cfg(feature = "tls")]
+fn start_tls(shared: &ServerState, connection: &SharedConnection) -> Start {
+    use super::tls_session::HandshakeError;
+
+    let Some(credentials) = &shared.credentials else {
+        return Start::Serve;
+    };
+    let limits = &shared.limits;
+    let deadline = Instant::now() + limits.head_timeout;
+    let stream = &connection.stream;
+    match stream.accept_tls(credentials, deadline, limits.max_head_bytes) {
+        Ok(()) => Start::Serve,
+        Err(HandshakeError::PlainHttp) => Start::Refuse(Some(Error::bad_request(
+            "This port speaks https, and the request came without TLS: begin the address with https://",
+        ))),
+        Err(HandshakeError::Refused) => Start::Refuse(None),
+        Err(HandshakeError::Gone) => Start::Gone,
+    }
+}
+
+#[cfg(not(feature = "tls"))]
+fn start_tls(_: &ServerState, _: &SharedConnection) -> Start {
+    Start::Serve
 }
 
 struct Connection<'a> {
@@ -68,15 +113,23 @@ impl<'a> Connection<'a> {
             Ok(keeps_open) => keeps_open,
             Err(Failure::Gone) => false,
             Err(Failure::Refused(error)) => {
-                METRICS.refuse(Refusal::of_status(error.status.0));
-                let mut response = error.into();
-                self.shared.router.format_error(&mut response);
-                if self.send(&response, false, Some("close")).is_ok() {
-                    self.socket.linger(self.shared.limits.linger_timeout);
-                }
+                self.refuse(Some(error));
                 false
             }
         }
+    }
+
+    /// Sends `error`, if there is one, and lets the client read it before the connection ends.
+    fn refuse(&mut self, error: Option<Error>) {
+        if let Some(error) = error {
+            METRICS.refuse(Refusal::of_status(error.status.0));
+            let mut response = error.into();
+            self.shared.router.format_error(&mut response);
+            if self.send(&response, false, Some("close")).is_err() {
+                return;
+            }
+        }
+        self.socket.linger(self.shared.limits.linger_timeout);
     }
 
     /// Waits for a head and parses it.
@@ -361,6 +414,8 @@ impl<'a> Connection<'a> {
             // The missing final chunk tells the client that the body is incomplete.
             let reason = panic_text(panic.as_ref());
             log::error!("handler of an event stream failed reason={reason:?}");
+            drop(stream);
+            self.connection.stream.abort();
             return Err(Failure::Gone);
         }
         Ok(stream.close())
@@ -368,7 +423,7 @@ impl<'a> Connection<'a> {
 
     /// Completes the handshake of a WebSocket and runs its handler; the connection ends with it.
     #[cfg(feature = "acp")]
-    fn upgrade(&mut self, head: &Response, upgrade: Upgrade) -> Result<bool, Failure> {
+    fn upgrade(&mut self, head: &Response, upgrade: Box<Upgrade>) -> Result<bool, Failure> {
         self.send(head, false, Some("Upgrade"))
             .map_err(|_| Failure::Gone)?;
         let (stream, limits) = (&self.connection.stream, &self.shared.limits);

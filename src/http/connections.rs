@@ -6,11 +6,13 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use super::Stream;
 
 /// The thread reads a request or writes an error.
 const READING: u64 = 0;
@@ -34,7 +36,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// What the thread of a connection and the threads that may close the connection share.
 #[derive(Debug)]
 pub(super) struct SharedConnection {
-    pub(super) stream: Arc<TcpStream>,
+    pub(super) stream: Arc<Stream>,
     pub(super) peer: SocketAddr,
     accepted_at: Instant,
     state: AtomicU64,
@@ -42,7 +44,7 @@ pub(super) struct SharedConnection {
 
 impl SharedConnection {
     /// A connection that waits for its first request since `now`, an age of the server.
-    pub(super) fn new(stream: TcpStream, peer: SocketAddr, now: Duration) -> SharedConnection {
+    pub(super) fn new(stream: Stream, peer: SocketAddr, now: Duration) -> SharedConnection {
         SharedConnection {
             stream: Arc::new(stream),
             peer,
@@ -86,8 +88,8 @@ impl SharedConnection {
     fn close_if(&self, which: impl Fn(u64) -> bool) -> bool {
         let closed = self.change(|state| (state != CLOSED && which(state)).then_some(CLOSED));
         if closed {
-            // Fails if the connection is closed already. Wakes the connection's thread if it waits for input.
-            let _ = self.stream.shutdown(Shutdown::Both);
+            // Wakes the connection's thread if it waits for input.
+            self.stream.abort();
         }
         closed
     }

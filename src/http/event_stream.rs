@@ -6,17 +6,18 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
+use super::Stream;
 use super::socket::write_within;
 use crate::sys;
 use crate::sys::cancel::Cancel;
-use crate::sys::{lock, net};
+use crate::sys::lock;
 
 /// The time without output after which the stream sends a keep-alive event.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_millis(500);
@@ -59,7 +60,7 @@ impl Write for Body<'_> {
 }
 
 struct Shared {
-    socket: Arc<TcpStream>,
+    stream: Arc<Stream>,
     /// Whether the body is chunked; otherwise the end of the connection ends it.
     chunked: bool,
     /// The timeout of one write.
@@ -78,16 +79,16 @@ struct Out {
 }
 
 impl EventStream {
-    /// Opens the stream on `socket`, after the head was sent.
+    /// Opens the event stream on `stream`, after the head was sent.
     pub(super) fn open(
-        socket: &Arc<TcpStream>,
+        stream: &Arc<Stream>,
         peer: SocketAddr,
         chunked: bool,
         limit: Duration,
         keep_alive: &'static str,
     ) -> EventStream {
         let shared = Arc::new(Shared {
-            socket: Arc::clone(socket),
+            stream: Arc::clone(stream),
             chunked,
             limit,
             keep_alive,
@@ -169,7 +170,7 @@ impl EventStream {
 
     /// Checks at once whether the client is still connected.
     pub fn is_connected(&self) -> bool {
-        if net::hung_up(&self.shared.socket) {
+        if self.shared.stream.hung_up() {
             self.shared.gone.cancel();
         }
         !self.shared.gone.is_cancelled()
@@ -184,7 +185,10 @@ impl EventStream {
     pub(super) fn close(mut self) -> bool {
         self.flush();
         self.stop();
-        if self.shared.chunked && !self.broken_off {
+        if self.broken_off {
+            // With TLS, the end of the connection would otherwise tell the client that the body is complete.
+            self.shared.stream.abort();
+        } else if self.shared.chunked {
             let sent = self.shared.write(b"0\r\n\r\n");
             self.shared.cancel_unless(sent);
         }
@@ -222,7 +226,7 @@ impl Shared {
     /// Polls the connection and sends keep-alives until the stream ends or the client disconnects.
     fn poll(&self, ended: &Receiver<()>) {
         while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(HANGUP_POLL_INTERVAL) {
-            if net::hung_up(&self.socket) {
+            if self.stream.hung_up() {
                 self.gone.cancel();
                 return;
             }
@@ -271,6 +275,6 @@ impl Shared {
     }
 
     fn write(&self, bytes: &[u8]) -> bool {
-        self.gone.is_cancelled() || write_within(&self.socket, bytes, self.limit).is_ok()
+        self.gone.is_cancelled() || write_within(&self.stream, bytes, self.limit).is_ok()
     }
 }

@@ -1,7 +1,8 @@
 //! The HTTP/1.1 server: blocking, one thread per connection, with a limit on every size and every wait.
 //!
 //! A [`Server`] accepts connections (`server`), counts them (`connections`) and starts a thread for each
-//! (`connection`). The thread reads through `socket`, which enforces deadlines and buffers what it reads ahead.
+//! (`connection`). The thread reads through `socket`, which enforces deadlines and buffers what it reads ahead
+//! from the connection's [`Stream`].
 //! `request_head` and `chunked` parse bytes without I/O. `access_control` and `router` decide whether a request
 //! may reach a handler, and which. A handler turns the [`Request`] into a [`Response`] or an [`Error`], and one
 //! write sends it; an [`EventStream`] is written while its handler runs, and a `WebSocket` (`web_socket`) has the
@@ -30,6 +31,9 @@ mod response;
 mod router;
 mod server;
 mod socket;
+mod stream;
+#[cfg(feature = "tls")]
+mod tls_session;
 #[cfg(feature = "acp")]
 pub mod web_socket;
 
@@ -41,4 +45,5 @@ pub use request::{HangUp, Request};
 pub use response::Response;
 pub use router::{Access, ErrorFormat, Router};
 pub use server::Server;
+pub use stream::Stream;
 pub use tiny_http::{HTTPVersion, Header, HeaderField, Method, StatusCode};

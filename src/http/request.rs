@@ -2,15 +2,14 @@
 //! disconnected.
 
 use std::fmt;
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use tiny_http::{Header, Method};
 
-use super::{Error, json_body};
-use crate::sys;
+use super::{Error, Stream, json_body};
 
 /// One request with its whole body.
 #[non_exhaustive]
@@ -99,13 +98,13 @@ impl fmt::Debug for Request {
 /// Detects that the client of a request has disconnected. Cheap to clone; keeps the socket open while it
 /// exists.
 #[derive(Debug, Clone)]
-pub struct HangUp(pub(super) Arc<TcpStream>);
+pub struct HangUp(pub(super) Arc<Stream>);
 
 impl HangUp {
     /// Whether the client closed its side or the connection broke. Does not block. If the client sent further
     /// requests before it left, this is false until they have been read.
     pub fn happened(&self) -> bool {
-        sys::net::hung_up(&self.0)
+        self.0.hung_up()
     }
 }
 

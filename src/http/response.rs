@@ -22,7 +22,7 @@ pub struct Response {
     pub(super) events: Option<Events>,
     /// The handler that gets the connection, for a WebSocket.
     #[cfg(feature = "acp")]
-    pub(super) web_socket: Option<super::web_socket::Upgrade>,
+    pub(super) web_socket: Option<Box<super::web_socket::Upgrade>>,
     /// The error message, if this is an error.
     pub(super) error_message: Option<String>,
 }

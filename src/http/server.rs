@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 
 use super::connections::{Connections, SharedConnection};
 use super::response::BodyEnd;
-use super::{AccessControl, Error, Limits, Response, Router, connection};
+use super::{AccessControl, Error, Limits, Response, Router, Stream, connection};
 use crate::metrics::{METRICS, Refusal};
 use crate::sys;
+#[cfg(feature = "tls")]
+use crate::tls::Credentials;
 
 /// Stack size of a connection's thread. Only touched pages take memory, so an idle connection costs a few
 /// pages. The 128 levels of nested objects that serde_json allows take 160 KiB in a release build and 400 KiB
@@ -39,12 +41,36 @@ pub(super) struct ServerState {
     pub(super) router: Router,
     pub(super) access_control: AccessControl,
     pub(super) limits: Limits,
+    /// The certificate and key of a server with TLS.
+    #[cfg(feature = "tls")]
+    pub(super) credentials: Option<Credentials>,
     connections: Connections,
     stopping: AtomicBool,
     started: Instant,
 }
 
 impl ServerState {
+    fn new(router: Router, access_control: AccessControl, limits: Limits) -> ServerState {
+        ServerState {
+            router,
+            access_control,
+            limits,
+            #[cfg(feature = "tls")]
+            credentials: None,
+            connections: Connections::default(),
+            stopping: AtomicBool::new(false),
+            started: Instant::now(),
+        }
+    }
+
+    /// Whether clients use TLS.
+    fn has_tls(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.credentials.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
+    }
+
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -65,17 +91,31 @@ impl Server {
         access_control: AccessControl,
         limits: Limits,
     ) -> io::Result<Server> {
-        let listener = Arc::new(TcpListener::bind(address)?);
+        let listener = TcpListener::bind(address)?;
+        Server::start(listener, ServerState::new(router, access_control, limits))
+    }
+
+    /// The same with TLS: every connection begins with a handshake, which proves that the server has the key of
+    /// `credentials`. A request without TLS gets 400.
+    #[cfg(feature = "tls")]
+    pub fn bind_tls(
+        address: impl ToSocketAddrs,
+        router: Router,
+        access_control: AccessControl,
+        limits: Limits,
+        credentials: Credentials,
+    ) -> io::Result<Server> {
+        let listener = TcpListener::bind(address)?;
+        let mut state = ServerState::new(router, access_control, limits);
+        state.credentials = Some(credentials);
+        Server::start(listener, state)
+    }
+
+    fn start(listener: TcpListener, state: ServerState) -> io::Result<Server> {
+        let listener = Arc::new(listener);
         sys::net::lengthen_queue(&listener);
         let address = listener.local_addr()?;
-        let shared = Arc::new(ServerState {
-            router,
-            access_control,
-            limits,
-            connections: Connections::default(),
-            stopping: AtomicBool::new(false),
-            started: Instant::now(),
-        });
+        let shared = Arc::new(state);
         let acceptor = {
             let listener = Arc::clone(&listener);
             let shared = Arc::clone(&shared);
@@ -163,9 +203,10 @@ fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
 }
 
 /// Starts a connection's thread. If the system cannot start one, answers the client with 503 and fails.
-fn admit(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
+fn admit(shared: &Arc<ServerState>, socket: TcpStream, peer: SocketAddr) -> io::Result<()> {
+    let stream = Stream::new(socket);
     // Skips clients that have already left, so that a flood of them costs no threads.
-    if sys::net::hung_up(&stream) {
+    if stream.hung_up() {
         return Ok(());
     }
     let Limits {
@@ -174,7 +215,7 @@ fn admit(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr) -> io::
         ..
     } = shared.limits;
     if !shared.connections.make_room(max_connections, slot_timeout) {
-        reject_busy(&stream);
+        reject_busy(&stream, shared.has_tls());
         return Ok(());
     }
     let connection = Arc::new(SharedConnection::new(stream, peer, shared.age()));
@@ -193,7 +234,7 @@ fn admit(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr) -> io::
             drop(leaving);
         })
     });
-    entered.inspect_err(|_| reject_busy(&connection.stream))
+    entered.inspect_err(|_| reject_busy(&connection.stream, shared.has_tls()))
 }
 
 /// Removes a connection from the table when its thread ends, even by a panic.
@@ -209,10 +250,11 @@ impl Drop for LeaveOnDrop<'_> {
     }
 }
 
-/// Sends 503 without blocking: the acceptor must not wait for a client.
-fn reject_busy(mut stream: &TcpStream) {
+/// Sends 503 without blocking: the acceptor must not wait for a client. With TLS it would have to, for the
+/// handshake, so that the connection just ends.
+fn reject_busy(mut stream: &Stream, has_tls: bool) {
     METRICS.refuse(Refusal::Busy);
-    if stream.set_nonblocking(true).is_err() {
+    if has_tls || stream.set_nonblocking(true).is_err() {
         return;
     }
     let error = Error::new(
@@ -226,7 +268,7 @@ fn reject_busy(mut stream: &TcpStream) {
     // Unread input would turn the close into a reset. Errors are ignored: the connection closes anyway.
     let _ = stream.read(&mut [0; 4096]);
     let _ = stream.write(&out);
-    let _ = stream.shutdown(Shutdown::Write);
+    let _ = stream.close(Shutdown::Write);
 }
 
 /// Whether an error of `accept` concerns one client or is a signal, so that the acceptor can continue at once.

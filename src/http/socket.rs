@@ -1,10 +1,10 @@
-//! A TCP stream with absolute deadlines and a read buffer.
+//! A stream with absolute deadlines and a read buffer.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
-use super::Limits;
+use super::{Limits, Stream};
 use crate::metrics::METRICS;
 
 /// Size in bytes of the buffer of an idle connection: one page, enough for an ordinary request.
@@ -22,7 +22,7 @@ const MAX_DISCARDED: usize = 1 << 20;
 /// The system's timeouts restart with every read, so a client that sends one byte per second would never reach
 /// them. Here each wait has an [`Instant`] at which it ends, and the timeout is set to the time left.
 pub(super) struct Socket<'a> {
-    stream: &'a TcpStream,
+    stream: &'a Stream,
     read_timeout: Duration,
     write_timeout: Duration,
     // The filled part is `start..end`.
@@ -33,7 +33,7 @@ pub(super) struct Socket<'a> {
 
 impl<'a> Socket<'a> {
     /// Prepares `stream`: sets `TCP_NODELAY` and the timeouts that most waits need.
-    pub(super) fn new(stream: &'a TcpStream, limits: &Limits) -> io::Result<Socket<'a>> {
+    pub(super) fn new(stream: &'a Stream, limits: &Limits) -> io::Result<Socket<'a>> {
         let read_timeout = limits.idle_timeout.max(DEADLINE_TOLERANCE);
         let write_timeout = limits.write_timeout.max(DEADLINE_TOLERANCE);
         stream.set_nodelay(true)?;
@@ -127,14 +127,18 @@ impl<'a> Socket<'a> {
             [] => &mut slices[..1],
             _ => &mut slices[..],
         };
-        while !left.is_empty() {
+        while !left.is_empty() || self.stream.has_unsent() {
             let remaining = remaining(deadline)?;
             if !is_close_enough(self.write_timeout, remaining) {
                 self.stream.set_write_timeout(Some(remaining))?;
                 self.write_timeout = remaining;
             }
-            match self.stream.write_vectored(left) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            let sent = match left {
+                [] => self.stream.flush().map(|()| 0),
+                _ => self.stream.write_vectored(left),
+            };
+            match sent {
+                Ok(0) if !left.is_empty() => return Err(ErrorKind::WriteZero.into()),
                 Ok(written) => {
                     METRICS.sent.add(written as u64);
                     IoSlice::advance_slices(&mut left, written);
@@ -150,7 +154,7 @@ impl<'a> Socket<'a> {
     /// closing a socket with unread input resets the connection, and a reset discards what the client has not
     /// read yet (RFC 9112 §9.6).
     pub(super) fn linger(&mut self, limit: Duration) {
-        if self.stream.shutdown(Shutdown::Write).is_err() {
+        if self.stream.close(Shutdown::Write).is_err() {
             return;
         }
         let deadline = Instant::now() + limit;
@@ -185,13 +189,18 @@ impl<'a> Socket<'a> {
 /// Writes all bytes; fails with `TimedOut` if that takes longer than `limit`. The stream's own timeout must not be
 /// much longer.
 pub(super) fn write_within(
-    mut stream: &TcpStream,
+    mut stream: &Stream,
     mut bytes: &[u8],
     limit: Duration,
 ) -> io::Result<()> {
     let deadline = Instant::now() + limit;
-    while !bytes.is_empty() {
-        match stream.write(bytes) {
+    loop {
+        let sent = match bytes {
+            [] => stream.flush().map(|()| 0),
+            _ => stream.write(bytes),
+        };
+        match sent {
+            Ok(0) if bytes.is_empty() => return Ok(()),
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
             Ok(written) => {
                 METRICS.sent.add(written as u64);
@@ -200,11 +209,10 @@ pub(super) fn write_within(
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        if Instant::now() > deadline && !bytes.is_empty() {
+        if Instant::now() > deadline && (!bytes.is_empty() || stream.has_unsent()) {
             return Err(ErrorKind::TimedOut.into());
         }
     }
-    Ok(())
 }
 
 /// Reads from a socket until a deadline, for the standard library's adapters.

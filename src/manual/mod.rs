@@ -85,6 +85,10 @@ pub const TOPICS: &[Topic] = &[
         "interfaces",
         "pages of MCP servers, and what isolates them in a client"
     ),
+    topic!(
+        "tls",
+        "serving https: certificates, Goose Desktop from 1.27 on"
+    ),
     topic!("limits", "sizes, counts and timeouts"),
     topic!(
         "security",
@@ -120,6 +124,8 @@ pub mod chat {}
 pub mod acp {}
 #[doc = include_str!("desktop.md")]
 pub mod desktop {}
+#[doc = include_str!("tls.md")]
+pub mod tls {}
 #[doc = include_str!("pinning.md")]
 pub mod pinning {}
 #[doc = include_str!("extensions.md")]

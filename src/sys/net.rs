@@ -44,6 +44,66 @@ pub fn hung_up(_stream: &TcpStream) -> bool {
     false
 }
 
+/// Receives what has arrived, without blocking, also on a blocking socket; 0 at the end of the input.
+///
+/// # Errors
+/// `WouldBlock` if nothing has arrived, or what the system says.
+#[cfg(all(unix, feature = "tls"))]
+pub fn receive_now(stream: &TcpStream, buffer: &mut [u8]) -> std::io::Result<usize> {
+    use std::os::fd::AsRawFd;
+
+    // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel writes at most the
+    // bytes that `buffer` has room for.
+    let received = unsafe {
+        libc::recv(
+            stream.as_raw_fd(),
+            buffer.as_mut_ptr().cast(),
+            buffer.len(),
+            libc::MSG_DONTWAIT,
+        )
+    };
+    usize::try_from(received).map_err(|_| std::io::Error::last_os_error())
+}
+
+/// Without a non-blocking receive, a disconnected peer is noticed when the response is written.
+///
+/// # Errors
+/// Always `WouldBlock`.
+#[cfg(all(not(unix), feature = "tls"))]
+pub fn receive_now(_stream: &TcpStream, _buffer: &mut [u8]) -> std::io::Result<usize> {
+    Err(std::io::ErrorKind::WouldBlock.into())
+}
+
+/// Sends as many bytes as the socket accepts without blocking, also on a blocking socket.
+///
+/// # Errors
+/// `WouldBlock` if it accepts none, or what the system says.
+#[cfg(all(unix, feature = "tls"))]
+pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> std::io::Result<usize> {
+    use std::os::fd::AsRawFd;
+
+    // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel reads only `bytes`.
+    // The standard library has SIGPIPE ignored.
+    let sent = unsafe {
+        libc::send(
+            stream.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            libc::MSG_DONTWAIT,
+        )
+    };
+    usize::try_from(sent).map_err(|_| std::io::Error::last_os_error())
+}
+
+/// Without a non-blocking send, sends within the write timeout of the socket.
+///
+/// # Errors
+/// What the system says.
+#[cfg(all(not(unix), feature = "tls"))]
+pub fn send_now(mut stream: &TcpStream, bytes: &[u8]) -> std::io::Result<usize> {
+    std::io::Write::write(&mut stream, bytes)
+}
+
 /// Lengthens the accept queue, as far as the system allows.
 #[cfg(unix)]
 pub fn lengthen_queue(listener: &TcpListener) {

@@ -43,6 +43,16 @@ pub fn edge() -> Edge {
 }
 
 pub fn edge_with(limits: Limits) -> Edge {
+    edge_bound(limits, |router, guard, limits| {
+        Server::bind("127.0.0.1:0", router, guard, limits)
+    })
+}
+
+/// The same with the server that `bind` makes.
+pub fn edge_bound(
+    limits: Limits,
+    bind: impl FnOnce(Router, AccessControl, Limits) -> std::io::Result<Server>,
+) -> Edge {
     let waiting = Arc::new(AtomicUsize::new(0));
     let (gate, opened) = mpsc::channel::<()>();
     let (tell, left) = mpsc::channel();
@@ -117,7 +127,7 @@ pub fn edge_with(limits: Limits) -> Edge {
         });
     let guard = AccessControl::new(Some(b"open sesame".to_vec()), vec!["my-box".into()]);
     Edge {
-        server: Server::bind("127.0.0.1:0", router, guard, limits).unwrap(),
+        server: bind(router, guard, limits).unwrap(),
         waiting,
         gate: Some(gate),
         left,
@@ -151,8 +161,8 @@ impl Edge {
     }
 }
 
-pub struct Client {
-    pub stream: BufReader<TcpStream>,
+pub struct Client<S = TcpStream> {
+    pub stream: BufReader<S>,
 }
 
 impl Client {
@@ -164,7 +174,9 @@ impl Client {
             stream: BufReader::new(stream),
         }
     }
+}
 
+impl<S: Read + Write> Client<S> {
     /// The server may stop reading a request that it refuses, so a failed send is not an error.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.get_mut().write_all(bytes.as_ref());

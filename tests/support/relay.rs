@@ -1,10 +1,10 @@
 //! Relays in front of a scripted HTTP server: TLS with a certificate of a test authority (`tls/make.sh`), and
-//! a proxy.
+//! a proxy. Also one in front of a server with TLS, for a client without.
 
 use super::http_peer::TEST_TIMEOUT;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection, StreamOwned};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,6 +57,24 @@ impl Relay {
             client.sock.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
             upstream.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
             forward(client, upstream);
+        })
+    }
+
+    /// Accepts plain connections and forwards them to a server with TLS.
+    #[allow(dead_code)] // Each test file uses its own part.
+    pub fn to_tls(to: SocketAddr, config: Arc<ClientConfig>) -> Relay {
+        Relay::listen(move |stream, _| {
+            let name = ServerName::try_from("localhost").unwrap();
+            let connection = ClientConnection::new(config.clone(), name).unwrap();
+            let upstream = TcpStream::connect(to).unwrap();
+            upstream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+            let mut server = StreamOwned::new(connection, upstream);
+            if server.conn.complete_io(&mut server.sock).is_err() {
+                return;
+            }
+            server.sock.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
+            stream.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
+            forward(server, stream);
         })
     }
 

@@ -234,7 +234,8 @@ impl Server {
                 return TcpStream::connect(address).ok().map(|_| address);
             }
             let log = live.log();
-            let (_, rest) = log.split_once(" listens on http://")?;
+            let (_, rest) = log.split_once(" listens on http")?;
+            let (_, rest) = rest.split_once("://")?;
             let (address, _) = rest.split_once(['\n', '/'])?;
             address.trim().parse().ok()
         });
@@ -262,6 +263,11 @@ impl RunningServer {
 
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// From now on, connects to this address, which leads to the server.
+    pub fn connect_through(&mut self, address: SocketAddr) {
+        self.address = address;
     }
 
     pub fn pid(&self) -> u32 {

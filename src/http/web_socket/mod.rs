@@ -14,12 +14,11 @@ pub(crate) mod fuzzing;
 mod handshake;
 
 use super::socket::{Socket, write_within};
-use super::{Error, Limits, Request, Response};
+use super::{Error, Limits, Request, Response, Stream};
 use crate::sys::lock;
 use frame::{Decoder, Opcode, Received, Violation};
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -58,10 +57,10 @@ pub fn accept(
     let mut response = Response::empty(101)
         .header("Upgrade", "websocket")
         .header("Sec-WebSocket-Accept", &accepted);
-    response.web_socket = Some(Upgrade {
+    response.web_socket = Some(Box::new(Upgrade {
         max_message,
         run: Box::new(run),
-    });
+    }));
     Ok(response)
 }
 
@@ -79,7 +78,7 @@ impl fmt::Debug for Upgrade {
 
 impl Upgrade {
     /// Runs the handler, and closes the WebSocket if it has not done so.
-    pub(super) fn run(self, stream: &Arc<TcpStream>, socket: &mut Socket<'_>, limits: &Limits) {
+    pub(super) fn run(self, stream: &Arc<Stream>, socket: &mut Socket<'_>, limits: &Limits) {
         let mut web_socket = WebSocket {
             socket,
             sender: WebSocketSender(Arc::new(Shared {
@@ -196,7 +195,7 @@ pub struct WebSocketSender(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    stream: Arc<TcpStream>,
+    stream: Arc<Stream>,
     timeout: Duration,
     /// The control frame to send as soon as no other thread is writing. Of several only the last must be sent
     /// (RFC 6455 §5.5.3).
@@ -240,7 +239,7 @@ impl WebSocketSender {
 
     /// Lets [`WebSocket::receive`] return `None`, in the thread that reads.
     pub fn stop_receiving(&self) {
-        let _ = self.0.stream.shutdown(Shutdown::Read);
+        self.0.stream.stop_reading();
     }
 
     /// Sends a control frame now, or lets the thread do it that is writing. So the thread that reads never
@@ -294,7 +293,7 @@ impl Shared {
         if written.is_err() {
             // A part of a frame may have been sent.
             out.is_closed = true;
-            let _ = self.stream.shutdown(Shutdown::Both);
+            self.stream.abort();
         }
         written
     }

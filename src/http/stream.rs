@@ -1,0 +1,164 @@
+//! The byte stream of one connection, with or without TLS.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::net::{Shutdown, TcpStream};
+#[cfg(feature = "tls")]
+use std::sync::OnceLock;
+use std::time::Duration;
+
+#[cfg(feature = "tls")]
+use super::tls_session::TlsSession;
+use crate::sys::net;
+
+/// The byte stream of one connection, with or without TLS.
+///
+/// All methods take `&self`, so that threads can share it: one may wait in a read while another writes and a
+/// third shuts it down. Each read or write waits once, up to its timeout. A write may keep a part of the bytes
+/// that it takes: [`flush`](Write::flush) sends them. A read, write or flush that fails with `Interrupted` has
+/// made progress and must be repeated, which the adapters of the standard library do.
+///
+/// With TLS, a read decrypts in the buffer that it is given, so a large one (4 KiB or more) saves system calls.
+#[derive(Debug)]
+pub struct Stream {
+    socket: TcpStream,
+    /// Set by the handshake, before anything else reads or writes.
+    #[cfg(feature = "tls")]
+    tls: OnceLock<Box<TlsSession>>,
+}
+
+impl Stream {
+    /// A stream over `socket`, without encryption.
+    pub(super) fn new(socket: TcpStream) -> Stream {
+        Stream {
+            socket,
+            #[cfg(feature = "tls")]
+            tls: OnceLock::new(),
+        }
+    }
+
+    /// Performs the TLS handshake. From then on, reads and writes are those of the TLS session. If it fails, the
+    /// stream remains one without encryption.
+    // Not inlined, nor are the methods of the session: the stack of a connection without TLS would have room for
+    // their buffers, and every page of it that is touched stays with the connection.
+    #[cfg(feature = "tls")]
+    #[inline(never)]
+    pub(super) fn accept_tls(
+        &self,
+        credentials: &crate::tls::Credentials,
+        deadline: std::time::Instant,
+        max_bytes: usize,
+    ) -> Result<(), super::tls_session::HandshakeError> {
+        let config = || credentials.server_config();
+        let session = TlsSession::accept(&self.socket, config, deadline, max_bytes)?;
+        // Only the thread of the connection calls this, once.
+        let _ = self.tls.set(Box::new(session));
+        Ok(())
+    }
+
+    /// The session, after a handshake.
+    #[cfg(all(test, feature = "tls"))]
+    pub(super) fn tls_session(&self) -> &TlsSession {
+        self.tls.get().expect("a handshake")
+    }
+
+    /// Sets `TCP_NODELAY`.
+    pub(super) fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.socket.set_nodelay(nodelay)
+    }
+
+    /// Makes reads and writes fail with `WouldBlock` instead of waiting.
+    pub(super) fn set_nonblocking(&self, nonblocking: bool) -> io::Result<()> {
+        self.socket.set_nonblocking(nonblocking)
+    }
+
+    /// Sets how long one wait for input may take. A read that times out fails with `WouldBlock` or `TimedOut`.
+    pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.socket.set_read_timeout(timeout)
+    }
+
+    /// Sets how long one wait for the client to take output may take. A write that times out fails with
+    /// `WouldBlock` or `TimedOut`.
+    pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.socket.set_write_timeout(timeout)
+    }
+
+    /// Whether writes have kept bytes that a [`flush`](Write::flush) must send.
+    pub fn has_unsent(&self) -> bool {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.tls.get() {
+            return tls.has_unsent();
+        }
+        false
+    }
+
+    /// Ends the output, or with [`Shutdown::Both`] the connection, after all output was sent. With TLS the
+    /// client is told that the output is complete, if it reads. Does not block.
+    pub fn close(&self, how: Shutdown) -> io::Result<()> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.tls.get() {
+            return tls.close(&self.socket, how);
+        }
+        self.socket.shutdown(how)
+    }
+
+    /// Breaks the connection, from any thread: both sides of the socket are shut down, without notice to the
+    /// client. Wakes threads that wait in a read or a write.
+    pub fn abort(&self) {
+        // Fails if the client has disconnected.
+        let _ = self.socket.shutdown(Shutdown::Both);
+    }
+
+    /// Lets a thread that waits in a read notice the end of the input, from any thread.
+    #[cfg(feature = "acp")]
+    pub(super) fn stop_reading(&self) {
+        // Fails if the client has disconnected.
+        let _ = self.socket.shutdown(Shutdown::Read);
+    }
+
+    /// Whether the client has closed its side or the connection broke. Does not block. If the client sent
+    /// something before it left, this may be false until that has been read.
+    pub fn hung_up(&self) -> bool {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.tls.get() {
+            return tls.hung_up(&self.socket);
+        }
+        net::hung_up(&self.socket)
+    }
+}
+
+impl Read for &Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.tls.get() {
+            return tls.read(&self.socket, buffer);
+        }
+        (&self.socket).read(buffer)
+    }
+}
+
+impl Write for &Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.tls.get() {
+            return tls.write(&self.socket, &[IoSlice::new(bytes)]);
+        }
+        (&self.socket).write(bytes)
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.tls.get() {
+            return tls.write(&self.socket, slices);
+        }
+        (&self.socket).write_vectored(slices)
+    }
+
+    /// Sends what earlier writes kept. Without encryption they keep nothing.
+    fn flush(&mut self) -> io::Result<()> {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = self.tls.get() {
+            return tls.flush(&self.socket);
+        }
+        Ok(())
+    }
+}

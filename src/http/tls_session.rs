@@ -1,0 +1,552 @@
+//! TLS on one connection: the server's half of rustls between the socket and the reader and writer of a
+//! [`Stream`](super::Stream).
+//!
+//! Three locks keep the threads of a connection apart. `connection` protects the protocol's state and is held
+//! only while bytes in memory are encrypted or decrypted. `incoming` belongs to the thread that reads from the
+//! socket, and `outgoing` to the thread that writes to it; each is held during that system call, which the
+//! socket's timeout bounds, so that the records of one direction stay in order. A thread that cannot write
+//! therefore never delays one that reads. The order of locking is `incoming` or `outgoing`, then `connection`.
+//!
+//! The methods are not inlined, see [`Stream::accept_tls`](super::Stream::accept_tls).
+//!
+//! An idle connection owns no buffer but those of rustls: encrypted input is read into the buffer of the caller
+//! and decrypted from there.
+
+use std::fmt;
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use rustls::{ServerConfig, ServerConnection};
+
+use crate::sys::{lock, net};
+
+/// The largest number of encrypted bytes that one read takes from the socket, about one record.
+const MAX_READ: usize = 16 << 10;
+/// The number of decrypted bytes from which on nothing more is decrypted until they are read. rustls refuses
+/// input above 16 KiB, and one read may add as much again.
+const MAX_PLAINTEXT: usize = 16 << 10;
+/// The size in bytes of the buffer for a handshake and for the check whether the client has left.
+const SMALL_BUFFER: usize = 4 << 10;
+/// The largest number of reads of one check whether the client has left.
+const MAX_PROBE_READS: usize = 16;
+/// The capacity in bytes of the output buffer that a connection keeps.
+const MAX_IDLE_BUFFER: usize = 4 << 10;
+
+/// Why a handshake did not succeed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum HandshakeError {
+    /// The first byte is that of an HTTP request without TLS.
+    PlainHttp,
+    /// The client sent something else than a handshake that this server accepts, and was sent an alert.
+    Refused,
+    /// The client has left, or the handshake took too long.
+    Gone,
+}
+
+/// The TLS state of one connection after its handshake.
+pub(super) struct TlsSession {
+    connection: Mutex<ServerConnection>,
+    /// Encrypted input that waits until decrypted input is read, at most [`MAX_READ`] bytes.
+    incoming: Mutex<Vec<u8>>,
+    outgoing: Mutex<Outgoing>,
+    /// Whether no more input can arrive: the client has closed its side, or broke the protocol.
+    ended: AtomicBool,
+}
+
+/// Encrypted output that the socket has not accepted yet.
+#[derive(Default)]
+struct Outgoing {
+    bytes: Vec<u8>,
+    /// The number of `bytes` that were sent.
+    sent: usize,
+}
+
+impl TlsSession {
+    /// Performs the handshake on `socket` until `deadline`, and reads at most `max_bytes` for it.
+    ///
+    /// Sets the timeouts of the socket.
+    pub(super) fn accept(
+        socket: &TcpStream,
+        config: impl FnOnce() -> Arc<ServerConfig>,
+        deadline: Instant,
+        max_bytes: usize,
+    ) -> Result<TlsSession, HandshakeError> {
+        let mut buffer = [0; SMALL_BUFFER];
+        let mut count = read_until(socket, &mut buffer, deadline)?;
+        if buffer[0].is_ascii_uppercase() {
+            return Err(HandshakeError::PlainHttp);
+        }
+        // Made only now, so that a client that sends nothing costs no memory for TLS.
+        let connection = ServerConnection::new(config()).map_err(|_| HandshakeError::Gone)?;
+        let session = TlsSession {
+            connection: Mutex::new(connection),
+            incoming: Mutex::default(),
+            outgoing: Mutex::default(),
+            ended: AtomicBool::new(false),
+        };
+        let mut received = count;
+        loop {
+            let fed = session.feed(&buffer[..count], &mut lock(&session.incoming));
+            session.send_until(socket, deadline)?;
+            if fed.is_err() {
+                // The session has kept the reason.
+                if let Err(error) = lock(&session.connection).process_new_packets() {
+                    log::debug!("TLS handshake refused reason={:?}", error.to_string());
+                }
+                return Err(HandshakeError::Refused);
+            }
+            if !lock(&session.connection).is_handshaking() {
+                return Ok(session);
+            }
+            if received > max_bytes {
+                return Err(HandshakeError::Refused);
+            }
+            count = read_until(socket, &mut buffer, deadline)?;
+            received += count;
+        }
+    }
+
+    /// Sends everything that the handshake has produced.
+    fn send_until(&self, socket: &TcpStream, deadline: Instant) -> Result<(), HandshakeError> {
+        let mut outgoing = lock(&self.outgoing);
+        self.take_output(&mut outgoing);
+        while !outgoing.is_empty() {
+            let timeout = time_left(deadline)?;
+            let sent = socket
+                .set_write_timeout(Some(timeout))
+                .and_then(|()| outgoing.send(|bytes| (&*socket).write(bytes)));
+            match sent {
+                Ok(()) => {}
+                Err(error) if is_wait(&error) => {}
+                Err(_) => return Err(HandshakeError::Gone),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads decrypted bytes. Reads from `socket` at most once; fails with `Interrupted` if that was not enough
+    /// for a record.
+    ///
+    /// A connection that ends without the client's notice fails with `UnexpectedEof`.
+    #[inline(never)]
+    pub(super) fn read(&self, socket: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut incoming = lock(&self.incoming);
+        if let Some(read) = self.take_plaintext(buffer) {
+            return read;
+        }
+        let fed = if incoming.is_empty() {
+            let most = buffer.len().min(MAX_READ);
+            match (&*socket).read(&mut buffer[..most])? {
+                0 => {
+                    self.end_input();
+                    Ok(())
+                }
+                count => self.feed(&buffer[..count], &mut incoming),
+            }
+        } else {
+            let bytes = std::mem::take(&mut *incoming);
+            self.feed(&bytes, &mut incoming)
+        };
+        self.answer(socket);
+        fed?;
+        let read = self.take_plaintext(buffer);
+        read.unwrap_or_else(|| Err(ErrorKind::Interrupted.into()))
+    }
+
+    /// Whether the client has closed its side, broke the protocol, or the connection broke. Does not block.
+    /// Decrypts what has arrived, within [`MAX_PLAINTEXT`]; false while more is pending.
+    #[inline(never)]
+    pub(super) fn hung_up(&self, socket: &TcpStream) -> bool {
+        if self.ended.load(Ordering::SeqCst) {
+            return true;
+        }
+        // The thread that reads notices the end itself.
+        let Some(mut incoming) = try_lock(&self.incoming) else {
+            return false;
+        };
+        let mut buffer = [0; SMALL_BUFFER];
+        for _ in 0..MAX_PROBE_READS {
+            let is_full = match lock(&self.connection).process_new_packets() {
+                Ok(state) => state.plaintext_bytes_to_read() >= MAX_PLAINTEXT,
+                Err(_) => return true,
+            };
+            if is_full || !incoming.is_empty() {
+                return false;
+            }
+            match net::receive_now(socket, &mut buffer) {
+                Ok(0) => self.end_input(),
+                // A failure sets `ended`.
+                Ok(count) => drop(self.feed(&buffer[..count], &mut incoming)),
+                Err(error) => return !is_wait(&error),
+            }
+            if self.ended.load(Ordering::SeqCst) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Encrypts bytes and sends them. Writes to `socket` at most twice; what it does not accept is sent by the
+    /// next write or [`flush`](Self::flush).
+    #[inline(never)]
+    pub(super) fn write(&self, socket: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut outgoing = lock(&self.outgoing);
+        if !outgoing.is_empty() {
+            outgoing.send(|bytes| (&*socket).write(bytes))?;
+            if !outgoing.is_empty() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+        }
+        let taken = {
+            let mut connection = lock(&self.connection);
+            connection.writer().write_vectored(slices)?
+        };
+        self.take_output(&mut outgoing);
+        match outgoing.send(|bytes| (&*socket).write(bytes)) {
+            Err(error) if !is_wait(&error) => Err(error),
+            _ => Ok(taken),
+        }
+    }
+
+    /// Sends what earlier writes kept, with one write to `socket`; fails with `Interrupted` if more is left.
+    #[inline(never)]
+    pub(super) fn flush(&self, socket: &TcpStream) -> io::Result<()> {
+        let mut outgoing = lock(&self.outgoing);
+        outgoing.send(|bytes| (&*socket).write(bytes))?;
+        if outgoing.is_empty() {
+            Ok(())
+        } else {
+            Err(ErrorKind::Interrupted.into())
+        }
+    }
+
+    /// Whether [`flush`](Self::flush) has something to send.
+    pub(super) fn has_unsent(&self) -> bool {
+        !lock(&self.outgoing).is_empty()
+    }
+
+    /// Tells the client that no more output follows (RFC 8446 §6.1), then shuts down the side or sides of
+    /// `socket` that `how` names. Does not block: if the client does not read, it is not told.
+    #[inline(never)]
+    pub(super) fn close(&self, socket: &TcpStream, how: Shutdown) -> io::Result<()> {
+        lock(&self.connection).send_close_notify();
+        self.answer(socket);
+        socket.shutdown(how)
+    }
+
+    /// Decrypts `bytes`. Those that must wait until decrypted input is read are appended to `incoming`.
+    fn feed(&self, mut bytes: &[u8], incoming: &mut Vec<u8>) -> io::Result<()> {
+        let mut connection = lock(&self.connection);
+        loop {
+            let Ok(state) = connection.process_new_packets() else {
+                self.ended.store(true, Ordering::SeqCst);
+                return Err(ErrorKind::InvalidData.into());
+            };
+            if state.peer_has_closed() {
+                self.ended.store(true, Ordering::SeqCst);
+                return Ok(());
+            }
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            if state.plaintext_bytes_to_read() >= MAX_PLAINTEXT {
+                incoming.extend_from_slice(bytes);
+                return Ok(());
+            }
+            // Fails if the buffer for one record is full.
+            if !matches!(connection.read_tls(&mut bytes), Ok(1..)) {
+                self.ended.store(true, Ordering::SeqCst);
+                return Err(ErrorKind::InvalidData.into());
+            }
+        }
+    }
+
+    /// Notes that the socket has no more input.
+    fn end_input(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        let _ = lock(&self.connection).read_tls(&mut io::empty());
+    }
+
+    /// Decrypted bytes that are there already, or the end of the input; `None` if more must be read first.
+    fn take_plaintext(&self, buffer: &mut [u8]) -> Option<io::Result<usize>> {
+        match lock(&self.connection).reader().read(buffer) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+            read => Some(read),
+        }
+    }
+
+    /// Sends what the protocol answers to input, if that is possible at once. Otherwise the next write sends it.
+    fn answer(&self, socket: &TcpStream) {
+        let has_output = lock(&self.connection).wants_write();
+        if has_output && let Some(mut outgoing) = try_lock(&self.outgoing) {
+            self.take_output(&mut outgoing);
+            // The next read or write finds a failure.
+            let _ = outgoing.send(|bytes| net::send_now(socket, bytes));
+        }
+    }
+
+    /// Moves what rustls has encrypted into `outgoing`.
+    fn take_output(&self, outgoing: &mut Outgoing) {
+        let mut connection = lock(&self.connection);
+        while connection.wants_write() {
+            // Writing to memory does not fail.
+            let _ = connection.write_tls(&mut outgoing.bytes);
+        }
+    }
+}
+
+/// Omits the state, which contains keys.
+impl fmt::Debug for TlsSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsSession").finish_non_exhaustive()
+    }
+}
+
+impl Outgoing {
+    fn is_empty(&self) -> bool {
+        self.sent == self.bytes.len()
+    }
+
+    /// Sends as much as one call of `write` accepts, and frees the buffer once all is sent.
+    fn send(&mut self, write: impl FnOnce(&[u8]) -> io::Result<usize>) -> io::Result<()> {
+        if !self.is_empty() {
+            match write(&self.bytes[self.sent..])? {
+                0 => return Err(ErrorKind::WriteZero.into()),
+                count => self.sent += count,
+            }
+        }
+        if self.is_empty() {
+            self.sent = 0;
+            self.bytes.clear();
+            self.bytes.shrink_to(MAX_IDLE_BUFFER);
+        }
+        Ok(())
+    }
+}
+
+/// Reads once, until `deadline`.
+fn read_until(
+    socket: &TcpStream,
+    buffer: &mut [u8],
+    deadline: Instant,
+) -> Result<usize, HandshakeError> {
+    loop {
+        let timeout = time_left(deadline)?;
+        let read = socket
+            .set_read_timeout(Some(timeout))
+            .and_then(|()| (&*socket).read(buffer));
+        match read {
+            Ok(0) => return Err(HandshakeError::Gone),
+            Ok(count) => return Ok(count),
+            Err(error) if is_wait(&error) => {}
+            Err(_) => return Err(HandshakeError::Gone),
+        }
+    }
+}
+
+fn time_left(deadline: Instant) -> Result<Duration, HandshakeError> {
+    match deadline.checked_duration_since(Instant::now()) {
+        Some(left) if !left.is_zero() => Ok(left.max(Duration::from_millis(1))),
+        _ => Err(HandshakeError::Gone),
+    }
+}
+
+/// Whether a read or write failed because it would have to wait longer, or because of a signal.
+fn is_wait(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
+}
+
+fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(PoisonError::into_inner(poisoned)),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Stream;
+    use crate::tls::Credentials;
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, ServerName};
+    use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpListener, TcpStream};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    const TEST_TIMEOUT: Duration = Duration::from_secs(20);
+
+    /// A stream of the server and its client, after the handshake.
+    fn pair(name: &str) -> (Arc<Stream>, StreamOwned<ClientConnection, TcpStream>) {
+        let folder =
+            std::env::temp_dir().join(format!("gosling-session-{}-{name}", std::process::id()));
+        let credentials = Credentials::self_signed(&folder).unwrap();
+        let certificate = CertificateDer::from_pem_file(folder.join("self-signed.pem")).unwrap();
+        let _ = std::fs::remove_dir_all(&folder);
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        socket.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+        let client = thread::spawn(move || {
+            let name = ServerName::try_from("localhost").unwrap();
+            let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+            let mut client = StreamOwned::new(connection, socket);
+            client.conn.complete_io(&mut client.sock).unwrap();
+            client
+        });
+        let stream = Stream::new(listener.accept().unwrap().0);
+        let deadline = Instant::now() + TEST_TIMEOUT;
+        stream
+            .accept_tls(&credentials, deadline, 64 << 10)
+            .expect("a handshake");
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(TEST_TIMEOUT)).unwrap();
+        (Arc::new(stream), client.join().unwrap())
+    }
+
+    #[test]
+    fn a_write_that_waits_delays_neither_reads_nor_the_shutdown() {
+        let (stream, mut client) = pair("stuck");
+        let writing = Arc::clone(&stream);
+        // More than the buffers of any socket; the client reads none of it.
+        let writer = thread::spawn(move || (&*writing).write_all(&vec![b'x'; 64 << 20]).is_err());
+        // It holds this lock while it waits.
+        let tls = stream.tls_session();
+        let is_stuck = || {
+            (0..20).all(|_| {
+                thread::sleep(Duration::from_millis(10));
+                tls.outgoing.try_lock().is_err()
+            })
+        };
+        while !is_stuck() {}
+        let mut received = [0; 5];
+        for _ in 0..3 {
+            client.conn.writer().write_all(b"hello").unwrap();
+            client.conn.write_tls(&mut client.sock).unwrap();
+            (&*stream).read_exact(&mut received).unwrap();
+            assert_eq!(received, *b"hello");
+        }
+        assert!(!stream.hung_up());
+        stream.abort();
+        assert!(writer.join().unwrap());
+    }
+
+    #[test]
+    fn a_read_that_waits_delays_no_write() {
+        let (stream, mut client) = pair("waiting");
+        let reading = Arc::clone(&stream);
+        let reader = thread::spawn(move || {
+            let mut received = [0; 5];
+            (&*reading).read_exact(&mut received).unwrap();
+            received
+        });
+        thread::sleep(Duration::from_millis(50));
+        let mut received = [0; 100_000];
+        for _ in 0..10 {
+            (&*stream).write_all(&[b'x'; 100_000]).unwrap();
+            (&*stream).flush().unwrap();
+            client.read_exact(&mut received).unwrap();
+            assert!(!stream.hung_up());
+        }
+        client.write_all(b"hello").unwrap();
+        client.flush().unwrap();
+        assert_eq!(reader.join().unwrap(), *b"hello");
+    }
+
+    #[test]
+    fn both_directions_at_once_lose_nothing() {
+        const BYTES: usize = 4 << 20;
+        let (stream, mut client) = pair("both");
+        let echoing = Arc::clone(&stream);
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&stopped);
+        // The check for the client's end decrypts input, too.
+        let prober = thread::spawn(move || {
+            while !stop.load(Ordering::SeqCst) {
+                let _ = echoing.hung_up();
+            }
+        });
+        let (reading, writing) = (Arc::clone(&stream), Arc::clone(&stream));
+        let writer = thread::spawn(move || {
+            let bytes: Vec<u8> = (0..BYTES).map(|n| (n % 251) as u8).collect();
+            for piece in bytes.chunks(70_001) {
+                (&*writing).write_all(piece).unwrap();
+            }
+            (&*writing).flush().unwrap();
+        });
+        let reader = thread::spawn(move || {
+            let mut bytes = vec![0; BYTES];
+            (&*reading).read_exact(&mut bytes).unwrap();
+            bytes
+        });
+        let mut received = vec![0; BYTES];
+        let pieces: Vec<u8> = (0..BYTES).map(|n| (n % 241) as u8).collect();
+        for (to_send, to_read) in pieces.chunks(10_007).zip(received.chunks_mut(10_007)) {
+            client.write_all(to_send).unwrap();
+            client.flush().unwrap();
+            client.read_exact(to_read).unwrap();
+        }
+        assert!(reader.join().unwrap() == pieces);
+        writer.join().unwrap();
+        assert!(
+            received
+                .iter()
+                .enumerate()
+                .all(|(n, byte)| *byte == (n % 251) as u8)
+        );
+        stopped.store(true, Ordering::SeqCst);
+        prober.join().unwrap();
+    }
+
+    #[test]
+    fn the_end_is_found_behind_unread_input() {
+        let (stream, mut client) = pair("end");
+        client.write_all(&[b'x'; 10_000]).unwrap();
+        client.flush().unwrap();
+        assert!(!stream.hung_up());
+        client.conn.send_close_notify();
+        client.flush().unwrap();
+        let deadline = Instant::now() + TEST_TIMEOUT;
+        while !stream.hung_up() {
+            assert!(Instant::now() < deadline);
+        }
+        let mut received = Vec::new();
+        (&*stream).read_to_end(&mut received).unwrap();
+        assert_eq!(received, [b'x'; 10_000]);
+        stream.close(Shutdown::Both).unwrap();
+        // The notice of the server.
+        assert_eq!(client.read(&mut [0; 10]).unwrap(), 0);
+    }
+
+    #[test]
+    fn input_that_no_one_reads_is_bounded() {
+        let (stream, mut client) = pair("flood");
+        // Less than the buffers of the sockets, more than the session may hold.
+        for _ in 0..60 {
+            client.write_all(&[b'x'; 16_000]).unwrap();
+            client.flush().unwrap();
+            assert!(!stream.hung_up());
+        }
+        let tls = stream.tls_session();
+        let held = super::lock(&tls.connection).process_new_packets().unwrap();
+        let held = held.plaintext_bytes_to_read() + super::lock(&tls.incoming).len();
+        assert!((1..64 << 10).contains(&held), "{held}");
+    }
+}

@@ -1,0 +1,170 @@
+//! DER (ITU-T X.690), as far as a certificate needs it: an encoder, and a reader of one element after another.
+
+/// The tag of a BOOLEAN.
+pub(super) const BOOLEAN: u8 = 0x01;
+/// The tag of an INTEGER.
+pub(super) const INTEGER: u8 = 0x02;
+/// The tag of a BIT STRING.
+pub(super) const BIT_STRING: u8 = 0x03;
+/// The tag of an OCTET STRING.
+pub(super) const OCTET_STRING: u8 = 0x04;
+/// The tag of an OBJECT IDENTIFIER.
+pub(super) const OBJECT_IDENTIFIER: u8 = 0x06;
+/// The tag of a UTF8String.
+pub(super) const UTF8_STRING: u8 = 0x0c;
+/// The tag of a UTCTime.
+pub(super) const UTC_TIME: u8 = 0x17;
+/// The tag of a GeneralizedTime.
+pub(super) const GENERALIZED_TIME: u8 = 0x18;
+/// The tag of a SEQUENCE.
+pub(super) const SEQUENCE: u8 = 0x30;
+/// The tag of a SET.
+pub(super) const SET: u8 = 0x31;
+
+/// The tag of a context-specific element with this number (below 31), whose content is one element.
+pub(super) const fn explicit(number: u8) -> u8 {
+    0xa0 | number
+}
+
+/// The tag of a context-specific element with this number (below 31), whose content is a plain value.
+pub(super) const fn implicit(number: u8) -> u8 {
+    0x80 | number
+}
+
+/// An element whose content is `parts`, one after another.
+pub(super) fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let mut out = vec![tag];
+    match u8::try_from(length) {
+        Ok(short @ ..0x80) => out.push(short),
+        _ => {
+            let bytes = length.to_be_bytes();
+            let digits = &bytes[length.leading_zeros() as usize / 8..];
+            out.push(0x80 | digits.len() as u8);
+            out.extend_from_slice(digits);
+        }
+    }
+    out.extend(parts.iter().flat_map(|part| *part));
+    out
+}
+
+/// An INTEGER from the bytes of a non-negative number, the most significant first.
+pub(super) fn unsigned(mut bytes: &[u8]) -> Vec<u8> {
+    while let [0, rest @ ..] = bytes {
+        bytes = rest;
+    }
+    // A set first bit would make it negative, and it needs at least one byte.
+    let zero: &[u8] = match bytes {
+        [..0x80, ..] => &[],
+        _ => &[0],
+    };
+    element(INTEGER, &[zero, bytes])
+}
+
+/// An OBJECT IDENTIFIER of at least two numbers, the first of which is 0 or 1.
+pub(super) fn object_identifier(numbers: &[u32]) -> Vec<u8> {
+    let mut content = vec![(numbers[0] * 40 + numbers[1]) as u8];
+    for number in &numbers[2..] {
+        let groups = (32 - number.leading_zeros()).div_ceil(7).max(1);
+        for group in (0..groups).rev() {
+            let more = if group > 0 { 0x80 } else { 0 };
+            content.push((number >> (7 * group)) as u8 & 0x7f | more);
+        }
+    }
+    element(OBJECT_IDENTIFIER, &[&content])
+}
+
+/// Removes the first element from `input` and returns its tag and content; `None` if there is none, or if its
+/// tag or length has a form that certificates do not use.
+pub(super) fn take<'a>(input: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
+    let (&tag, rest) = input.split_first()?;
+    let (&first, mut rest) = rest.split_first()?;
+    let mut length = usize::from(first);
+    if first >= 0x80 {
+        let (digits, after) = rest.split_at_checked(usize::from(first & 0x7f))?;
+        if digits.is_empty() || digits.len() > 4 {
+            return None;
+        }
+        length = digits
+            .iter()
+            .fold(0, |sum, digit| sum << 8 | usize::from(*digit));
+        rest = after;
+    }
+    let (content, after) = rest.split_at_checked(length)?;
+    *input = after;
+    Some((tag, content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_takes_as_few_bytes_as_it_can() {
+        assert_eq!(element(SEQUENCE, &[]), [0x30, 0]);
+        assert_eq!(element(OCTET_STRING, &[b"ab", b"c"]), *b"\x04\x03abc");
+        for (length, header) in [
+            (127, &[4, 127][..]),
+            (128, &[4, 0x81, 128]),
+            (255, &[4, 0x81, 255]),
+            (256, &[4, 0x82, 1, 0]),
+            (65_536, &[4, 0x83, 1, 0, 0]),
+        ] {
+            let encoded = element(OCTET_STRING, &[&vec![7; length]]);
+            assert_eq!(encoded[..header.len()], *header);
+            assert_eq!(encoded.len(), header.len() + length);
+        }
+    }
+
+    #[test]
+    fn an_integer_has_no_needless_zero_and_is_never_negative() {
+        assert_eq!(unsigned(&[]), [2, 1, 0]);
+        assert_eq!(unsigned(&[0, 0]), [2, 1, 0]);
+        assert_eq!(unsigned(&[0, 5]), [2, 1, 5]);
+        assert_eq!(unsigned(&[0x80]), [2, 2, 0, 0x80]);
+        assert_eq!(unsigned(&[0x7f, 0xff]), [2, 2, 0x7f, 0xff]);
+    }
+
+    #[test]
+    fn an_object_identifier_has_seven_bits_a_byte() {
+        assert_eq!(object_identifier(&[0, 0, 0]), [6, 2, 0, 0]);
+        assert_eq!(object_identifier(&[1, 2, 128]), [6, 3, 0x2a, 0x81, 0]);
+        let ecdsa_with_sha256 = object_identifier(&[1, 2, 840, 10045, 4, 3, 2]);
+        assert_eq!(
+            ecdsa_with_sha256,
+            *b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x02"
+        );
+        assert_eq!(
+            object_identifier(&[1, 3, u32::MAX]),
+            *b"\x06\x06\x2b\x8f\xff\xff\xff\x7f"
+        );
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        for length in [0, 1, 127, 128, 255, 256, 70_000] {
+            let content = vec![9; length];
+            let encoded = [element(SET, &[&content]), element(SEQUENCE, &[])].concat();
+            let mut input = encoded.as_slice();
+            assert_eq!(take(&mut input), Some((SET, content.as_slice())));
+            assert_eq!(take(&mut input), Some((SEQUENCE, &[][..])));
+            assert_eq!(take(&mut input), None);
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_or_absurdly_long_is_not_read() {
+        let encoded = element(SEQUENCE, &[&[1; 300]]);
+        for length in 0..encoded.len() {
+            assert_eq!(take(&mut &encoded[..length]), None, "{length}");
+        }
+        for input in [
+            &[0x30, 0x80][..],
+            &[0x30, 0x85, 0, 0, 0, 0, 0],
+            &[0x30, 0x84, 0xff, 0xff, 0xff, 0xff],
+            &[0x30, 0xff],
+        ] {
+            assert_eq!(take(&mut &*input), None, "{input:?}");
+        }
+    }
+}

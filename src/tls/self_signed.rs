@@ -1,0 +1,298 @@
+//! A self-signed X.509 certificate for this machine (RFC 5280), with a new P-256 key.
+
+use super::der::{self, element, explicit, implicit, object_identifier, unsigned};
+use crate::sys::clock::Utc;
+use ring::rand::{SecureRandom, SystemRandom};
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
+
+/// The name of the subject and issuer, which is that of Goose's own certificates.
+const COMMON_NAME: &str = "goosed localhost";
+/// The seconds of a day.
+const DAY: i64 = 86_400;
+/// How long before its making a certificate becomes valid, for clients whose clock is slow.
+const VALID_BEFORE: i64 = DAY;
+/// How long after its making a certificate ends. Apple's systems accept at most 398 days in all.
+const VALID_AFTER: i64 = 396 * DAY;
+
+/// The certificate and its private key.
+pub(super) struct SelfSigned {
+    /// The certificate in DER.
+    pub(super) certificate: Vec<u8>,
+    /// The key as PKCS#8 in DER.
+    pub(super) key: Vec<u8>,
+}
+
+/// A certificate for `localhost`, `127.0.0.1` and `::1`, made at `now`, in seconds since 1970.
+///
+/// # Errors
+/// When the system has no random bytes.
+pub(super) fn generate(now: i64) -> Result<SelfSigned, ring::error::Unspecified> {
+    let random = SystemRandom::new();
+    let algorithm = &ECDSA_P256_SHA256_ASN1_SIGNING;
+    let key = EcdsaKeyPair::generate_pkcs8(algorithm, &random)?;
+    let pair = EcdsaKeyPair::from_pkcs8(algorithm, key.as_ref(), &random)
+        .map_err(|_| ring::error::Unspecified)?;
+    let mut serial = [0; 16];
+    random.fill(&mut serial)?;
+    let to_sign = certificate_to_sign(&serial, now, pair.public_key().as_ref());
+    let signature = pair.sign(&random, &to_sign)?;
+    Ok(SelfSigned {
+        certificate: element(
+            der::SEQUENCE,
+            &[
+                &to_sign,
+                &signature_algorithm(),
+                &bit_string(signature.as_ref()),
+            ],
+        ),
+        key: key.as_ref().to_vec(),
+    })
+}
+
+/// The `TBSCertificate` (RFC 5280 §4.1).
+fn certificate_to_sign(serial: &[u8], now: i64, public_key: &[u8]) -> Vec<u8> {
+    let name = name();
+    let validity = element(
+        der::SEQUENCE,
+        &[&time(now - VALID_BEFORE), &time(now + VALID_AFTER)],
+    );
+    let extensions = element(
+        der::SEQUENCE,
+        &[
+            // Of basicConstraints nothing is given, so that this is not an authority's certificate.
+            &extension(19, true, &element(der::SEQUENCE, &[])),
+            // keyUsage: the first of the bits, digitalSignature; seven bits are unused.
+            &extension(15, true, &element(der::BIT_STRING, &[&[7, 0x80]])),
+            &extension(37, false, &server_authentication()),
+            &extension(17, false, &alternative_names()),
+        ],
+    );
+    element(
+        der::SEQUENCE,
+        &[
+            // Version 3.
+            &element(explicit(0), &[&unsigned(&[2])]),
+            &unsigned(serial),
+            &signature_algorithm(),
+            &name,
+            &validity,
+            &name,
+            &public_key_info(public_key),
+            &element(explicit(3), &[&extensions]),
+        ],
+    )
+}
+
+/// ecdsa-with-SHA256 (RFC 5758 §3.2).
+fn signature_algorithm() -> Vec<u8> {
+    let identifier = object_identifier(&[1, 2, 840, 10045, 4, 3, 2]);
+    element(der::SEQUENCE, &[&identifier])
+}
+
+/// A `Name` with a common name only.
+fn name() -> Vec<u8> {
+    let value = element(der::UTF8_STRING, &[COMMON_NAME.as_bytes()]);
+    let attribute = element(der::SEQUENCE, &[&object_identifier(&[2, 5, 4, 3]), &value]);
+    element(der::SEQUENCE, &[&element(der::SET, &[&attribute])])
+}
+
+/// A `Time`: UTCTime before 2050, GeneralizedTime from then on (RFC 5280 §4.1.2.5).
+fn time(seconds: i64) -> Vec<u8> {
+    let text = Utc::from_unix(seconds).to_string();
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    let text = digits + "Z";
+    if text.as_str() < "2050" {
+        element(der::UTC_TIME, &[&text.as_bytes()[2..]])
+    } else {
+        element(der::GENERALIZED_TIME, &[text.as_bytes()])
+    }
+}
+
+/// The `SubjectPublicKeyInfo` of a point on P-256 (RFC 5480 §2).
+fn public_key_info(point: &[u8]) -> Vec<u8> {
+    let algorithm = element(
+        der::SEQUENCE,
+        &[
+            &object_identifier(&[1, 2, 840, 10045, 2, 1]),
+            &object_identifier(&[1, 2, 840, 10045, 3, 1, 7]),
+        ],
+    );
+    element(der::SEQUENCE, &[&algorithm, &bit_string(point)])
+}
+
+/// An extension with the identifier `2.5.29.number`.
+fn extension(number: u32, is_critical: bool, value: &[u8]) -> Vec<u8> {
+    let critical = if is_critical {
+        element(der::BOOLEAN, &[&[0xff]])
+    } else {
+        // The default is not written.
+        Vec::new()
+    };
+    element(
+        der::SEQUENCE,
+        &[
+            &object_identifier(&[2, 5, 29, number]),
+            &critical,
+            &element(der::OCTET_STRING, &[value]),
+        ],
+    )
+}
+
+/// The value of extKeyUsage: serverAuth.
+fn server_authentication() -> Vec<u8> {
+    let purpose = object_identifier(&[1, 3, 6, 1, 5, 5, 7, 3, 1]);
+    element(der::SEQUENCE, &[&purpose])
+}
+
+/// The value of subjectAltName (RFC 5280 §4.2.1.6).
+fn alternative_names() -> Vec<u8> {
+    let [mut ip6, ip4] = [vec![0; 16], vec![127, 0, 0, 1]];
+    ip6[15] = 1;
+    element(
+        der::SEQUENCE,
+        &[
+            &element(implicit(2), &[b"localhost"]),
+            &element(implicit(7), &[&ip4]),
+            &element(implicit(7), &[&ip6]),
+        ],
+    )
+}
+
+/// A BIT STRING of whole bytes.
+fn bit_string(bytes: &[u8]) -> Vec<u8> {
+    element(der::BIT_STRING, &[&[0], bytes])
+}
+
+/// The validity of a certificate in DER: its first and last second, since 1970; `None` if it cannot be read.
+pub(super) fn validity(certificate: &[u8]) -> Option<(i64, i64)> {
+    let mut input = certificate;
+    for _ in 0..2 {
+        let (tag, content) = der::take(&mut input)?;
+        input = (tag == der::SEQUENCE).then_some(content)?;
+    }
+    // Certificates of version 1 have no version.
+    let (first, _) = der::take(&mut input)?;
+    // The serial number, the algorithm, the issuer.
+    let skipped = if first == explicit(0) { 3 } else { 2 };
+    for _ in 0..skipped {
+        der::take(&mut input)?;
+    }
+    let (_, mut times) = der::take(&mut input)?;
+    Some((read_time(&mut times)?, read_time(&mut times)?))
+}
+
+fn read_time(input: &mut &[u8]) -> Option<i64> {
+    let (tag, content) = der::take(input)?;
+    let text = std::str::from_utf8(content).ok()?;
+    let text = match tag {
+        // Two digits from 50 on mean the previous century.
+        der::UTC_TIME if text >= "50" => format!("19{text}"),
+        der::UTC_TIME => format!("20{text}"),
+        der::GENERALIZED_TIME => text.to_owned(),
+        _ => return None,
+    };
+    let digits = text.strip_suffix('Z')?;
+    if digits.len() != 14 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let part = |range: std::ops::Range<usize>| &digits[range];
+    let text = format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        part(0..4),
+        part(4..6),
+        part(6..8),
+        part(8..10),
+        part(10..12),
+        part(12..14)
+    );
+    Utc::parse(&text).map(Utc::unix_seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
+
+    /// 2026-11-24T00:00:00Z.
+    const NOW: i64 = 1_795_478_400;
+
+    fn children(mut input: &[u8]) -> Vec<(u8, &[u8])> {
+        std::iter::from_fn(|| der::take(&mut input)).collect()
+    }
+
+    #[test]
+    fn a_certificate_is_signed_with_its_own_key() {
+        let made = generate(NOW).unwrap();
+        let parts = children(children(&made.certificate)[0].1);
+        let [(der::SEQUENCE, content), _, (der::BIT_STRING, signature)] = parts[..] else {
+            panic!("{parts:?}");
+        };
+        let to_sign = element(der::SEQUENCE, &[content]);
+        let random = SystemRandom::new();
+        let pair =
+            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &made.key, &random).unwrap();
+        let public = pair.public_key().as_ref();
+        UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, public)
+            .verify(&to_sign, &signature[1..])
+            .unwrap();
+        let fields = children(content);
+        assert_eq!(fields.len(), 8);
+        // Issuer and subject are the same.
+        assert_eq!(fields[3], fields[5]);
+        assert!(fields[6].1.ends_with(public));
+    }
+
+    #[test]
+    fn two_certificates_differ_in_serial_number_and_key() {
+        let [one, other] = [generate(NOW).unwrap(), generate(NOW).unwrap()];
+        assert_ne!(one.key, other.key);
+        let serial = |made: &SelfSigned| {
+            let whole = children(&made.certificate);
+            let parts = children(whole[0].1);
+            let fields = children(parts[0].1);
+            assert_eq!(fields[1].0, der::INTEGER);
+            fields[1].1.to_vec()
+        };
+        assert_ne!(serial(&one), serial(&other));
+    }
+
+    #[test]
+    fn a_certificate_is_valid_for_397_days_from_the_day_before() {
+        let made = generate(NOW).unwrap();
+        let (from, to) = validity(&made.certificate).unwrap();
+        assert_eq!(from, NOW - DAY);
+        assert_eq!(to - from, 397 * DAY);
+    }
+
+    #[test]
+    fn times_from_2050_on_have_four_digits_of_the_year() {
+        for (text, tag, length) in [
+            ("1999-12-31T23:59:59Z", der::UTC_TIME, 13),
+            ("2049-12-31T23:59:59Z", der::UTC_TIME, 13),
+            ("2050-01-01T00:00:00Z", der::GENERALIZED_TIME, 15),
+        ] {
+            let seconds = Utc::parse(text).unwrap().unix_seconds();
+            let encoded = time(seconds);
+            assert_eq!((encoded[0], encoded.len()), (tag, length + 2), "{text}");
+            assert_eq!(read_time(&mut encoded.as_slice()), Some(seconds), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_validity_of_something_else_is_not_read() {
+        let made = generate(NOW).unwrap().certificate;
+        for length in 0..made.len() {
+            assert_eq!(validity(&made[..length]), None);
+        }
+        for text in [
+            "",
+            "261124000000",
+            "2611240000000Z",
+            "26112400000éZ",
+            "269924000000Z",
+        ] {
+            let encoded = element(der::UTC_TIME, &[text.as_bytes()]);
+            assert_eq!(read_time(&mut encoded.as_slice()), None, "{text}");
+        }
+    }
+}
