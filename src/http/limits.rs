@@ -19,7 +19,9 @@ pub struct Limits {
     /// Time that a new connection waits while `max_connections` are served (250 ms); then it gets 503.
     /// Later connections wait in the system's queue.
     pub slot_timeout: Duration,
-    /// Time from the first byte of a head to its last (10 s). A slower request gets 408.
+    /// Time from the first byte of a head to its last (10 s). A slower request gets 408. Also the time of a TLS
+    /// handshake, from the connection on; one that is slower, or larger than `max_head_bytes`, ends the
+    /// connection.
     pub head_timeout: Duration,
     /// Time that a connection may wait for the first byte of a request (120 s). Then the server closes it.
     pub idle_timeout: Duration,

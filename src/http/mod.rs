@@ -2,7 +2,7 @@
 //!
 //! A [`Server`] accepts connections (`server`), counts them (`connections`) and starts a thread for each
 //! (`connection`). The thread reads through `socket`, which enforces deadlines and buffers what it reads ahead
-//! from the connection's [`Stream`].
+//! from the connection's [`Stream`]. With [`Server::bind_tls`] a handshake comes first (`tls_session`).
 //! `request_head` and `chunked` parse bytes without I/O. `access_control` and `router` decide whether a request
 //! may reach a handler, and which. A handler turns the [`Request`] into a [`Response`] or an [`Error`], and one
 //! write sends it; an [`EventStream`] is written while its handler runs, and a `WebSocket` (`web_socket`) has the

@@ -212,6 +212,8 @@ fn files_are_used_and_read_again_when_they_change() {
     let server = Server::new()
         .env("GOOSE_TLS_CERT_PATH", certificate.to_str().unwrap())
         .env("GOOSE_TLS_KEY_PATH", key.to_str().unwrap())
+        // The same as without the variable.
+        .env("GOOSE_TLS", "false")
         .start();
     let first = fingerprint_of(&certificate);
     serves(server.address(), &first);
