@@ -33,7 +33,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Reads the variables. Files enable TLS, too.
+    /// Reads the variables. Files enable TLS, too, unless `GOOSE_TLS` is false.
     ///
     /// # Errors
     /// When only one file is named, `GOOSE_TLS` is neither true nor false, or this build has no TLS.
@@ -44,9 +44,10 @@ impl Options {
             (Some(_), None) => return Err(missing(CERTIFICATE, KEY)),
             (None, Some(_)) => return Err(missing(KEY, CERTIFICATE)),
         };
-        let is_true = match variable(TLS).as_deref().map(str::trim) {
-            Some("true" | "1") => true,
-            None | Some("false" | "0") => false,
+        let said = match variable(TLS).as_deref().map(str::trim) {
+            Some("true" | "1") => Some(true),
+            Some("false" | "0") => Some(false),
+            None => None,
             Some(other) => {
                 let message = format!("{TLS}: {other:?} is neither true nor false");
                 return Err(Failure::Usage(message));
@@ -56,10 +57,10 @@ impl Options {
             is_enabled: false,
             files,
         };
-        if is_true {
-            options.enable_for(TLS)?;
-        } else if options.files.is_some() {
-            options.enable_for(CERTIFICATE)?;
+        match said {
+            Some(true) => options.enable_for(TLS)?,
+            None if options.files.is_some() => options.enable_for(CERTIFICATE)?,
+            Some(false) | None => {}
         }
         Ok(options)
     }

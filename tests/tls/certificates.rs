@@ -204,6 +204,17 @@ fn one_that_is_damaged_or_not_valid_is_replaced() {
 }
 
 #[test]
+fn files_do_not_enable_https_where_the_variable_says_no() {
+    let [certificate, key] = ["server.pem", "server-key.pem"].map(authority_file);
+    let server = Server::new()
+        .env("GOOSE_TLS_CERT_PATH", certificate.to_str().unwrap())
+        .env("GOOSE_TLS_KEY_PATH", key.to_str().unwrap())
+        .env("GOOSE_TLS", "false")
+        .start();
+    server.get("/sessions").is(200);
+}
+
+#[test]
 fn files_are_used_and_read_again_when_they_change() {
     let folder = temp_dir();
     let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
@@ -212,8 +223,6 @@ fn files_are_used_and_read_again_when_they_change() {
     let server = Server::new()
         .env("GOOSE_TLS_CERT_PATH", certificate.to_str().unwrap())
         .env("GOOSE_TLS_KEY_PATH", key.to_str().unwrap())
-        // The same as without the variable.
-        .env("GOOSE_TLS", "false")
         .start();
     let first = fingerprint_of(&certificate);
     serves(server.address(), &first);
