@@ -28,6 +28,7 @@ mod reply;
 mod resources_and_prompts;
 #[cfg(feature = "schedules")]
 mod schedules;
+mod session_events;
 mod sessions;
 mod system_info;
 mod ui_proxy;
@@ -54,6 +55,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     #[cfg(feature = "pinning")]
     let router = pinning::routes(router, &registry);
     let router = reply::routes(router, &registry);
+    let router = session_events::routes(router, &registry);
     #[cfg(feature = "recipes")]
     let router = recipes::routes(router, &registry);
     let router = resources_and_prompts::routes(router, &registry);
