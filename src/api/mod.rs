@@ -39,11 +39,13 @@ use crate::http::{Access, Error, Request, Response, Router};
 use crate::recipe;
 use crate::store;
 use crate::sys::cancel::Cancel;
+use serde_json::json;
 use std::sync::Arc;
 
 /// The routes of the API.
 pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
+    let router = router.get("/features", Access::Public, features);
     let router = config::routes(router, &registry);
     let router = providers::routes(router, &registry);
     let router = extensions::routes(router, &registry);
@@ -73,6 +75,14 @@ pub fn router(registry: Arc<Registry>) -> Router {
     };
     let router = left_out::routes(router);
     sessions::routes(router, &registry)
+}
+
+/// What Goose may be built with, and gosling does not have: models in the same process, and tools that the model
+/// calls from code. Part of Goose's API after 1.28.
+fn features(_: &Request) -> Result<Response, Error> {
+    Ok(Response::json(
+        &json!({"features": {"local-inference": false, "code-mode": false}}),
+    ))
 }
 
 /// What the pages of Goose Desktop use besides chat and history.

@@ -7,6 +7,7 @@ pub mod client;
 pub mod process;
 pub mod scripted;
 pub mod server;
+pub mod session_events;
 pub mod turns;
 
 use std::path::{Path, PathBuf};
