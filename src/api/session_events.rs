@@ -2,7 +2,7 @@
 //! connection, and the stream of their events. Part of Goose's API after 1.28.
 
 use super::with;
-use crate::agent::{self, EventLog, Received, Registry};
+use crate::agent::{self, EventLog, Listener, Received, Registry};
 use crate::conversation::Message;
 use crate::http::{Access::Keyed, Error, EventStream, Request, Response, Router};
 use serde::Deserialize;
@@ -53,14 +53,20 @@ fn events(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error
     let log = registry.event_log(request.param("session_id"))?;
     let after = request.header("Last-Event-ID").and_then(event_id);
     let registry = registry.clone();
+    // Before the head is sent: the client gets every event from then on.
+    let (listener, running) = log.listen(after);
     Ok(Response::events("", move |stream| {
+        if !running.is_empty() {
+            let event = json!({"type": "ActiveRequests", "request_ids": running});
+            stream.queue(|out| serde_json::to_writer(out, &event));
+        }
         let wake = |log: &Arc<EventLog>| {
             let log = log.clone();
             move || log.wake()
         };
         let _gone = stream.gone().on_cancel(wake(&log));
         let _stopping = registry.cancel().on_cancel(wake(&log));
-        send_events(&registry, &log, after, stream);
+        send_events(&registry, &log, listener, stream);
     }))
 }
 
@@ -70,18 +76,13 @@ fn event_id(text: &str) -> Option<u64> {
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
-/// Sends the events from `after` on until the client disconnects, the session is deleted or the server stops.
+/// Sends events until the client disconnects, the session is deleted or the server stops.
 fn send_events(
     registry: &Registry,
-    log: &Arc<EventLog>,
-    after: Option<u64>,
+    log: &EventLog,
+    mut listener: Listener,
     stream: &mut EventStream,
 ) {
-    let (mut listener, running) = log.listen(after);
-    if !running.is_empty() {
-        let event = json!({"type": "ActiveRequests", "request_ids": running});
-        stream.queue(|out| serde_json::to_writer(out, &event));
-    }
     let mut pings = 0u64;
     let mut next_ping = Instant::now();
     let mut last_moment = None;
