@@ -262,6 +262,17 @@ fn a_cancel_ends_tools_and_questions() {
 }
 
 #[test]
+fn a_cancel_ends_the_wait_for_an_extension_that_starts() {
+    let server = server();
+    let script = Script::new().begin([Action::Sleep(60_000)]);
+    let session = server.begin_session([Extension::scripted("one", &script)]);
+    let mut listener = session.listens();
+    let request = session.asks_for("hello");
+    session.cancels(&request).is(200);
+    listener.until_finish_of(&request);
+}
+
+#[test]
 fn a_session_has_one_turn_at_a_time_through_every_route() {
     let server = server();
     let session = server.session([]);

@@ -8,7 +8,10 @@ use super::{Error, Event, EventSink, Registry};
 use crate::conversation::{Content, Message, Thinking, TokenState};
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// How many turns of these run at the same time in all sessions.
+const MAX_TURNS: usize = 256;
 /// The size in bytes at which events go to the log without a flush.
 const FLUSH_BYTES: usize = 32 << 10;
 
@@ -39,7 +42,8 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::Working`] when a turn of the session runs, in this process or another; [`Error::Cancelled`] when
-    /// the session's agent is ending; when there is no such session, or no thread can be started.
+    /// the session's agent is ending; [`Error::Busy`] when too many turns run; when there is no such session, or no
+    /// thread can be started.
     pub fn reply_in_background(
         self: &Arc<Self>,
         id: &str,
@@ -55,9 +59,11 @@ impl Registry {
         // Also ends with this agent if another one replaces it before the turn begins: that one joins this
         // agent's threads first.
         let cancel = agent.cancel().child();
+        let counted = CountedTurn::begin(&self.background_turns)?;
         log.open_request(request, &cancel)?;
         let mut open = OpenRequest {
             log,
+            _counted: counted,
             id: request.to_owned(),
             fields: request_fields(request),
             closed: false,
@@ -131,6 +137,34 @@ struct OpenRequest {
     /// See [`request_fields`]: without and with `request_id`.
     fields: [String; 2],
     closed: bool,
+    _counted: CountedTurn,
+}
+
+/// One of [`MAX_TURNS`], until it is dropped.
+struct CountedTurn(Arc<AtomicUsize>);
+
+impl CountedTurn {
+    /// Counts a turn.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if there are too many.
+    fn begin(turns: &Arc<AtomicUsize>) -> Result<Self, Error> {
+        let turn = CountedTurn(turns.clone());
+        match turns.fetch_add(1, Ordering::SeqCst) < MAX_TURNS {
+            true => Ok(turn),
+            false => Err(Error::Busy {
+                reason: format!(
+                    "{MAX_TURNS} turns are running; wait for the end of one, or cancel it"
+                ),
+            }),
+        }
+    }
+}
+
+impl Drop for CountedTurn {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl OpenRequest {
@@ -240,4 +274,50 @@ fn with_thinking(message: &Message) -> Message {
         }
     }
     message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Received;
+    use super::*;
+
+    #[test]
+    fn the_number_of_turns_is_limited_and_each_is_counted_until_it_ends() {
+        let turns = Arc::default();
+        let mut running = Vec::new();
+        for _ in 0..MAX_TURNS {
+            running.push(CountedTurn::begin(&turns).unwrap());
+        }
+        for _ in 0..3 {
+            let refused = CountedTurn::begin(&turns);
+            assert!(matches!(refused, Err(Error::Busy { .. })));
+        }
+        running.pop();
+        assert!(CountedTurn::begin(&turns).is_ok());
+        running.clear();
+        assert_eq!(turns.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn a_request_that_is_dropped_ends_with_an_error_that_names_it() {
+        let log = Arc::new(EventLog::default());
+        let turns = Arc::default();
+        log.open_request("a\"b", &Cancel::new()).unwrap();
+        drop(OpenRequest {
+            log: log.clone(),
+            id: "a\"b".to_owned(),
+            fields: request_fields("a\"b"),
+            closed: false,
+            _counted: CountedTurn::begin(&turns).unwrap(),
+        });
+        assert!(!log.has_requests());
+        let (mut listener, _) = log.listen(None);
+        let Received::Events(events) = listener.receive(std::time::Instant::now()) else {
+            panic!("no event");
+        };
+        let event: serde_json::Value = serde_json::from_slice(&events[0].1).unwrap();
+        assert_eq!(event["type"], "Error");
+        assert_eq!(event["chat_request_id"], "a\"b");
+        assert_eq!(event["request_id"], "a\"b");
+    }
 }

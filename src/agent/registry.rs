@@ -23,6 +23,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::{Map, Value};
 use std::path::{self, Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::{env, thread};
 
@@ -125,6 +126,8 @@ pub struct Registry {
     agents: Arc<AgentTable<Agent>>,
     pub(super) turn_states: TurnStateLru,
     pub(super) event_logs: Arc<EventLogs>,
+    /// The number of running background turns.
+    pub(super) background_turns: Arc<AtomicUsize>,
     pub(super) name_observers: NameObservers,
     housekeeper: Mutex<Option<Housekeeper>>,
 }
@@ -143,6 +146,7 @@ impl Registry {
             cancel,
             turn_states: TurnStateLru::default(),
             event_logs: Arc::default(),
+            background_turns: Arc::default(),
             name_observers: NameObservers::default(),
             housekeeper: Mutex::default(),
         }

@@ -18,7 +18,7 @@ use crate::mcp::types::{CallToolResult, ReadResourceResult};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
-use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use crossbeam_channel::{Receiver, bounded, select};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -253,16 +253,21 @@ impl Agent {
     /// # Errors
     /// When `cancel` fires first.
     pub fn wait(&self, cancel: &Cancel) -> Result<&[ExtensionResult], Error> {
+        if let Some(results) = self.results.get() {
+            return Ok(results);
+        }
+        let (wake, cancelled) = bounded::<()>(0);
+        // The hook owns the sender: the channel closes when the hook has run.
+        let _hook = cancel.on_cancel(move || drop(wake));
         loop {
-            if let Some(results) = self.results.get() {
-                return Ok(results);
-            }
-            match self.ready.recv_timeout(POLL_INTERVAL) {
-                Err(RecvTimeoutError::Timeout) if cancel.probe() => return Err(Error::Cancelled),
-                Err(RecvTimeoutError::Timeout) => {}
+            select! {
                 // Nothing is sent; the channel closes when the activation ends or panics.
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => {
-                    return Ok(self.results.get().map_or(&[], Vec::as_slice));
+                recv(self.ready) -> _ => return Ok(self.results.get().map_or(&[], Vec::as_slice)),
+                recv(cancelled) -> _ => return Err(Error::Cancelled),
+                default(POLL_INTERVAL) => {
+                    if cancel.probe() {
+                        return Err(Error::Cancelled);
+                    }
                 }
             }
         }
