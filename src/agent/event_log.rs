@@ -28,7 +28,8 @@ const KEEP_UNUSED: Duration = Duration::from_secs(300);
 /// The JSON of an event.
 pub(super) type EventJson = Arc<[u8]>;
 
-/// See the [module](self).
+/// The events of the requests of a session, and its running requests. It keeps the last 512 events, of at most
+/// 8 MiB, and more of them while a listener has yet to read them.
 pub struct EventLog {
     state: Mutex<State>,
     /// Signalled when the state changes.

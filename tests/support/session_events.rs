@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// A frame of the stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +136,14 @@ impl EventReader {
     /// The next frame; `None` at the end of the stream. Counts pings.
     #[track_caller]
     pub fn next(&mut self) -> Option<Frame> {
+        // Pings alone would keep a test waiting.
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
+            assert!(
+                Instant::now() < deadline,
+                "only pings after {:?}",
+                self.frames
+            );
             if let Some(end) = self.body.find("\n\n") {
                 let text: String = self.body.drain(..end + 2).collect();
                 if let Some(ping) = text.strip_prefix(": ping ") {
