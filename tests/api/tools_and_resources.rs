@@ -30,7 +30,7 @@ fn tools_are_listed_in_the_recorded_shape() {
 }
 
 #[test]
-fn calls_are_answered_in_the_recorded_shape_and_with_later_names() {
+fn calls_are_answered_in_the_recorded_shape() {
     let server = Server::new().start();
     let session = server.session([Extension::demo()]);
     let text = |text: &str| json!([{"type": "text", "text": text}]);
