@@ -60,6 +60,11 @@
 //! A client that disconnects is detected within a tenth of a second. The turn's token then cancels the request
 //! to the model, every call and every wait for the user; the messages so far are in the journal.
 //!
+//! Newer clients post a message to `/sessions/{id}/reply`, which returns at once. Its turn runs in a thread of its
+//! own ([`agent::Registry::reply_in_background`]) and appends its events to the session's [`agent::EventLog`].
+//! Each stream of `/sessions/{id}/events` reads the log at a position of its own. So the turn waits for no client
+//! and outlives them all; `/sessions/{id}/cancel` ends it.
+//!
 //! A recipe runs without a client in a turn of the same kind: [`agent::Registry::start_recipe`] creates its
 //! session, [`agent::Registry::run_recipe`] runs the turn in the calling thread. The session's recipe may add
 //! tools of gosling itself: one that takes the final output, validated by `json_schema`, and one that runs
@@ -100,6 +105,7 @@
 //!   its stdin only while the server does not keep up;
 //! - one for each running request over Streamable HTTP, and one for each request of an MCP server while the
 //!   session answers it;
+//! - one for each turn that does not end with its request, at most 256;
 //! - one for each tool call of a turn, one for each event stream, which checks whether the client is still
 //!   connected, and one while a session's name is generated. A model is called by the thread that waits for its
 //!   response;

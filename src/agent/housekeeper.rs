@@ -1,8 +1,9 @@
-//! The housekeeper thread: it suspends the MCP servers of idle sessions (the next request resumes them), and
-//! returns memory to the system when no session is in use.
+//! The housekeeper thread: it suspends the MCP servers of idle sessions (the next request resumes them), frees
+//! the events that no client waits for, and returns memory to the system when no session is in use.
 
 use super::Agent;
 use super::agent_table::AgentTable;
+use super::event_log::EventLogs;
 use crate::sys;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::io;
@@ -26,11 +27,12 @@ impl Housekeeper {
     /// When the thread cannot start.
     pub(super) fn start(
         live: Arc<AgentTable<Agent>>,
+        event_logs: Arc<EventLogs>,
         idle_limit: impl Fn() -> Option<Duration> + Send + 'static,
     ) -> io::Result<Self> {
         let (open, closed) = bounded(0);
         let thread = sys::spawn("housekeeper".to_owned(), None, move || {
-            run(&live, &idle_limit, &closed);
+            run(&live, &event_logs, &idle_limit, &closed);
         })?;
         Ok(Housekeeper {
             _open: open,
@@ -46,7 +48,12 @@ impl Housekeeper {
     }
 }
 
-fn run(live: &AgentTable<Agent>, idle_limit: &dyn Fn() -> Option<Duration>, closed: &Receiver<()>) {
+fn run(
+    live: &AgentTable<Agent>,
+    event_logs: &EventLogs,
+    idle_limit: &dyn Fn() -> Option<Duration>,
+    closed: &Receiver<()>,
+) {
     // When memory was returned last, and how many agents there were then.
     let mut trimmed = (Instant::now(), 0);
     loop {
@@ -56,6 +63,7 @@ fn run(live: &AgentTable<Agent>, idle_limit: &dyn Fn() -> Option<Duration>, clos
         if closed.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
             return;
         }
+        event_logs.release_unused();
         let agents = live.all();
         if let Some(limit) = limit {
             agents.iter().for_each(|agent| agent.suspend_if_idle(limit));

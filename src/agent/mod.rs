@@ -1,12 +1,15 @@
 //! The agents of sessions: their life cycle, their extensions, the turns of their conversations.
 
 mod agent_table;
+mod background_turn;
 mod client_extensions;
 mod compaction;
 mod conversation_digest;
 mod diagnostics;
 mod error;
 mod event;
+mod event_log;
+mod event_writer;
 #[cfg(feature = "check")]
 mod extension_check;
 mod extension_trial;
@@ -58,6 +61,8 @@ mod turn_state_lru;
 pub use diagnostics::Diagnostics;
 pub use error::Error;
 pub use event::{Compaction, Event, EventSink};
+pub use event_log::{EventLog, Listener, Received};
+pub(crate) use event_writer::EventWriter;
 pub use extension_trial::ExtensionTrial;
 pub use model_selection::ModelChoice;
 pub use name_observers::NameObserver;

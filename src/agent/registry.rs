@@ -2,6 +2,7 @@
 //! session and its agent stay consistent.
 
 use super::agent_table::{AgentTable, IfRunning};
+use super::event_log::EventLogs;
 use super::hints::Hints;
 use super::housekeeper::Housekeeper;
 use super::name_observers::NameObservers;
@@ -22,6 +23,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::{Map, Value};
 use std::path::{self, Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 use std::{env, thread};
 
@@ -123,6 +125,9 @@ pub struct Registry {
     cancel: Cancel,
     agents: Arc<AgentTable<Agent>>,
     pub(super) turn_states: TurnStateLru,
+    pub(super) event_logs: Arc<EventLogs>,
+    /// The number of running background turns.
+    pub(super) background_turns: Arc<AtomicUsize>,
     pub(super) name_observers: NameObservers,
     housekeeper: Mutex<Option<Housekeeper>>,
 }
@@ -140,6 +145,8 @@ impl Registry {
             agents: Arc::new(AgentTable::new(cancel.clone())),
             cancel,
             turn_states: TurnStateLru::default(),
+            event_logs: Arc::default(),
+            background_turns: Arc::default(),
             name_observers: NameObservers::default(),
             housekeeper: Mutex::default(),
         }
@@ -476,6 +483,7 @@ impl Registry {
         // Deleted first: an agent that starts now either is stopped here, or does not find its session.
         let deleted = self.stores.sessions.delete(id)?;
         self.stop(id);
+        self.event_logs.remove(id);
         if deleted {
             Ok(())
         } else {
@@ -497,6 +505,7 @@ impl Registry {
                 }
             }
         });
+        self.event_logs.close();
     }
 
     /// The session and its agent; starts the agent if it does not run.
@@ -612,7 +621,8 @@ impl Registry {
         if housekeeper.is_none() && !self.cancel.is_cancelled() {
             let config = self.stores.config.clone();
             let idle_limit = move || settings::idle_limit(&config);
-            match Housekeeper::start(self.agents.clone(), idle_limit) {
+            let event_logs = self.event_logs.clone();
+            match Housekeeper::start(self.agents.clone(), event_logs, idle_limit) {
                 Ok(started) => *housekeeper = Some(started),
                 Err(error) => log::warn!("housekeeper thread not started reason={error}"),
             }

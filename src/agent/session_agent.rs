@@ -18,7 +18,7 @@ use crate::mcp::types::{CallToolResult, ReadResourceResult};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
-use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use crossbeam_channel::{Receiver, bounded, select};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -55,6 +55,8 @@ pub struct ExtensionResult {
 
 /// How long the end of an agent, or the next turn, waits for a cancelled turn to end.
 const CANCELLED_TURN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a turn that has sent its last event may take to end.
+const LAST_EVENT_TIMEOUT: Duration = Duration::from_millis(100);
 /// How long a turn waits for the running one to end or to be cancelled.
 pub(super) const RUNNING_TURN_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -251,16 +253,21 @@ impl Agent {
     /// # Errors
     /// When `cancel` fires first.
     pub fn wait(&self, cancel: &Cancel) -> Result<&[ExtensionResult], Error> {
+        if let Some(results) = self.results.get() {
+            return Ok(results);
+        }
+        let (wake, cancelled) = bounded::<()>(0);
+        // The hook owns the sender: the channel closes when the hook has run.
+        let _hook = cancel.on_cancel(move || drop(wake));
         loop {
-            if let Some(results) = self.results.get() {
-                return Ok(results);
-            }
-            match self.ready.recv_timeout(POLL_INTERVAL) {
-                Err(RecvTimeoutError::Timeout) if cancel.probe() => return Err(Error::Cancelled),
-                Err(RecvTimeoutError::Timeout) => {}
+            select! {
                 // Nothing is sent; the channel closes when the activation ends or panics.
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => {
-                    return Ok(self.results.get().map_or(&[], Vec::as_slice));
+                recv(self.ready) -> _ => return Ok(self.results.get().map_or(&[], Vec::as_slice)),
+                recv(cancelled) -> _ => return Err(Error::Cancelled),
+                default(POLL_INTERVAL) => {
+                    if cancel.probe() {
+                        return Err(Error::Cancelled);
+                    }
                 }
             }
         }
@@ -398,19 +405,47 @@ impl Agent {
         self.unnamed.swap(false, Ordering::SeqCst)
     }
 
-    /// Runs `work` in a thread that the end of the agent joins. Does nothing if the agent is ending.
-    pub(super) fn in_background(&self, name: &str, work: impl FnOnce() + Send + 'static) {
+    /// Runs `work` in a thread that the end of the agent joins.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] if the agent is ending, [`Error::Busy`] if no thread can be started.
+    pub(super) fn in_background(
+        &self,
+        name: &str,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(), Error> {
         // Locked until the thread is listed, so that `close` joins it.
         let mut background = lock(&self.background);
         if self.is_ending() {
-            return;
+            return Err(Error::Cancelled);
         }
-        match sys::spawn(format!("{name} {}", self.session_id), None, work) {
-            Ok(thread) => {
-                background.retain(|earlier| !earlier.is_finished());
-                background.push(thread);
+        let thread = sys::spawn(format!("{name} {}", self.session_id), None, work);
+        let thread = thread.map_err(|error| {
+            log::warn!("background thread not started task={name} reason={error}");
+            Error::Busy {
+                reason: error.to_string(),
             }
-            Err(error) => log::warn!("background thread not started task={name} reason={error}"),
+        })?;
+        background.retain(|earlier| !earlier.is_finished());
+        background.push(thread);
+        Ok(())
+    }
+
+    /// Checks that no turn runs. Waits a moment for one that has sent its last event; one that is cancelled
+    /// does not count.
+    ///
+    /// # Errors
+    /// [`Error::Working`] when a turn runs.
+    pub(super) fn check_no_turn(&self) -> Result<(), Error> {
+        let is_running = |slot: &mut TurnStateSlot| match slot {
+            TurnStateSlot::InUse(cancel) => !cancel.is_cancelled(),
+            TurnStateSlot::Empty | TurnStateSlot::Idle(_) => false,
+        };
+        let slot = lock(&self.turn_state);
+        let ended = (self.turn_ended).wait_timeout_while(slot, LAST_EVENT_TIMEOUT, is_running);
+        match ended.unwrap_or_else(PoisonError::into_inner).1.timed_out() {
+            true => Err(Error::Working { holder: None }),
+            false => Ok(()),
         }
     }
 
@@ -420,7 +455,8 @@ impl Agent {
         drop(self.in_use());
         if self.suspended.swap(false, Ordering::SeqCst) {
             let this = self.clone();
-            self.in_background("wake", move || this.extensions.resume(&this.cancel));
+            // The log tells a failure, and the next call of a tool resumes its server.
+            let _ = self.in_background("wake", move || this.extensions.resume(&this.cancel));
         }
     }
 
@@ -493,7 +529,9 @@ impl Agent {
             in_use,
         );
         self.extensions.close();
-        for thread in std::mem::take(&mut *lock(&self.background)) {
+        // Not locked while it waits: one of the threads may be about to start another one.
+        let background = std::mem::take(&mut *lock(&self.background));
+        for thread in background {
             let _ = thread.join();
         }
     }

@@ -51,7 +51,8 @@ impl Registry {
             model,
             cancel: agent.cancel().clone(),
         };
-        agent.in_background("name", move || namer.run());
+        // A session that cannot be named now keeps its name.
+        let _ = agent.in_background("name", move || namer.run());
     }
 }
 

@@ -271,7 +271,7 @@ fn is_same(so_far: &[Message], stored: &[Arc<Message>]) -> bool {
 }
 
 /// Passes the answers in the message to the pending questions; true if there was one of them.
-fn answer_pending_questions(channel: &TurnChannel, user: &Message) -> bool {
+pub(super) fn answer_pending_questions(channel: &TurnChannel, user: &Message) -> bool {
     let mut any = false;
     for part in &user.content {
         any |= match part {
@@ -294,7 +294,7 @@ fn answer_pending_questions(channel: &TurnChannel, user: &Message) -> bool {
 
 /// Whether the message holds nothing but responses to elicitations. They are not for the model, even if
 /// they come too late.
-fn is_elicitation_response(user: &Message) -> bool {
+pub(super) fn is_elicitation_response(user: &Message) -> bool {
     let is_response = |part: &Content| match part {
         Content::ActionRequired(action) => {
             matches!(action.data, Action::ElicitationResponse { .. })

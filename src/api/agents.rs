@@ -2,7 +2,7 @@
 
 use super::sessions::with_warnings;
 use super::{cancel_of, with};
-use crate::agent::{self, ExtensionResult, ModelChoice, RecipeSource, Registry, Start};
+use crate::agent::{self, ExtensionResult, Mode, ModelChoice, RecipeSource, Registry, Start};
 use crate::conversation::Session;
 use crate::extension::{ExtensionConfig, ListedTool};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
@@ -30,6 +30,11 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
             "/agent/update_working_dir",
             Keyed,
             with(registry, update_working_dir),
+        )
+        .post(
+            "/agent/update_session",
+            Keyed,
+            with(registry, update_session),
         )
         .post("/agent/set_container", Keyed, with(registry, set_container))
         .post("/agent/add_extension", Keyed, with(registry, add_extension))
@@ -88,6 +93,12 @@ struct WorkingDirRequest {
 }
 
 #[derive(Deserialize)]
+struct SessionRequest {
+    session_id: String,
+    goose_mode: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct ContainerRequest {
     session_id: String,
     container_id: Option<String>,
@@ -121,12 +132,17 @@ struct CallToolRequest {
     arguments: RawJson,
 }
 
+/// Goose renamed two members in 1.28; the answer has both names.
 #[derive(Serialize)]
-struct CallToolResponse {
+struct CallToolResponse<'r> {
     content: Vec<Content>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    structured_content: Option<RawJson>,
+    structured_content: Option<&'r RawJson>,
+    #[serde(rename = "structuredContent", skip_serializing_if = "Option::is_none")]
+    renamed_structured_content: Option<&'r RawJson>,
     is_error: bool,
+    #[serde(rename = "isError")]
+    renamed_is_error: bool,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     meta: Option<RawJson>,
 }
@@ -261,6 +277,21 @@ fn update_working_dir(registry: &Registry, request: &Request) -> Result<Response
     Ok(Response::empty(200))
 }
 
+/// Part of Goose's API after 1.27.
+fn update_session(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: SessionRequest = request.json()?;
+    registry.session(&body.session_id)?;
+    if let Some(name) = &body.goose_mode {
+        let mode = Mode::ALL.into_iter().find(|mode| mode.as_str() == name);
+        let mode = mode.ok_or_else(|| {
+            let known = Mode::ALL.map(Mode::as_str).join("`, `");
+            Error::bad_request(format!("`goose_mode` is not one of `{known}`"))
+        })?;
+        registry.set_mode(&body.session_id, mode)?;
+    }
+    Ok(Response::empty(200))
+}
+
 /// Part of Goose's API after 1.24.
 fn set_container(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: ContainerRequest = request.json()?;
@@ -340,10 +371,13 @@ fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> 
     let cancel = cancel_of(registry, request);
     let agent = registry.agent(&body.session_id)?;
     let result = agent.call(&body.name, arguments, &cancel)?;
+    let is_error = result.is_error.unwrap_or(false);
     Ok(Response::json(&CallToolResponse {
         content: result.content,
-        structured_content: result.structured_content,
-        is_error: result.is_error.unwrap_or(false),
+        structured_content: result.structured_content.as_ref(),
+        renamed_structured_content: result.structured_content.as_ref(),
+        is_error,
+        renamed_is_error: is_error,
         meta: result.meta,
     }))
 }

@@ -30,6 +30,7 @@ mod reply;
 mod resources_and_prompts;
 #[cfg(feature = "schedules")]
 mod schedules;
+mod session_events;
 mod sessions;
 mod system_info;
 mod ui_proxy;
@@ -40,11 +41,13 @@ use crate::http::{Access, Error, Request, Response, Router};
 use crate::recipe;
 use crate::store;
 use crate::sys::cancel::Cancel;
+use serde_json::json;
 use std::sync::Arc;
 
 /// The routes of the API.
 pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
+    let router = router.get("/features", Access::Public, features);
     let router = config::routes(router, &registry);
     let router = providers::routes(router, &registry);
     let router = extensions::routes(router, &registry);
@@ -56,6 +59,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     #[cfg(feature = "pinning")]
     let router = pinning::routes(router, &registry);
     let router = reply::routes(router, &registry);
+    let router = session_events::routes(router, &registry);
     #[cfg(feature = "recipes")]
     let router = recipes::routes(router, &registry);
     let router = resources_and_prompts::routes(router, &registry);
@@ -75,6 +79,14 @@ pub fn router(registry: Arc<Registry>) -> Router {
     };
     let router = left_out::routes(router);
     sessions::routes(router, &registry)
+}
+
+/// What Goose may be built with, and gosling does not have: models in the same process, and tools that the model
+/// calls from code. Part of Goose's API after 1.28.
+fn features(_: &Request) -> Result<Response, Error> {
+    Ok(Response::json(
+        &json!({"features": {"local-inference": false, "code-mode": false}}),
+    ))
 }
 
 /// What the pages of Goose Desktop use besides chat and history.

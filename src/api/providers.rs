@@ -24,6 +24,11 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
             Keyed,
             with(registry, oauth),
         )
+        .post(
+            "/config/providers/{name}/cleanup",
+            Keyed,
+            with(registry, cleanup),
+        )
         .post("/config/check_provider", Keyed, with(registry, check))
         .post("/config/set_provider", Keyed, with(registry, set))
         .post("/config/canonical-model-info", Keyed, with(registry, info))
@@ -63,6 +68,13 @@ fn oauth(registry: &Registry, request: &Request) -> Result<Response, Error> {
     Err(Error::bad_request(format!(
         "gosling cannot sign in to {name} with a browser; store a key for it instead"
     )))
+}
+
+/// gosling keeps nothing of a provider besides its configuration. Part of Goose's API after 1.28.
+fn cleanup(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let name = request.param("name");
+    registry.catalog().lists_models(name)?;
+    Ok(Response::json(&format!("Nothing is cached for {name}")))
 }
 
 fn check(registry: &Registry, request: &Request) -> Result<Response, Error> {

@@ -1,10 +1,7 @@
 //! `/reply`, and the routes by which clients answer questions of a running turn. CORE §7.4.
 
-mod event_writer;
-
-use self::event_writer::EventWriter;
 use super::with;
-use crate::agent::{Confirmation, Event, EventSink, Registry};
+use crate::agent::{Confirmation, Event, EventSink, EventWriter, Registry};
 use crate::conversation::{Message, Outcome};
 use crate::http::{Access::Keyed, Error, EventStream, Request, Response, Router};
 use crate::mcp::types::CallToolResult;

@@ -140,6 +140,11 @@ impl EventStream {
         });
     }
 
+    /// Queues a comment, which clients ignore. `text` is one line.
+    pub fn queue_comment(&mut self, text: impl Display) {
+        self.add(|out| out.extend_from_slice(format!(": {text}\n\n").as_bytes()));
+    }
+
     /// For a body that does not consist of events: a writer whose bytes are sent as they are. It fails when the
     /// client has disconnected.
     pub(super) fn body(&mut self) -> impl Write + '_ {

@@ -37,17 +37,18 @@ fn calls_are_answered_in_the_recorded_shape() {
     session
         .call("demo__echo", json!({"message": "x"}))
         .is(200)
-        .gives(json!({"content": text("x"), "is_error": false}));
+        .gives(json!({"content": text("x"), "is_error": false, "isError": false}));
     session
         .call("demo__add", json!({"a": 2, "b": 3}))
         .is(200)
         .gives(json!({
-            "content": text(r#"{"sum":5}"#), "structured_content": {"sum": 5}, "is_error": false,
+            "content": text(r#"{"sum":5}"#), "structured_content": {"sum": 5},
+            "structuredContent": {"sum": 5}, "is_error": false, "isError": false,
         }));
     session
         .call("demo__fail", json!({"message": "on purpose"}))
         .is(200)
-        .gives(json!({"content": text("on purpose"), "is_error": true}));
+        .gives(json!({"content": text("on purpose"), "is_error": true, "isError": true}));
     session.call("demo__fail", json!(null)).is(200);
     for arguments in [json!([]), json!(5), json!("{}")] {
         session
@@ -86,7 +87,8 @@ fn arguments_and_results_pass_through_as_they_are() {
     let answer = session.call("one__odd", arguments.clone()).is(200);
     answer.gives(json!({
         "content": result["content"], "structured_content": result["structuredContent"],
-        "is_error": true, "_meta": result["_meta"],
+        "structuredContent": result["structuredContent"],
+        "is_error": true, "isError": true, "_meta": result["_meta"],
     }));
     let heard = record.wait_for_message("tools/call");
     assert_eq!(heard["params"]["name"], "odd");

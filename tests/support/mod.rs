@@ -7,6 +7,7 @@ pub mod client;
 pub mod process;
 pub mod scripted;
 pub mod server;
+pub mod session_events;
 pub mod turns;
 pub mod web_socket;
 

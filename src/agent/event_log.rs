@@ -1,0 +1,579 @@
+//! The events of a session's requests, for any number of listeners. The turn appends, and each listener reads at
+//! its own position, so a listener that connects late gets what it missed, and one that is slow delays neither
+//! the turn nor other listeners.
+//!
+//! An event is JSON, written once and shared. Ids count from 1 for each session, and never restart while the
+//! process runs. This module does no I/O.
+
+use super::Error;
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How many events a log keeps that every listener has read.
+pub(super) const MAX_EVENTS: usize = 512;
+/// The size in bytes of all events of a log. One larger event is kept until the next one comes.
+const MAX_BYTES: usize = 8 << 20;
+/// The memory in bytes that an event takes besides its JSON.
+const EVENT_OVERHEAD: usize = 64;
+/// The size in bytes of a batch of events for a listener. One larger event is a batch.
+const BATCH_BYTES: usize = 64 << 10;
+/// How many requests a log has at most: one that runs, and cancelled ones that are about to end.
+const MAX_REQUESTS: usize = 4;
+/// How long a log without listeners and requests keeps its events.
+const KEEP_UNUSED: Duration = Duration::from_secs(300);
+
+/// The JSON of an event.
+pub(super) type EventJson = Arc<[u8]>;
+
+/// The events of the requests of a session, and its running requests. It keeps the last 512 events, of at most
+/// 8 MiB, and more of them while a listener has yet to read them.
+pub struct EventLog {
+    state: Mutex<State>,
+    /// Signalled when the state changes.
+    changed: Condvar,
+}
+
+struct State {
+    events: VecDeque<EventJson>,
+    /// The id of the first of `events`, or of the next event if there is none.
+    first: u64,
+    /// The size of `events` in bytes.
+    bytes: usize,
+    requests: Vec<OpenRequest>,
+    /// The id that each listener reads next.
+    positions: BTreeMap<u64, u64>,
+    /// The key of the next listener.
+    next_listener: u64,
+    /// When it was last appended to, or a listener left.
+    last_used: Instant,
+    closed: bool,
+}
+
+struct OpenRequest {
+    id: String,
+    cancel: Cancel,
+    /// Whether the client has cancelled it.
+    cancelled: bool,
+}
+
+/// What a listener gets.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Received {
+    /// The next events, with their ids.
+    Events(Vec<(u64, Arc<[u8]>)>),
+    /// Nothing yet: the time is over, or the listener was woken.
+    Nothing,
+    /// The next event is no longer there. Nothing follows.
+    TooFarBehind,
+    /// The log is closed, and the listener has got all events. Nothing follows.
+    Closed,
+}
+
+/// A reader of the log with a position of its own.
+pub struct Listener {
+    log: Arc<EventLog>,
+    key: u64,
+    next: u64,
+}
+
+impl Default for EventLog {
+    fn default() -> Self {
+        let state = State {
+            events: VecDeque::new(),
+            first: 1,
+            bytes: 0,
+            requests: Vec::new(),
+            positions: BTreeMap::new(),
+            next_listener: 0,
+            last_used: Instant::now(),
+            closed: false,
+        };
+        EventLog {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+        }
+    }
+}
+
+impl EventLog {
+    /// A listener for the events after the id `after`, and the running requests, unless the listener is too far
+    /// behind. Without `after` it begins with
+    /// the oldest event; so it does with 0, which [`Received::TooFarBehind`] is sent with. An id that was never
+    /// given counts as the newest one.
+    pub fn listen(self: &Arc<Self>, after: Option<u64>) -> (Listener, Vec<String>) {
+        let mut state = lock(&self.state);
+        let next = match after {
+            None | Some(0) => state.first,
+            Some(after) => after.saturating_add(1).min(state.next_id()),
+        };
+        let key = state.next_listener;
+        state.next_listener += 1;
+        state.positions.insert(key, next);
+        let is_behind = next < state.first;
+        let is_running = |request: &&OpenRequest| !is_behind && !request.cancelled;
+        let running = state.requests.iter().filter(is_running);
+        let running = running.map(|request| request.id.clone()).collect();
+        let log = self.clone();
+        (Listener { log, key, next }, running)
+    }
+
+    /// Wakes all listeners.
+    pub fn wake(&self) {
+        // Locked, so that a listener between its check and its wait is not missed.
+        drop(lock(&self.state));
+        self.changed.notify_all();
+    }
+
+    /// Opens a request, which `cancel` ends.
+    ///
+    /// # Errors
+    /// [`Error::Working`] if another one runs, [`Error::NoSession`] if the log is closed.
+    pub(super) fn open_request(&self, id: &str, cancel: &Cancel) -> Result<(), Error> {
+        let mut state = lock(&self.state);
+        if state.closed {
+            return Err(Error::NoSession);
+        }
+        let requests = &mut state.requests;
+        let is_same = |request: &OpenRequest| request.id == id;
+        let is_running = |request: &OpenRequest| !request.cancelled;
+        if requests.len() >= MAX_REQUESTS || requests.iter().any(|it| is_running(it) || is_same(it))
+        {
+            return Err(Error::Working { holder: None });
+        }
+        requests.push(OpenRequest {
+            id: id.to_owned(),
+            cancel: cancel.clone(),
+            cancelled: false,
+        });
+        Ok(())
+    }
+
+    /// Cancels the request, if it runs.
+    pub(super) fn cancel_request(&self, id: &str) {
+        let mut state = lock(&self.state);
+        let found = state.requests.iter_mut().find(|request| request.id == id);
+        let cancel = found.map(|request| {
+            request.cancelled = true;
+            request.cancel.clone()
+        });
+        drop(state);
+        // A hook of the token may take the lock.
+        if let Some(cancel) = cancel {
+            cancel.cancel();
+        }
+    }
+
+    /// Whether the client has cancelled the request.
+    pub(super) fn is_cancelled(&self, id: &str) -> bool {
+        let state = lock(&self.state);
+        let mut requests = state.requests.iter();
+        requests.any(|request| request.id == id && request.cancelled)
+    }
+
+    /// Whether a request is open, also one that was cancelled.
+    pub fn has_requests(&self) -> bool {
+        !lock(&self.state).requests.is_empty()
+    }
+
+    /// Appends events. A closed log discards them.
+    pub(super) fn append(&self, events: Vec<EventJson>) {
+        lock(&self.state).append(events);
+        self.changed.notify_all();
+    }
+
+    /// Closes the request; `last` is its last event. A listener that has received that event finds the request
+    /// closed.
+    pub(super) fn close_request(&self, id: &str, last: Option<EventJson>) {
+        let mut state = lock(&self.state);
+        state.requests.retain(|request| request.id != id);
+        state.append(last.into_iter().collect());
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Ends all listeners when they have read the last event.
+    pub(super) fn close(&self) {
+        lock(&self.state).closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Drops the events if there was no listener and no request for `limit`.
+    fn release_if_unused(&self, limit: Duration) {
+        let mut state = lock(&self.state);
+        let is_unused = state.requests.is_empty() && state.positions.is_empty();
+        if is_unused && state.last_used.elapsed() >= limit {
+            state.first = state.next_id();
+            state.bytes = 0;
+            state.events = VecDeque::new();
+        }
+    }
+}
+
+impl State {
+    fn next_id(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+
+    fn append(&mut self, events: Vec<EventJson>) {
+        if self.closed {
+            return;
+        }
+        self.last_used = Instant::now();
+        for event in events {
+            self.bytes += event.len() + EVENT_OVERHEAD;
+            self.events.push_back(event);
+            self.evict_by_size();
+        }
+        self.evict_read();
+    }
+
+    fn evict_by_size(&mut self) {
+        while self.bytes > MAX_BYTES && self.events.len() > 1 {
+            self.evict_first();
+        }
+    }
+
+    /// Drops the oldest events beyond [`MAX_EVENTS`], but none that a listener has yet to read: a model may
+    /// produce more at once than a listener sends before the next one arrives.
+    fn evict_read(&mut self) {
+        if self.events.len() <= MAX_EVENTS {
+            return;
+        }
+        let slowest = self.positions.values().min().copied().unwrap_or(u64::MAX);
+        while self.events.len() > MAX_EVENTS && self.first < slowest {
+            self.evict_first();
+        }
+    }
+
+    fn evict_first(&mut self) {
+        if let Some(event) = self.events.pop_front() {
+            self.bytes -= event.len() + EVENT_OVERHEAD;
+            self.first += 1;
+        }
+    }
+
+    /// The events from the id `next` on, as many as a batch has; `None` if the first of them was evicted.
+    fn batch(&self, next: u64) -> Option<Vec<(u64, EventJson)>> {
+        let skipped = usize::try_from(next.checked_sub(self.first)?).ok()?;
+        let mut bytes = 0;
+        let fits = |event: &&EventJson| {
+            let fits = bytes < BATCH_BYTES;
+            bytes += event.len();
+            fits
+        };
+        let events = self.events.iter().skip(skipped).take_while(fits);
+        Some((next..).zip(events.cloned()).collect())
+    }
+}
+
+impl Listener {
+    /// The next events, at once if there are some. Waits for them until `deadline`, or until
+    /// [`wake`](EventLog::wake).
+    pub fn receive(&mut self, deadline: Instant) -> Received {
+        let mut state = lock(&self.log.state);
+        let mut waited = false;
+        loop {
+            let Some(events) = state.batch(self.next) else {
+                return Received::TooFarBehind;
+            };
+            if let Some((last, _)) = events.last() {
+                self.next = last + 1;
+                state.positions.insert(self.key, self.next);
+                return Received::Events(events);
+            }
+            if state.closed {
+                return Received::Closed;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if waited || left.is_zero() {
+                return Received::Nothing;
+            }
+            let changed = self.log.changed.wait_timeout(state, left);
+            state = changed.unwrap_or_else(PoisonError::into_inner).0;
+            waited = true;
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let mut state = lock(&self.log.state);
+        state.positions.remove(&self.key);
+        state.last_used = Instant::now();
+        state.evict_read();
+    }
+}
+
+/// The logs of all sessions that have had a listener or a request.
+#[derive(Default)]
+pub(super) struct EventLogs(Mutex<HashMap<String, Arc<EventLog>>>);
+
+impl EventLogs {
+    /// The session's log.
+    pub(super) fn get(&self, session: &str) -> Option<Arc<EventLog>> {
+        lock(&self.0).get(session).cloned()
+    }
+
+    /// The session's log, which is created if there is none.
+    pub(super) fn get_or_create(&self, session: &str) -> Arc<EventLog> {
+        let mut logs = lock(&self.0);
+        match logs.get(session) {
+            Some(log) => log.clone(),
+            None => logs.entry(session.to_owned()).or_default().clone(),
+        }
+    }
+
+    /// Removes the session's log and closes it.
+    pub(super) fn remove(&self, session: &str) {
+        let removed = lock(&self.0).remove(session);
+        if let Some(log) = removed {
+            log.close();
+        }
+    }
+
+    /// Closes all logs.
+    pub(super) fn close(&self) {
+        for log in self.all() {
+            log.close();
+        }
+    }
+
+    /// Frees the memory of logs that are not used.
+    pub(super) fn release_unused(&self) {
+        for log in self.all() {
+            log.release_if_unused(KEEP_UNUSED);
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<EventLog>> {
+        lock(&self.0).values().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn event(text: &str) -> EventJson {
+        text.as_bytes().into()
+    }
+
+    fn log_of(events: u64) -> Arc<EventLog> {
+        let log = Arc::new(EventLog::default());
+        (1..=events).for_each(|id| log.append(vec![event(&id.to_string())]));
+        log
+    }
+
+    /// The ids that a listener gets at once; checks that each event is the one of its id.
+    fn ids(listener: &mut Listener) -> Vec<u64> {
+        let mut ids = Vec::new();
+        while let Received::Events(events) = listener.receive(Instant::now()) {
+            for (id, json) in events {
+                assert_eq!(json, event(&id.to_string()));
+                ids.push(id);
+            }
+        }
+        ids
+    }
+
+    fn ids_after(log: &Arc<EventLog>, after: impl Into<Option<u64>>) -> Vec<u64> {
+        ids(&mut log.listen(after.into()).0)
+    }
+
+    #[test]
+    fn a_listener_gets_what_follows_the_id_that_it_names() {
+        let log = log_of(3);
+        assert_eq!(ids_after(&log, None), [1, 2, 3]);
+        assert_eq!(ids_after(&log, 0), [1, 2, 3]);
+        assert_eq!(ids_after(&log, 2), [3]);
+        for newest in [3, 4, u64::MAX] {
+            let (mut listener, _) = log.listen(Some(newest));
+            assert_eq!(listener.receive(Instant::now()), Received::Nothing);
+        }
+        let (mut listener, _) = log.listen(Some(u64::MAX));
+        log.append(vec![event("4"), event("5")]);
+        assert_eq!(ids(&mut listener), [4, 5]);
+        assert!(ids(&mut listener).is_empty(), "each event once");
+    }
+
+    #[test]
+    fn old_events_are_evicted_by_number_and_told() {
+        let log = log_of(MAX_EVENTS as u64 + 10);
+        assert_eq!(ids_after(&log, None).len(), MAX_EVENTS);
+        assert_eq!(ids_after(&log, 10)[0], 11);
+        let (mut late, _) = log.listen(Some(9));
+        assert_eq!(late.receive(Instant::now()), Received::TooFarBehind);
+    }
+
+    #[test]
+    fn a_listener_that_is_slow_finds_more_events_than_are_kept_for_late_ones() {
+        let log = log_of(1);
+        let (mut slow, _) = log.listen(None);
+        let count = MAX_EVENTS as u64 * 3;
+        (2..=count).for_each(|id| log.append(vec![event(&id.to_string())]));
+        assert_eq!(ids(&mut slow).len() as u64, count);
+        drop(slow);
+        assert_eq!(ids_after(&log, None).len(), MAX_EVENTS);
+    }
+
+    #[test]
+    fn a_listener_that_does_not_read_does_not_make_the_log_grow() {
+        let log = log_of(0);
+        let (mut stuck, _) = log.listen(None);
+        let large: EventJson = vec![b'x'; MAX_BYTES / 10].into();
+        for _ in 0..30 {
+            log.append(vec![large.clone()]);
+            assert!(lock(&log.state).bytes <= MAX_BYTES);
+        }
+        assert_eq!(stuck.receive(Instant::now()), Received::TooFarBehind);
+    }
+
+    #[test]
+    fn an_event_larger_than_the_log_is_kept_alone() {
+        let log = log_of(5);
+        let large: EventJson = vec![b'x'; MAX_BYTES * 2].into();
+        let (mut listener, _) = log.listen(Some(5));
+        log.append(vec![large.clone()]);
+        let received = listener.receive(Instant::now());
+        assert_eq!(received, Received::Events(vec![(6, large)]));
+        log.append(vec![event("7")]);
+        assert_eq!(ids_after(&log, None), [7]);
+    }
+
+    #[test]
+    fn a_batch_is_bounded_and_nothing_is_lost_between_batches() {
+        let log = log_of(0);
+        let part: EventJson = vec![b'x'; BATCH_BYTES / 2].into();
+        log.append(vec![part; 9]);
+        let (mut listener, _) = log.listen(None);
+        let mut sizes = Vec::new();
+        while let Received::Events(events) = listener.receive(Instant::now()) {
+            assert_eq!(events[0].0, sizes.iter().sum::<usize>() as u64 + 1);
+            sizes.push(events.len());
+        }
+        assert_eq!(sizes, [2, 2, 2, 2, 1]);
+    }
+
+    #[test]
+    fn one_request_runs_at_a_time_but_the_next_follows_a_cancelled_one_at_once() {
+        let log = log_of(0);
+        let cancel = Cancel::new();
+        log.open_request("a", &cancel).unwrap();
+        assert_eq!(log.listen(None).1, ["a"]);
+        for other in ["a", "b"] {
+            let refused = log.open_request(other, &Cancel::new());
+            assert!(matches!(refused, Err(Error::Working { .. })));
+        }
+        log.cancel_request("b");
+        assert!(!cancel.is_cancelled() && !log.is_cancelled("a"));
+        log.cancel_request("a");
+        assert!(cancel.is_cancelled() && log.is_cancelled("a"));
+        log.open_request("b", &Cancel::new()).unwrap();
+        assert_eq!(log.listen(None).1, ["b"]);
+        log.close_request("a", Some(event("1")));
+        log.close_request("b", None);
+        assert!(!log.has_requests());
+        assert_eq!(ids_after(&log, None), [1]);
+    }
+
+    #[test]
+    fn cancelled_requests_do_not_accumulate() {
+        let log = log_of(0);
+        for n in 0..MAX_REQUESTS {
+            log.open_request(&n.to_string(), &Cancel::new()).unwrap();
+            log.cancel_request(&n.to_string());
+        }
+        assert!(log.open_request("one more", &Cancel::new()).is_err());
+    }
+
+    #[test]
+    fn a_closed_log_ends_its_listeners_after_the_last_event() {
+        let log = log_of(1);
+        let (mut listener, _) = log.listen(None);
+        log.close();
+        log.append(vec![event("2")]);
+        assert_eq!(ids(&mut listener), [1]);
+        assert_eq!(listener.receive(Instant::now() + LONG), Received::Closed);
+        let refused = log.open_request("a", &Cancel::new());
+        assert!(matches!(refused, Err(Error::NoSession)));
+    }
+
+    #[test]
+    fn events_and_wakes_end_a_wait() {
+        let log = log_of(0);
+        let (mut listener, _) = log.listen(None);
+        thread::scope(|scope| {
+            scope.spawn(|| log.append(vec![event("1")]));
+            let deadline = Instant::now() + LONG;
+            let received = listener.receive(deadline);
+            assert_eq!(received, Received::Events(vec![(1, event("1"))]));
+            assert!(Instant::now() < deadline);
+        });
+        let ended = std::sync::atomic::AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !ended.load(std::sync::atomic::Ordering::SeqCst) {
+                    log.wake();
+                    thread::yield_now();
+                }
+            });
+            let received = listener.receive(Instant::now() + LONG);
+            ended.store(true, std::sync::atomic::Ordering::SeqCst);
+            assert_eq!(received, Received::Nothing);
+        });
+    }
+
+    /// Listeners that come at any moment get every event from there on, once and in order.
+    #[test]
+    fn late_listeners_get_each_event_once() {
+        let log = log_of(0);
+        let count = 400;
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let mut expected = 1;
+                    while expected <= count {
+                        // Reconnects after each batch, with the id of the last event.
+                        let (mut listener, _) = log.listen(Some(expected - 1));
+                        let deadline = Instant::now() + LONG;
+                        if let Received::Events(events) = listener.receive(deadline) {
+                            for (id, _) in events {
+                                assert_eq!(id, expected);
+                                expected += 1;
+                            }
+                        }
+                    }
+                });
+            }
+            for id in 1..=count {
+                log.append(vec![event(&id.to_string())]);
+                thread::yield_now();
+            }
+        });
+    }
+
+    #[test]
+    fn memory_is_freed_only_where_no_client_needs_it_and_ids_continue() {
+        let log = log_of(3);
+        let (listener, _) = log.listen(None);
+        log.release_if_unused(Duration::ZERO);
+        drop(listener);
+        log.open_request("a", &Cancel::new()).unwrap();
+        log.release_if_unused(Duration::ZERO);
+        log.close_request("a", None);
+        log.release_if_unused(LONG);
+        assert_eq!(ids_after(&log, None), [1, 2, 3]);
+        log.release_if_unused(Duration::ZERO);
+        assert_eq!(lock(&log.state).bytes, 0);
+        let (mut late, _) = log.listen(Some(1));
+        assert_eq!(late.receive(Instant::now()), Received::TooFarBehind);
+        log.append(vec![event("4")]);
+        assert_eq!(ids_after(&log, 3), [4]);
+    }
+}
