@@ -1,6 +1,6 @@
 //! `gosling acp`: serves one client of the Agent Client Protocol on stdin and stdout.
 
-use super::{Failure, failed, logging, print};
+use super::{Failure, failed, logging, print, serve};
 use crate::acp;
 use crate::agent::{Registry, Stores};
 use crate::sys::{self, signal};
@@ -47,7 +47,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let gone = registry.cancel().child();
     let signalled = gone.clone();
     sys::spawn("signals".to_owned(), Some(sys::SMALL_STACK), move || {
-        signal::wait();
+        serve::wait_for_signal();
         signalled.cancel();
         process::exit(128 + signal::wait());
     })

@@ -72,13 +72,18 @@ pub(super) fn bind(
     })
 }
 
+/// Waits for a signal and returns it. Frees the memory that only the start needed.
+pub(super) fn wait_for_signal() -> i32 {
+    signal::wait_timeout(START).unwrap_or_else(|| {
+        sys::trim_memory();
+        signal::wait()
+    })
+}
+
 /// Serves until a signal arrives; the caller has blocked signals. Then cancels `work`, stops the server and calls
 /// `close`, within the time that supervisors usually grant. A second signal ends the process at once.
 pub(super) fn until_signal(server: Server, work: &Cancel, close: impl FnOnce() + Send + 'static) {
-    let signal = signal::wait_timeout(START).unwrap_or_else(|| {
-        sys::trim_memory();
-        signal::wait()
-    });
+    let signal = wait_for_signal();
     log::info!("stopping signal={signal}");
     // If the thread cannot be started, a second signal has no effect, and the guardian ends what is left.
     let _ = sys::spawn("second signal".into(), None, || {
