@@ -74,7 +74,8 @@
 //! An editor is another kind of client: it starts `gosling acp` and speaks the Agent Client Protocol on stdin and
 //! stdout. [`acp`] is the front for it, as [`api`] is for HTTP, over the same [`agent`]: it turns a prompt into a turn
 //! and the events of the turn into updates. It offers the editor's files and terminals to
-//! [`builtin::developer`] ([`builtin::ClientWorkspace`]).
+//! [`builtin::developer`] ([`builtin::ClientWorkspace`]). Later versions of Goose Desktop speak the same protocol over a
+//! WebSocket of the HTTP server, at `/acp`.
 //!
 //! # Modules
 //!
@@ -82,7 +83,7 @@
 //! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`]
 //! and [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use
 //! [`mcp::server`]; [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests,
-//! responses, routes.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
+//! responses, routes; [`acp`] those of its WebSockets.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
 //! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp
 //! NAME --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`, between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong
 //! ones, and compares the answers with the contract. `json` parses all JSON, and [`text`] makes text from outside safe to show.
@@ -98,8 +99,8 @@
 //! - one ends idle sessions' servers, from the first session on (the housekeeper);
 //! - one waits for signals: the main thread, or another one in `gosling mcp NAME`, where the main thread reads
 //!   stdin;
-//! - in `gosling acp`, the main thread reads stdin, one writes to stdout, and one serves each request that may
-//!   wait, such as a prompt;
+//! - in `gosling acp`, the main thread reads stdin and one writes to stdout; at `/acp`, the thread of the
+//!   connection reads and one writes. One serves each request that may wait, such as a prompt;
 //! - one writes log records to stderr and one to the log file, each from the first record on;
 //! - for each stdio MCP server, also in a container, one reads its stdout and one its stderr; a third writes to
 //!   its stdin only while the server does not keep up;
