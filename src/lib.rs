@@ -73,20 +73,21 @@
 //!
 //! An editor is another kind of client: it starts `gosling acp` and speaks the Agent Client Protocol on stdin and
 //! stdout. [`acp`] is the front for it, as [`api`] is for HTTP, over the same [`agent`]: it turns a prompt into a turn
-//! and the events of the turn into updates. It offers the editor's files and terminals to
-//! [`builtin::developer`] ([`builtin::ClientWorkspace`]). Later versions of Goose Desktop speak the same protocol over a
-//! WebSocket of the HTTP server, at `/acp`.
+//! and the events of the turn into updates. It offers the editor's files and terminals to [`builtin::developer`]
+//! ([`builtin::ClientWorkspace`]). Later versions of Goose Desktop speak the same protocol over a WebSocket of the
+//! HTTP server, at `/acp`.
 //!
 //! # Modules
 //!
 //! Dependencies point one way: [`cmd`] → [`http`] → [`api`], [`acp`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`].
-//! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`]
-//! and [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use
-//! [`mcp::server`]; [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests,
-//! responses, routes; [`acp`] those of its WebSockets.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
-//! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp
-//! NAME --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`, between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong
-//! ones, and compares the answers with the contract. `json` parses all JSON, and [`text`] makes text from outside safe to show.
+//! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`] and
+//! [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use [`mcp::server`];
+//! [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests, responses, routes; [`acp`]
+//! those of its WebSockets.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
+//! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
+//! --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`,
+//! between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong ones, and compares the
+//! answers with the contract. `json` parses all JSON, and [`text`] makes text from outside safe to show.
 //!
 //! # Threads
 //!

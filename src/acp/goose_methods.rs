@@ -33,9 +33,10 @@ pub(super) fn find(name: &str) -> Option<Method> {
             |state, params, _| change_extension(state, params, Change::Remove)
         }
         "config/extensions/set-enabled" => |state, params, _| {
-            let change = match params.flag("enabled") {
-                true => Change::Enable,
-                false => Change::Disable,
+            let change = if params.flag("enabled") {
+                Change::Enable
+            } else {
+                Change::Disable
             };
             change_extension(state, params, change)
         },
@@ -192,9 +193,10 @@ fn read_setting(
 fn set_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
     let (key, value) = (params.text("key")?, &params.all["value"]);
     let stores = state.registry.stores();
-    let set = match params.flag("isSecret") {
-        true => stores.secrets.set(key, value),
-        false => stores.config.upsert(key, value),
+    let set = if params.flag("isSecret") {
+        stores.secrets.set(key, value)
+    } else {
+        stores.config.upsert(key, value)
     };
     done(set.map_err(agent::Error::from))
 }
@@ -206,9 +208,10 @@ fn remove_setting(
 ) -> Result<Value, ErrorObject> {
     let key = params.text("key")?;
     let stores = state.registry.stores();
-    let removed = match params.flag("isSecret") {
-        true => stores.secrets.remove(key).map(drop),
-        false => stores.config.remove(key).map(drop),
+    let removed = if params.flag("isSecret") {
+        stores.secrets.remove(key).map(drop)
+    } else {
+        stores.config.remove(key).map(drop)
     };
     done(removed.map_err(agent::Error::from))
 }

@@ -43,8 +43,8 @@ pub(super) struct Prompt {
 }
 
 impl ConnectionState {
-    /// Runs the turn of a prompt, which [`OpenSession::begin_turn`] has begun with `cancel`. Returns the result of the request when
-    /// every update is sent.
+    /// Runs the turn of a prompt, which [`OpenSession::begin_turn`] has begun with `cancel`. Returns the result of the
+    /// request when every update is sent.
     ///
     /// # Errors
     /// When the prompt is not valid, the model fails, or the turn cannot run.
@@ -87,10 +87,8 @@ impl ConnectionState {
             return Ok(json!({"stopReason": "cancelled"}));
         }
         let user = Message::new(Role::User, contents);
-        let offered: Option<Arc<dyn ClientWorkspace>> = match self.client().has_workspace() {
-            true => Some(workspace.clone()),
-            false => None,
-        };
+        let offered = self.client().has_workspace();
+        let offered = offered.then(|| workspace.clone() as Arc<dyn ClientWorkspace>);
         let id = &session.id;
         let outcome = (self.registry).reply_and_report(id, user, offered, &mut turn, cancel);
         turn.end();

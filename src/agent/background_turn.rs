@@ -150,14 +150,12 @@ impl CountedTurn {
     /// [`Error::Busy`] if there are too many.
     fn begin(turns: &Arc<AtomicUsize>) -> Result<Self, Error> {
         let turn = CountedTurn(turns.clone());
-        match turns.fetch_add(1, Ordering::SeqCst) < MAX_TURNS {
-            true => Ok(turn),
-            false => Err(Error::Busy {
-                reason: format!(
-                    "{MAX_TURNS} turns are running; wait for the end of one, or cancel it"
-                ),
-            }),
+        if turns.fetch_add(1, Ordering::SeqCst) >= MAX_TURNS {
+            let reason =
+                format!("{MAX_TURNS} turns are running; wait for the end of one, or cancel it");
+            return Err(Error::Busy { reason });
         }
+        Ok(turn)
     }
 }
 

@@ -10,9 +10,9 @@ use serde_json::Value;
 use std::path::Path;
 
 impl Registry {
-    /// Opens a stored session for a client, in the client's working directory and with its extensions beside
-    /// the session's own ones; they replace those that a client brought along before. Starts the agent if it does not run, and replaces it if one of these has changed;
-    /// does not wait for the extensions.
+    /// Opens a stored session for a client, in the client's working directory and with its extensions beside the
+    /// session's own ones; they replace those that a client brought along before. Starts the agent if it does not run,
+    /// and replaces it if one of these has changed; does not wait for the extensions.
     ///
     /// # Errors
     /// When there is no such session, the path is not a directory, the session would have too many extensions,

@@ -100,9 +100,8 @@ impl Default for EventLog {
 
 impl EventLog {
     /// A listener for the events after the id `after`, and the running requests, unless the listener is too far
-    /// behind. Without `after` it begins with
-    /// the oldest event; so it does with 0, which [`Received::TooFarBehind`] is sent with. An id that was never
-    /// given counts as the newest one.
+    /// behind. Without `after` it begins with the oldest event; so it does with 0, which
+    /// [`Received::TooFarBehind`] is sent with. An id that was never given counts as the newest one.
     pub fn listen(self: &Arc<Self>, after: Option<u64>) -> (Listener, Vec<String>) {
         let mut state = lock(&self.state);
         let next = match after {

@@ -148,9 +148,10 @@ impl Drop for TurnStateGuard<'_> {
 }
 
 impl Agent {
-    /// Starts to activate the extensions and returns at once. `before` is the agent that this one replaces;
-    /// it is ended first, so that the two never use the same resource. The extensions that `imported` has
-    /// disabled count as failed. `workspace` is what the session's data offers. `answer_timeout` is how long a request of a server waits for the user.
+    /// Starts to activate the extensions and returns at once. `before` is the agent that this one replaces; it is
+    /// ended first, so that the two never use the same resource. The extensions that `imported` has disabled count as
+    /// failed. `workspace` is what the session's data offers. `answer_timeout` is how long a request of a server waits
+    /// for the user.
     ///
     /// # Errors
     /// When the thread cannot start.
@@ -236,9 +237,10 @@ impl Agent {
                 screening: None,
             },
             Err(error) => {
-                let report = match unsupported::is_first_report(config) {
-                    true => failure,
-                    false => failed,
+                let report = if unsupported::is_first_report(config) {
+                    failure
+                } else {
+                    failed
                 };
                 ExtensionResult {
                     screening: error.screening.clone(),
@@ -443,9 +445,10 @@ impl Agent {
         };
         let slot = lock(&self.turn_state);
         let ended = (self.turn_ended).wait_timeout_while(slot, LAST_EVENT_TIMEOUT, is_running);
-        match ended.unwrap_or_else(PoisonError::into_inner).1.timed_out() {
-            true => Err(Error::Working { holder: None }),
-            false => Ok(()),
+        if ended.unwrap_or_else(PoisonError::into_inner).1.timed_out() {
+            Err(Error::Working { holder: None })
+        } else {
+            Ok(())
         }
     }
 

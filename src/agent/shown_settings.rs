@@ -44,9 +44,10 @@ impl Registry {
         let Some(value) = self.stores().config.get(key)? else {
             return Ok(None);
         };
-        Ok(Some(match Declared::read(self)?.is_secret(key)? {
-            true => ShownSetting::Masked(mask(&value)),
-            false => ShownSetting::Plain(value),
+        Ok(Some(if Declared::read(self)?.is_secret(key)? {
+            ShownSetting::Masked(mask(&value))
+        } else {
+            ShownSetting::Plain(value)
         }))
     }
 }

@@ -154,9 +154,10 @@ impl SubRecipes {
         let origin = self.session.extension_data.recipe_origin();
         let run = RecipeRun {
             // The files of an untrusted recipe are no more trusted than itself.
-            source: match origin.trusted {
-                true => RecipeSource::User,
-                false => RecipeSource::Project,
+            source: if origin.trusted {
+                RecipeSource::User
+            } else {
+                RecipeSource::Project
             },
             folder: path.parent().map(Path::to_owned),
             values,

@@ -1,8 +1,8 @@
 //! One turn: the user's message goes to the model, gosling runs the tool calls that the model requests, and
 //! their results go back to the model, until it requests no more. CORE §7.4; GUIDE §6.
 //!
-//! The turn runs in the thread that calls [`Registry::reply`]. Each message goes out as an [`Event`](super::Event) and is
-//! in the session's journal before the next request to the model.
+//! The turn runs in the thread that calls [`Registry::reply`]. Each message goes out as an [`Event`](super::Event) and
+//! is in the session's journal before the next request to the model.
 
 use super::permission_mode::Mode;
 use super::recipe_tools::{AfterAnswer, RecipeTools};

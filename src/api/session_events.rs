@@ -147,9 +147,12 @@ fn cancel(registry: &Registry, request: &Request) -> Result<Response, Error> {
 
 /// Whether this is a UUID in its usual form.
 fn is_uuid(text: &str) -> bool {
-    let fits = |(at, byte): (usize, u8)| match UUID_HYPHENS.contains(&at) {
-        true => byte == b'-',
-        false => byte.is_ascii_hexdigit(),
+    let fits = |(at, byte): (usize, u8)| {
+        if UUID_HYPHENS.contains(&at) {
+            byte == b'-'
+        } else {
+            byte.is_ascii_hexdigit()
+        }
     };
     text.len() == UUID_LENGTH && text.bytes().enumerate().all(fits)
 }

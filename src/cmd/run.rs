@@ -274,9 +274,12 @@ fn report(outcome: &RecipeOutcome, has_schema: bool) -> Json {
         Ok(text) => (Some(text.as_str()), None),
         Err(error) => (None, Some(error.to_string())),
     };
-    let output = output.map(|text| match has_schema {
-        true => crate::json::from_str(text).unwrap_or_else(|_| text.into()),
-        false => Json::from(text),
+    let output = output.map(|text| {
+        if has_schema {
+            crate::json::from_str(text).unwrap_or_else(|_| text.into())
+        } else {
+            Json::from(text)
+        }
     });
     json!({
         "session_id": outcome.session_id,

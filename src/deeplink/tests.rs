@@ -426,9 +426,10 @@ fn any_text_has_one_class() {
         ];
         let mut text = String::new();
         for _ in 0..u.int_in_range(0..=12)? {
-            match u.ratio(5, 6)? {
-                true => text.push_str(u.choose(&parts)?),
-                false => text.push_str(&u.arbitrary::<String>()?),
+            if u.ratio(5, 6)? {
+                text.push_str(u.choose(&parts)?)
+            } else {
+                text.push_str(&u.arbitrary::<String>()?)
             }
         }
         assert_eq!(outcome(&text), outcome(&text));

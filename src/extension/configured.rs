@@ -129,9 +129,10 @@ pub fn set(
         .check_environment()
         .map_err(ChangeError::Refused)?;
     let entry = extension.to_entry(enabled);
-    Ok(match replace {
-        true => config.set_extension(&key, &entry)?,
-        false => config.add_extension(&key, &entry)?,
+    Ok(if replace {
+        config.set_extension(&key, &entry)?
+    } else {
+        config.add_extension(&key, &entry)?
     })
 }
 

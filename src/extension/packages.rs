@@ -572,9 +572,10 @@ mod tests {
             let words = ["run", "x", "exec", "tool", "-p", "--from", "--", "@", "-é"];
             let mut args = Vec::new();
             for _ in 0..u.int_in_range(0..=6)? {
-                let arg = match u.ratio(1, 2)? {
-                    true => (*u.choose(&words)?).to_owned(),
-                    false => u.arbitrary::<String>()?,
+                let arg = if u.ratio(1, 2)? {
+                    (*u.choose(&words)?).to_owned()
+                } else {
+                    u.arbitrary::<String>()?
                 };
                 args.push(arg);
             }

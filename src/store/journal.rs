@@ -439,9 +439,10 @@ fn count_own_line(line: &[u8], before: usize) -> usize {
         b"\"agentVisible\":true}}".as_slice(),
         b"\"agentVisible\":false}}",
     ];
-    match line.starts_with(b"{\"id\":") && ends.iter().any(|end| line.ends_with(end)) {
-        true => before + 1,
-        false => count_line(line, before),
+    if line.starts_with(b"{\"id\":") && ends.iter().any(|end| line.ends_with(end)) {
+        before + 1
+    } else {
+        count_line(line, before)
     }
 }
 

@@ -133,6 +133,25 @@ pub fn census(of: u32) -> Census {
     }
 }
 
+/// The names of a process's threads and what its descriptors are, for the message of a test that fails.
+pub fn inventory(of: u32) -> String {
+    let entries = |what: &str| {
+        let entries = fs::read_dir(format!("/proc/{of}/{what}"));
+        let paths = entries.into_iter().flatten().flatten();
+        paths.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let threads = entries("task").into_iter();
+    let threads: String = threads
+        .filter_map(|path| fs::read_to_string(path.join("comm")).ok())
+        .collect();
+    let fds = entries("fd").into_iter();
+    let fds: String = fds
+        .filter_map(|path| fs::read_link(path).ok())
+        .map(|target| format!("{}\n", target.display()))
+        .collect();
+    format!("threads:\n{threads}descriptors:\n{fds}")
+}
+
 /// A size from `/proc/PID/status`, for example `VmRSS` or `VmHWM`, in bytes.
 pub fn memory(of: u32, field: &str) -> usize {
     let status = fs::read_to_string(format!("/proc/{of}/status")).expect("the process lives");

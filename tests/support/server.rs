@@ -1,7 +1,7 @@
 //! A real `gosling agent` on a free port, in its own folder, and sessions on it.
 
 use super::client::{Answer, KEY, send};
-use super::process::{Census, GUARDIAN, Proc, census, descendants, memory, signal};
+use super::process::{Census, GUARDIAN, Proc, census, descendants, inventory, memory, signal};
 use super::scripted::Script;
 use super::{TEST_TIMEOUT, TempDir, temp_dir, until};
 use serde_json::{Value, json};
@@ -402,7 +402,11 @@ impl RunningServer {
             if !more {
                 return;
             }
-            assert!(Instant::now() < deadline, "{now:?} instead of {rest:?}");
+            assert!(
+                Instant::now() < deadline,
+                "{now:?} instead of {rest:?}:\n{}",
+                inventory(self.pid())
+            );
             thread::sleep(Duration::from_millis(20));
         }
     }

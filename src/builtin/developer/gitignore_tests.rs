@@ -306,9 +306,10 @@ fn git_decides_the_same() {
     for folder in 0..FOLDERS {
         for (path, is_folder) in &tree {
             let path = root.join(format!("f{folder}/{path}"));
-            match is_folder {
-                true => fs::create_dir_all(path).unwrap(),
-                false => fs::write(path, "").unwrap(),
+            if is_folder {
+                fs::create_dir_all(path).unwrap()
+            } else {
+                fs::write(path, "").unwrap()
             }
         }
     }

@@ -52,9 +52,9 @@ things with `rg` where it is installed, and keep long output out: filter it, or 
 `image_processor` shows an image file, `screen_capture` what is on the screen or in one of the windows that \
 `list_windows` names. Files that `.gooseignore` names are kept from all of them.";
 
-/// Creates a `developer` server for the session of `data`, by way of whose client it reads and writes text files
-/// and runs commands where the client offers that. The processes that it has started end with it. With `offline`, commands are
-/// asked not to connect to other machines.
+/// Creates a `developer` server for the session of `data`, by way of whose client it reads and writes text files and
+/// runs commands where the client offers that. The processes that it has started end with it. With `offline`, commands
+/// are asked not to connect to other machines.
 pub fn server(paths: &Paths, data: Arc<dyn SessionData>, offline: bool) -> Server {
     let developer = Arc::new(Developer {
         config: paths.config.clone(),

@@ -104,9 +104,10 @@ impl PinFile {
         };
         let (mut content, _) = self.read()?;
         let Some(seen) = content.seen.take() else {
-            return match content.accepted.is_empty() {
-                true => Err(AcceptError::Unknown),
-                false => Ok(Vec::new()),
+            return if content.accepted.is_empty() {
+                Err(AcceptError::Unknown)
+            } else {
+                Ok(Vec::new())
             };
         };
         let found = content.compare(&seen).unwrap_or_default();

@@ -131,9 +131,10 @@ impl Imported {
             left = left.checked_sub(1).ok_or(
                 "there are too many files; make an index of them with `gosling advisories import`",
             )?;
-            match cancel.is_cancelled() {
-                true => Err("the start was cancelled"),
-                false => Ok(()),
+            if cancel.is_cancelled() {
+                Err("the start was cancelled")
+            } else {
+                Ok(())
             }
         };
         self.read_folder(path, MAX_DEPTH, &mut may_go_on, is_wanted)

@@ -218,9 +218,10 @@ impl Decoder {
 
     /// Appends a part of the payload.
     fn payload(&mut self, frame: &mut Frame, masked: &[u8]) -> Result<(), Violation> {
-        let to = match frame.opcode.is_control() {
-            true => &mut self.control,
-            false => &mut self.message,
+        let to = if frame.opcode.is_control() {
+            &mut self.control
+        } else {
+            &mut self.message
         };
         let mask = frame.mask.iter().cycle().skip(frame.arrived % 4);
         to.extend(masked.iter().zip(mask).map(|(byte, mask)| byte ^ mask));
