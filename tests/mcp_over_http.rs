@@ -9,8 +9,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use support::client::Answer;
 use support::process::{running, unique_sleep, with_argument};
 use support::server::{Extension, GOSLING, RunningServer, Server};
@@ -558,11 +557,7 @@ fn sessions_that_end_leave_nothing_behind() {
         for client in clients {
             client.ask("DELETE", &[], "").is(200);
         }
-        until("no process is left", || {
-            (live.census().descendants == 0).then_some(())
-        });
-        thread::sleep(Duration::from_millis(100));
-        live.census()
+        live.without_descendants()
     };
     round();
     let before = round();

@@ -167,7 +167,7 @@ fn of_two_extensions_with_the_same_key_the_later_takes_the_place() {
     let says = |text: &str| Script::new().tool("who", [Action::text(text)]);
     let server = Server::new().start();
     let session = server.session([Extension::scripted("My Tools", &says("first"))]);
-    let before = server.census();
+    let before = server.settled();
     session
         .add(Extension::scripted("m y\u{2003}TOOLS", &says("second")))
         .is(200);

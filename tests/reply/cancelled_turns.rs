@@ -1,5 +1,6 @@
 //! Turns that are cancelled: the client disconnects, the session is stopped, or the server ends.
 
+use crate::support::process::Census;
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, RunningServer, Server, Session};
 use crate::support::turns::shown;
@@ -34,14 +35,9 @@ fn free(session: &Session<'_>, text: &str) -> String {
 }
 
 /// Runs a first turn, which creates what is created once; then returns the resources that the server holds.
-fn settled(server: &RunningServer, session: &Session<'_>) -> crate::support::process::Census {
+fn settled(server: &RunningServer, session: &Session<'_>) -> Census {
     session.say("hello").finishes();
-    let mut last = server.census();
-    until("the server comes to rest", || {
-        std::thread::sleep(std::time::Duration::from_millis(150));
-        let before = std::mem::replace(&mut last, server.census());
-        (before == last).then_some(last)
-    })
+    server.settled()
 }
 
 #[test]

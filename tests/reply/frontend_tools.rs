@@ -105,7 +105,7 @@ fn an_answer_that_comes_after_a_hang_up_goes_on_where_the_turn_broke_off() {
     let server = started();
     let session = with_front(&server);
     session.say("hello").finishes();
-    let rest = server.census();
+    let rest = server.settled();
     let mut turn = session.begin_turn("both");
     let (id, _) = turn.delegates();
     drop(turn);
@@ -123,7 +123,7 @@ fn an_answer_that_never_comes_is_told_to_the_model_as_lost() {
     let server = started();
     let session = with_front(&server);
     session.say("hello").finishes();
-    let rest = server.census();
+    let rest = server.settled();
     let mut turn = session.begin_turn("colours");
     turn.delegates();
     drop(turn);

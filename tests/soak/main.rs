@@ -20,7 +20,6 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use support::process::Census;
 use support::server::{RunningServer, Server};
-use support::until;
 
 const SESSIONS: usize = 8;
 /// The idle timeout in seconds after which a session's servers end, until the next request.
@@ -112,12 +111,7 @@ impl Soak<'_> {
 
     /// The resources when the server is idle.
     fn rest(&self) -> Rest {
-        let mut last = self.server.census();
-        let census = until("the server comes to rest", || {
-            thread::sleep(Duration::from_millis(500));
-            let before = std::mem::replace(&mut last, self.server.census());
-            (before == last && last.descendants == 0).then_some(last)
-        });
+        let census = self.server.without_descendants();
         // A session whose first response was lost cannot be ended: its id is unknown.
         let (left, begun) = self.remote.sessions();
         assert!(left <= 2 + begun / 100, "{left} of {begun} are not ended");

@@ -339,7 +339,7 @@ fn a_thousand_silent_connections_keep_nobody_out() {
     };
     ask();
     let before = server.memory("VmRSS");
-    let rest_threads = server.census().threads;
+    let rest_threads = server.settled().threads;
     let silent: Vec<TcpStream> = (0..1_000)
         .map(|n| {
             let mut stream = TcpStream::connect(server.address()).unwrap();

@@ -306,7 +306,7 @@ fn git_decides_the_same() {
     for folder in 0..FOLDERS {
         for (path, is_folder) in &tree {
             let path = root.join(format!("f{folder}/{path}"));
-            if is_folder {
+            if *is_folder {
                 fs::create_dir_all(path).unwrap()
             } else {
                 fs::write(path, "").unwrap()
