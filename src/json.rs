@@ -100,6 +100,73 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
+/// The place in JSON text that an error of its reader is about, such as `prompt[2].text`; empty for the whole.
+pub(crate) fn place_of(error: &serde_json::Error, json: &str) -> String {
+    let line_start = match error.line() {
+        0 => return String::new(),
+        line => json
+            .split_inclusive('\n')
+            .take(line - 1)
+            .map(str::len)
+            .sum(),
+    };
+    let end = usize::saturating_add(line_start, error.column());
+    place_at(json.as_bytes().get(..end).unwrap_or(json.as_bytes()))
+}
+
+/// The place of the last value in the beginning of a JSON text, also if it is not complete.
+fn place_at(start: &[u8]) -> String {
+    enum Open<'j> {
+        Array(Option<usize>),
+        Object(&'j [u8]),
+    }
+    let mut open = Vec::new();
+    // The beginning of a string that is not complete, and the last complete one.
+    let mut string = None;
+    let mut last: &[u8] = &[];
+    let mut escaped = false;
+    for (at, byte) in start.iter().enumerate() {
+        if let Some(from) = string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => {
+                    string = None;
+                    last = &start[from..at];
+                }
+                _ => {}
+            }
+            continue;
+        }
+        match (byte, open.last_mut()) {
+            (b']' | b'}', _) => drop(open.pop()),
+            (b' ' | b'\t' | b'\r' | b'\n', _) => {}
+            (b',', Some(Open::Array(Some(n)))) => *n += 1,
+            (b':', Some(Open::Object(key))) => *key = last,
+            (_, Some(Open::Array(n))) => *n = n.or(Some(0)),
+            _ => {}
+        }
+        match byte {
+            b'"' => string = Some(at + 1),
+            b'[' => open.push(Open::Array(None)),
+            b'{' => open.push(Open::Object(&[])),
+            _ => {}
+        }
+    }
+    let mut place = String::new();
+    for part in open {
+        match part {
+            Open::Array(Some(n)) => place.push_str(&format!("[{n}]")),
+            Open::Object(key) if !key.is_empty() => {
+                let dot = if place.is_empty() { "" } else { "." };
+                place.push_str(&format!("{dot}{}", String::from_utf8_lossy(key)));
+            }
+            Open::Array(None) | Open::Object(_) => {}
+        }
+    }
+    place
+}
+
 /// Whether JSON text is nested more than `levels` deep. serde limits the depth of the values that it builds,
 /// but not of those that it skips or passes on as text, and a later reader of that text may fail, or take time
 /// quadratic in the depth. So all JSON from outside is checked first.

@@ -98,8 +98,8 @@ pub(super) fn initialize_result() -> Value {
         "protocolVersion": VERSION,
         "agentCapabilities": {
             "loadSession": true,
-            "promptCapabilities": {"image": true, "audio": false, "embeddedContext": true},
-            "mcpCapabilities": {"http": true, "sse": false},
+            "promptCapabilities": {"image": true, "embeddedContext": true},
+            "mcpCapabilities": {"http": true},
             "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
         },
         "authMethods": [

@@ -68,6 +68,21 @@ impl ClientRequests {
         id
     }
 
+    /// Sends a request whose answer is ignored.
+    pub(super) fn send_only(&self, method: &str, params: &impl Serialize) {
+        let id = {
+            let mut state = lock(&self.state);
+            state.last += 1;
+            state.last
+        };
+        match jsonrpc::request(&Id::Number(id), method, Some(params)) {
+            Ok(message) => self.outbox.send(message),
+            Err(error) => {
+                log::error!("a request has no JSON form method={method} reason={error}");
+            }
+        }
+    }
+
     /// Passes an answer on. An answer without a pending request is ignored: it may be late.
     pub(super) fn complete(&self, id: &Id, answer: Answer) {
         let handler = match id {

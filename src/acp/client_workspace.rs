@@ -1,5 +1,6 @@
 //! The client's files and terminals, for the builtin servers of a session: `fs/*` and `terminal/*`.
 
+use super::client_requests::Answer;
 use super::connection::ConnectionState;
 use super::file_diffs::{self, FileText};
 use super::open_session::OpenSession;
@@ -7,13 +8,14 @@ use super::updates;
 use crate::builtin::{ClientWorkspace, TerminalCommand, TerminalResult};
 use crate::mcp::jsonrpc::RawJson;
 use crate::sys::cancel::Cancel;
-use crossbeam_channel::{bounded, select};
+use crate::sys::lock;
+use crossbeam_channel::{Receiver, bounded, select};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// How long the client may take to read or write a file, or for a step of a terminal.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -26,6 +28,13 @@ const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 pub(super) struct SessionWorkspace {
     pub(super) connection: Arc<ConnectionState>,
     pub(super) session: Arc<OpenSession>,
+}
+
+/// The result of `terminal/create`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CreatedTerminal {
+    terminal_id: String,
 }
 
 /// Why a request to the client has no result.
@@ -41,12 +50,19 @@ impl SessionWorkspace {
     /// The text of a file as the client has it, or else as it is on the disk, to be shown.
     pub(super) fn shown_file(&self, path: &Path, cancel: &Cancel) -> FileText {
         match self.read_within(path, SHOWN_FILE_TIMEOUT, cancel) {
-            Some(text) => FileText::of(text),
-            None => file_diffs::read(path),
+            // Some clients have an empty text for a file that does not exist.
+            Some(Ok(text)) if text.is_empty() && !path.exists() => FileText::Missing,
+            Some(Ok(text)) => FileText::of(text),
+            _ => file_diffs::read(path),
         }
     }
 
-    fn read_within(&self, path: &Path, timeout: Duration, cancel: &Cancel) -> Option<String> {
+    fn read_within(
+        &self,
+        path: &Path,
+        timeout: Duration,
+        cancel: &Cancel,
+    ) -> Option<Result<String, String>> {
         #[derive(Deserialize)]
         struct File {
             content: String,
@@ -56,7 +72,7 @@ impl SessionWorkspace {
         }
         let params = json!({"path": path.to_str()?});
         let file = self.ask("fs/read_text_file", params, timeout, cancel);
-        file.ok().map(|File { content }| content)
+        unless_refused(file.map(|File { content }| content))
     }
 
     /// Sends a request and waits for its result.
@@ -69,28 +85,86 @@ impl SessionWorkspace {
     ) -> Result<T, NoResult> {
         params["sessionId"] = self.session.id.as_str().into();
         let (sender, answer) = bounded(1);
-        let (wake, woken) = bounded::<()>(0);
         let requests = &self.connection.requests;
         let id = requests.send(method, &params, move |answer| drop(sender.send(answer)));
-        // The hook owns the sender, so the channel closes when the hook has run.
-        let _hook = cancel.on_cancel(move || drop(wake));
-        let deadline = Instant::now() + timeout;
-        let no_result = select! {
-            recv(answer) -> answer => match answer {
-                Ok(Ok(result)) => return read(&result).ok_or(NoResult::Refused),
-                _ => return Err(NoResult::Refused),
-            },
-            recv(woken) -> _ => NoResult::Cancelled,
-            recv(crossbeam_channel::at(deadline)) -> _ => NoResult::TimedOut,
-        };
-        requests.withdraw(id);
-        Err(no_result)
+        match wait(&answer, timeout, cancel) {
+            Ok(answer) => answer.ok().as_ref().and_then(read).ok_or(NoResult::Refused),
+            Err(no_result) => {
+                requests.withdraw(id);
+                Err(no_result)
+            }
+        }
     }
 
     /// Sends a request whose result does not matter.
     fn tell(&self, method: &str, terminal: &str) {
-        let params = json!({"sessionId": self.session.id, "terminalId": terminal});
-        self.connection.requests.send(method, &params, |_| {});
+        tell(&self.connection, &self.session.id, method, terminal);
+    }
+
+    /// Asks for a terminal that runs the command. If it comes after the wait for it has ended, it is released,
+    /// which ends the command.
+    fn create_terminal(
+        &self,
+        mut params: Value,
+        cancel: &Cancel,
+    ) -> Result<CreatedTerminal, NoResult> {
+        params["sessionId"] = self.session.id.as_str().into();
+        let (sender, answer) = bounded(1);
+        let late = Arc::new(Mutex::new(false));
+        let (is_late, connection) = (late.clone(), self.connection.clone());
+        let session = self.session.id.clone();
+        let release = move |answer: Answer| {
+            if let Some(CreatedTerminal { terminal_id }) = answer.ok().as_ref().and_then(read) {
+                tell(&connection, &session, "terminal/release", &terminal_id);
+            }
+        };
+        let release_late = release.clone();
+        let handler = move |answer| {
+            let is_late = lock(&is_late);
+            if *is_late {
+                release_late(answer);
+            } else {
+                drop(sender.send(answer));
+            }
+        };
+        let requests = &self.connection.requests;
+        requests.send("terminal/create", &params, handler);
+        let no_result = match wait(&answer, TIMEOUT, cancel) {
+            Ok(answer) => return answer.ok().as_ref().and_then(read).ok_or(NoResult::Refused),
+            Err(no_result) => no_result,
+        };
+        let mut is_late = lock(&late);
+        *is_late = true;
+        // It may have come since.
+        answer.try_iter().for_each(release);
+        Err(no_result)
+    }
+}
+
+/// Waits for the answer to a request.
+fn wait(answer: &Receiver<Answer>, timeout: Duration, cancel: &Cancel) -> Result<Answer, NoResult> {
+    let (wake, woken) = bounded::<()>(0);
+    // The hook owns the sender, so the channel closes when the hook has run.
+    let _hook = cancel.on_cancel(move || drop(wake));
+    select! {
+        recv(answer) -> answer => answer.map_err(|_| NoResult::Refused),
+        recv(woken) -> _ => Err(NoResult::Cancelled),
+        default(timeout) => Err(NoResult::TimedOut),
+    }
+}
+
+fn tell(connection: &ConnectionState, session: &str, method: &str, terminal: &str) {
+    let params = json!({"sessionId": session, "terminalId": terminal});
+    connection.requests.send_only(method, &params);
+}
+
+/// The result for a builtin server, which does itself what the client refuses.
+fn unless_refused<T>(result: Result<T, NoResult>) -> Option<Result<T, String>> {
+    match result {
+        Ok(result) => Some(Ok(result)),
+        Err(NoResult::Refused) => None,
+        Err(NoResult::TimedOut) => Some(Err("the client did not answer in time".to_owned())),
+        Err(NoResult::Cancelled) => Some(Err("the call was cancelled".to_owned())),
     }
 }
 
@@ -99,20 +173,17 @@ fn read<T: DeserializeOwned>(result: &RawJson) -> Option<T> {
 }
 
 impl ClientWorkspace for SessionWorkspace {
-    fn read_text(&self, path: &Path, cancel: &Cancel) -> Option<String> {
+    fn read_text(&self, path: &Path, cancel: &Cancel) -> Option<Result<String, String>> {
         self.read_within(path, TIMEOUT, cancel)
     }
 
-    fn write_text(&self, path: &Path, text: &str, cancel: &Cancel) -> bool {
-        let Some(path) = path.to_str() else {
-            return false;
-        };
+    fn write_text(&self, path: &Path, text: &str, cancel: &Cancel) -> Option<Result<(), String>> {
         if !self.connection.client().writes_files {
-            return false;
+            return None;
         }
-        let params = json!({"path": path, "content": text});
+        let params = json!({"path": path.to_str()?, "content": text});
         let done = self.ask::<Value>("fs/write_text_file", params, TIMEOUT, cancel);
-        done.is_ok()
+        unless_refused(done.map(drop))
     }
 
     fn run(
@@ -120,19 +191,14 @@ impl ClientWorkspace for SessionWorkspace {
         command: &TerminalCommand<'_>,
         cancel: &Cancel,
     ) -> Option<Result<TerminalResult, String>> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Created {
-            terminal_id: String,
-        }
         if !self.connection.client().terminal {
             return None;
         }
-        let created = self.ask("terminal/create", create_params(command)?, TIMEOUT, cancel);
-        let Created { terminal_id } = match created {
+        let created = self.create_terminal(create_params(command)?, cancel);
+        let CreatedTerminal { terminal_id } = match created {
             Ok(created) => created,
             Err(NoResult::Refused) => return None,
-            // The command may have been started.
+            // The command may be starting.
             Err(_) => {
                 return Some(Err(
                     "The client did not start the command in time.".to_owned()
@@ -166,6 +232,7 @@ impl SessionWorkspace {
         #[serde(rename_all = "camelCase")]
         struct Exit {
             exit_code: Option<i64>,
+            signal: Option<String>,
         }
         #[derive(Deserialize)]
         struct Output {
@@ -192,14 +259,21 @@ impl SessionWorkspace {
         let output = self.ask("terminal/output", params(), TIMEOUT, cancel);
         let Output { output, truncated } =
             output.map_err(|_| "The client did not give the output of the command.".to_owned())?;
-        let Exit { exit_code } = exit.unwrap_or_default();
+        let Exit { exit_code, signal } = exit.unwrap_or_default();
         Ok(TerminalResult {
             output,
             truncated,
-            exit_code: exit_code.and_then(|code| i32::try_from(code).ok()),
+            exit_code: exit_code.and_then(exit_code_of),
+            signal,
             timed_out,
         })
     }
+}
+
+/// The exit code in 32 bits. The protocol's has no sign, so those of Windows that are negative are large there.
+fn exit_code_of(code: i64) -> Option<i32> {
+    let wrapped = || u32::try_from(code).ok().map(u32::cast_signed);
+    i32::try_from(code).ok().or_else(wrapped)
 }
 
 /// The parameters of `terminal/create`; `None` if they are not Unicode.

@@ -19,11 +19,14 @@ use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
@@ -48,6 +51,8 @@ pub(super) struct ConnectionState {
     pub(super) requests: ClientRequests,
     /// Distinguishes ids that this connection makes from those of others.
     pub(super) prefix: String,
+    /// How many requests had null as their id.
+    null_ids: AtomicU64,
     calls: Arc<Calls>,
     /// Cancelled at the end of the connection.
     cancel: Cancel,
@@ -71,6 +76,7 @@ impl Connection {
                 requests: ClientRequests::new(outbox.clone()),
                 outbox,
                 prefix: sys::random_hex(8).unwrap_or_default(),
+                null_ids: AtomicU64::new(0),
                 calls: Arc::new(Calls::new(cancel)),
                 cancel: cancel.child(),
                 client: OnceLock::new(),
@@ -86,7 +92,7 @@ impl Connection {
     pub fn receive(&self, message: &[u8]) {
         match jsonrpc::parse(message, false) {
             Ok(Payload::One(Message::Request { id, method, params })) => {
-                self.state.request(id, &method, params.as_deref());
+                self.state.request(Some(id), &method, params.as_deref());
             }
             Ok(Payload::One(Message::Notification { method, params })) => {
                 self.state.notified(&method, params.as_deref());
@@ -96,15 +102,26 @@ impl Connection {
                 None => log::debug!("error of the client without an id"),
             },
             Ok(Payload::Batch(_)) => self.state.refuse_malformed(Malformed::Batch),
+            // This protocol allows it.
+            Err(Malformed::NullId { method, params }) => {
+                let params = params.and_then(|json| RawValue::from_string(json).ok());
+                self.state.request(None, &method, params.as_deref());
+            }
             Err(malformed) => self.state.refuse_malformed(malformed),
         }
     }
 
-    /// Answers a message that is too long to be read. `start` is its beginning, which may have its id.
+    /// Refuses a message that is too long to be read: a request is answered with an error, and a response counts
+    /// as an error. `start` is its beginning, which may have its id.
     pub fn refuse_long(&self, start: &[u8]) {
         let text = format!("The message has more than {MAX_MESSAGE} bytes");
         let error = ErrorObject::new(INVALID_REQUEST, text);
-        self.state.answer(leading_id(start).as_ref(), Err(error));
+        let Beginning { id, kind } = Beginning::of(start);
+        match (id, kind) {
+            (Some(id), Some(Kind::Response)) => self.state.requests.complete(&id, Err(error)),
+            (id, Some(Kind::Request)) => self.state.answer(id.as_ref(), Err(error)),
+            _ => self.state.answer(None, Err(error)),
+        }
     }
 
     /// Ends the connection: cancels its turns and waits for them, for `grace` at most. The sessions and their
@@ -128,8 +145,8 @@ impl ConnectionState {
     /// # Errors
     /// When there is no such session.
     pub(super) fn session(&self, id: &str) -> Result<Arc<OpenSession>, ErrorObject> {
-        if let Some(session) = lock(&self.sessions).get(id) {
-            return Ok(session.clone());
+        if let Some(session) = self.opened(id) {
+            return Ok(session);
         }
         let stored = self.stored(id)?;
         Ok(self.remember(id, stored.working_dir))
@@ -141,12 +158,28 @@ impl ConnectionState {
         stored.map_err(|error| error_object(&error))
     }
 
+    /// Runs work in a thread that the end of the connection waits for.
+    ///
+    /// # Errors
+    /// When the thread cannot start.
+    pub(super) fn spawn(
+        &self,
+        name: &str,
+        work: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<()> {
+        self.calls.spawn(name.to_owned(), work)
+    }
+
+    /// The session, if the client has opened or prompted it.
+    pub(super) fn opened(&self, id: &str) -> Option<Arc<OpenSession>> {
+        lock(&self.sessions).get(id).cloned()
+    }
+
     /// Keeps a session that the client has opened. A running turn stays with it.
     pub(super) fn remember(&self, id: &str, working_dir: PathBuf) -> Arc<OpenSession> {
         let mut sessions = lock(&self.sessions);
-        if let Some(session) = sessions.get(id)
-            && session.working_dir == working_dir
-        {
+        if let Some(session) = sessions.get(id) {
+            session.set_working_dir(working_dir);
             return session.clone();
         }
         if sessions.len() >= MAX_SESSIONS {
@@ -187,7 +220,9 @@ impl ConnectionState {
             }
             Malformed::NotJson(_) => (None, PARSE_ERROR),
             Malformed::NotMessage { id, .. } => (id.as_ref(), INVALID_REQUEST),
-            Malformed::Batch | Malformed::LongBatch => (None, INVALID_REQUEST),
+            Malformed::NullId { .. } | Malformed::Batch | Malformed::LongBatch => {
+                (None, INVALID_REQUEST)
+            }
         };
         let text = match &malformed {
             Malformed::Batch | Malformed::LongBatch => {
@@ -207,7 +242,7 @@ impl ConnectionState {
         match method {
             "session/cancel" => {
                 if let Ok(SessionOnly { session_id }) = read_params(method, params)
-                    && let Some(session) = lock(&self.sessions).get(&session_id).cloned()
+                    && let Some(session) = self.opened(&session_id)
                 {
                     session.cancel_turn();
                 }
@@ -223,15 +258,16 @@ impl ConnectionState {
         }
     }
 
-    fn request(self: &Arc<Self>, id: Id, method: &str, params: Option<&RawValue>) {
+    fn request(self: &Arc<Self>, id: Option<Id>, method: &str, params: Option<&RawValue>) {
         if self.client.get().is_none() && method != "initialize" {
             let text = format!("`{method}` came before `initialize`; send that first");
-            return self.answer(Some(&id), Err(ErrorObject::new(INVALID_REQUEST, text)));
+            return self.answer(id.as_ref(), Err(ErrorObject::new(INVALID_REQUEST, text)));
         }
-        let guard = match self.calls.begin(&id) {
+        let key = id.clone().unwrap_or_else(|| self.key_without_id());
+        let guard = match self.calls.begin(&key) {
             Ok(Some(guard)) => guard,
             Ok(None) => return,
-            Err(error) => return self.answer(Some(&id), Err(error)),
+            Err(error) => return self.answer(id.as_ref(), Err(error)),
         };
         let pending = PendingAnswer {
             state: self.clone(),
@@ -241,10 +277,10 @@ impl ConnectionState {
         match method {
             "initialize" => pending.answer(self.initialize(method, params)),
             "authenticate" => pending.answer(self.authenticate(method, params)),
-            "session/list" => {
-                let result = read_params(method, params);
-                pending.answer(result.and_then(|params| self.list_sessions(&params)));
-            }
+            "session/list" => match read_params(method, params) {
+                Ok(params) => pending.run(method, move |state, _| state.list_sessions(&params)),
+                Err(error) => pending.answer(Err(error)),
+            },
             "session/set_mode" => {
                 let result = read_params(method, params);
                 pending.answer(result.and_then(|params| self.set_mode(&params)));
@@ -298,6 +334,12 @@ impl ConnectionState {
                 }
             },
         }
+    }
+
+    /// A key for the table of calls, for a request whose id is null.
+    fn key_without_id(&self) -> Id {
+        let n = self.null_ids.fetch_add(1, Ordering::Relaxed);
+        Id::String(format!("{} null {n}", self.prefix))
     }
 
     fn initialize(&self, method: &str, params: Option<&RawValue>) -> Result<Value, ErrorObject> {
@@ -357,14 +399,15 @@ impl ConnectionState {
 /// A request that is not answered yet.
 struct PendingAnswer {
     state: Arc<ConnectionState>,
-    id: Id,
+    /// `None` for null.
+    id: Option<Id>,
     guard: CallGuard,
 }
 
 impl PendingAnswer {
     fn answer(self, outcome: Result<Value, ErrorObject>) {
         if self.guard.finish() {
-            self.state.answer(Some(&self.id), outcome);
+            self.state.answer(self.id.as_ref(), outcome);
         }
     }
 
@@ -407,7 +450,7 @@ impl PendingAnswer {
         let (state, id) = (self.state.clone(), self.id.clone());
         if let Err(error) = calls.spawn(format!("acp {method}"), move || work(self)) {
             let text = format!("No thread could be started: {error}; try again later");
-            state.answer(Some(&id), Err(ErrorObject::new(INTERNAL_ERROR, text)));
+            state.answer(id.as_ref(), Err(ErrorObject::new(INTERNAL_ERROR, text)));
         }
     }
 }
@@ -419,31 +462,50 @@ fn panicked() -> ErrorObject {
     )
 }
 
-/// The id of a message of which only the beginning is known.
-fn leading_id(start: &[u8]) -> Option<Id> {
-    use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
-    struct Members<'i>(&'i mut Option<Id>);
-    impl<'de> Visitor<'de> for Members<'_> {
-        type Value = ();
+/// What is known of a message that is cut off.
+#[derive(Debug, Default, PartialEq)]
+struct Beginning {
+    id: Option<Id>,
+    kind: Option<Kind>,
+}
 
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("an object")
-        }
+#[derive(Debug, PartialEq)]
+enum Kind {
+    Request,
+    Response,
+}
 
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-            while let Some(key) = map.next_key::<String>()? {
-                match key.as_str() {
-                    "id" => *self.0 = Some(map.next_value()?),
-                    _ => drop(map.next_value::<IgnoredAny>()?),
-                }
-            }
-            Ok(())
-        }
+impl Beginning {
+    fn of(start: &[u8]) -> Self {
+        let mut beginning = Beginning::default();
+        // It ends with an error, because the rest of the message is missing.
+        let _ = serde_json::Deserializer::from_slice(start).deserialize_map(&mut beginning);
+        beginning
     }
-    let mut id = None;
-    // It ends with an error, because the rest of the message is missing.
-    let _ = serde_json::Deserializer::from_slice(start).deserialize_map(Members(&mut id));
-    id
+}
+
+impl<'de> Visitor<'de> for &mut Beginning {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "id" => {
+                    self.id = Some(map.next_value()?);
+                    continue;
+                }
+                "method" => self.kind = Some(Kind::Request),
+                "result" | "error" => self.kind = Some(Kind::Response),
+                _ => {}
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -451,11 +513,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_a_message_that_is_cut_off_is_found_if_it_comes_first() {
-        let long = br#"{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"prompt":"aaa"#;
-        assert_eq!(leading_id(long), Some(Id::Number(7)));
-        let late = br#"{"jsonrpc":"2.0","method":"x","params":{"prompt":"aaa"#;
-        assert_eq!(leading_id(late), None);
-        assert_eq!(leading_id(b"[1"), None);
+    fn of_a_message_that_is_cut_off_is_known_what_comes_first() {
+        let of = |start: &str| Beginning::of(start.as_bytes());
+        let known = |id: Option<i64>, kind: Option<Kind>| Beginning {
+            id: id.map(Id::Number),
+            kind,
+        };
+        for (start, expected) in [
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"prompt":"aaa"#,
+                known(Some(7), Some(Kind::Request)),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{"content":"aaa"#,
+                known(Some(7), Some(Kind::Response)),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"x","params":{"prompt":"aaa"#,
+                known(None, Some(Kind::Request)),
+            ),
+            (r#"{"id":7,"params":{"prompt":"aaa"#, known(Some(7), None)),
+            ("[1", known(None, None)),
+        ] {
+            assert_eq!(of(start), expected, "{start}");
+        }
     }
 }

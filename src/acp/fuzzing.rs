@@ -41,6 +41,7 @@ pub(crate) fn acp(input: &[u8]) {
                 Path::new("/work"),
                 &messages,
                 is_goose,
+                &|_| None,
                 &mut |update| {
                     let update: Value = serde_json::from_slice(&update).expect("an update is JSON");
                     assert!(update["params"]["update"]["sessionUpdate"].is_string());

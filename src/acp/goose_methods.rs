@@ -4,7 +4,7 @@
 use super::connection::ConnectionState;
 use super::goose_extensions::{self, from_goose, to_goose};
 use super::prompt_turn::error_object;
-use super::session_methods::{commands, describe};
+use super::session_methods::{START_LIMIT, commands, describe};
 use crate::agent::{self, Fork, ShownSetting};
 use crate::conversation::Session;
 use crate::extension::configured::{self, Change};
@@ -153,15 +153,24 @@ impl ConnectionState {
     }
 
     /// Adds what Goose's clients expect when a session is opened: which extensions have started. Waits for
-    /// them.
-    pub(super) fn add_goose_state(&self, result: &mut Value, session: &Session, cancel: &Cancel) {
+    /// them, within [`START_LIMIT`]. False if the result does not tell it.
+    pub(super) fn add_goose_state(
+        &self,
+        result: &mut Value,
+        session: &Session,
+        cancel: &Cancel,
+    ) -> bool {
         if self.client().is_goose
             && let Ok(agent) = self.registry.agent(&session.id)
-            && let Ok(results) = agent.wait(cancel)
+            && let Ok(results) = agent.wait_within(START_LIMIT, cancel)
         {
-            let dir = &session.working_dir;
-            result["_meta"] = json!({"extensionResults": results, "workingDir": dir});
+            result["_meta"] = json!({"workingDir": session.working_dir});
+            if let Some(results) = results {
+                result["_meta"]["extensionResults"] = json!(results);
+                return true;
+            }
         }
+        false
     }
 }
 

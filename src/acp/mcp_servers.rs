@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 /// An MCP server as the protocol describes it: on stdio without `type`, else `http` or `sse`.
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "an MCP server")]
 pub(super) struct McpServer {
     #[serde(rename = "type")]
     kind: Option<String>,
@@ -21,6 +22,7 @@ pub(super) struct McpServer {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(expecting = "an object with `name` and `value`")]
 struct NameAndValue {
     name: String,
     value: String,

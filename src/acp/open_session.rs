@@ -13,13 +13,21 @@ use std::time::Duration;
 /// A session that the client has opened or prompted.
 pub(super) struct OpenSession {
     pub(super) id: String,
-    pub(super) working_dir: PathBuf,
+    working_dir: Mutex<PathBuf>,
     turn: Mutex<Option<Cancel>>,
     /// Signalled when the turn ends.
     turn_ended: Condvar,
     calls: Mutex<HashMap<String, ShownCall>>,
-    /// The client's MCP servers that cannot be used, until the user is told which extensions did not start.
-    untold_failures: Mutex<Option<Vec<String>>>,
+    untold_failures: Mutex<Option<UntoldFailures>>,
+}
+
+/// What the user is not told yet about the start of a session's extensions.
+#[derive(Default)]
+pub(super) struct UntoldFailures {
+    /// The client's MCP servers that cannot be used.
+    pub(super) unusable: Vec<String>,
+    /// Whether the user knows which extensions are still starting.
+    pub(super) told_starting: bool,
 }
 
 /// A tool call that the client shows.
@@ -64,12 +72,22 @@ impl OpenSession {
     pub(super) fn new(id: &str, working_dir: PathBuf) -> Self {
         OpenSession {
             id: id.to_owned(),
-            working_dir,
+            working_dir: Mutex::new(working_dir),
             turn: Mutex::default(),
             turn_ended: Condvar::new(),
             calls: Mutex::default(),
             untold_failures: Mutex::default(),
         }
+    }
+
+    /// The working directory, in which the client shows files.
+    pub(super) fn working_dir(&self) -> PathBuf {
+        lock(&self.working_dir).clone()
+    }
+
+    /// Changes the working directory; a running turn goes on.
+    pub(super) fn set_working_dir(&self, dir: PathBuf) {
+        *lock(&self.working_dir) = dir;
     }
 
     /// Begins a turn that `cancel` ends; `None` if one is running.
@@ -102,6 +120,11 @@ impl OpenSession {
         drop(ended.unwrap_or_else(PoisonError::into_inner));
     }
 
+    /// The status of a call of the running turn.
+    pub(super) fn status_of(&self, call: &str) -> Option<Status> {
+        self.calls().get(call).map(|shown| shown.status)
+    }
+
     /// The calls of the running turn by their ids.
     pub(super) fn calls(&self) -> MutexGuard<'_, HashMap<String, ShownCall>> {
         lock(&self.calls)
@@ -120,14 +143,13 @@ impl OpenSession {
         Some(id.clone())
     }
 
-    /// Records that the user is to be told which extensions did not start. `unusable` are the client's MCP
-    /// servers that cannot be used.
-    pub(super) fn has_failures_to_tell(&self, unusable: Vec<String>) {
-        *lock(&self.untold_failures) = Some(unusable);
+    /// Records that the user is to be told which extensions did not start.
+    pub(super) fn has_failures_to_tell(&self, failures: UntoldFailures) {
+        *lock(&self.untold_failures) = Some(failures);
     }
 
     /// Takes the task to tell the user, for the first caller.
-    pub(super) fn take_untold_failures(&self) -> Option<Vec<String>> {
+    pub(super) fn take_untold_failures(&self) -> Option<UntoldFailures> {
         lock(&self.untold_failures).take()
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// A content block of a prompt.
 #[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", expecting = "a content block")]
 pub(super) enum Block {
     Text {
         text: String,

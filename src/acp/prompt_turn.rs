@@ -5,7 +5,7 @@ use super::connection::ConnectionState;
 use super::file_diffs::FileText;
 use super::open_session::{OpenSession, ShownCall};
 use super::prompt_content::{self, Block};
-use super::session_methods::FAILED_EXTENSIONS;
+use super::session_methods::START_LIMIT;
 use super::terminal_output;
 use super::tool_call_display::{self, Display, SHELL, TEXT_EDITOR};
 use super::updates::{self, Speaker, Status};
@@ -24,13 +24,21 @@ use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The error code that tells the client to authenticate; the user has to configure a model.
 pub(super) const AUTHENTICATION_REQUIRED: i64 = -32000;
 /// The largest file that a link in a prompt embeds, in bytes.
 const MAX_LINKED_FILE: usize = 200_000;
+/// How many links of a prompt are read, and how much text they embed in all, in bytes.
+const MAX_LINKED_FILES: usize = 100;
+const MAX_LINKED_BYTES: usize = 1 << 20;
+/// How long the turn goes on after a question was dismissed: a client whose user ends the turn dismisses its
+/// questions first.
+const DISMISSAL_PAUSE: Duration = Duration::from_millis(100);
 /// The longest text about a failure, in characters.
 const MAX_SENTENCE: usize = 2_000;
 
@@ -58,9 +66,21 @@ impl ConnectionState {
             connection: self.clone(),
             session: session.clone(),
         });
-        let read = |path: &Path| match workspace.shown_file(path, cancel) {
-            FileText::Text(text) if text.len() <= MAX_LINKED_FILE => Some(text),
-            _ => None,
+        // Otherwise a session that another client deletes could not be told from one that does not exist.
+        self.stored(&session.id)?;
+        let (files, bytes) = (Cell::new(MAX_LINKED_FILES), Cell::new(MAX_LINKED_BYTES));
+        let read = |path: &Path| {
+            if files.get() == 0 || cancel.is_cancelled() {
+                return None;
+            }
+            files.set(files.get() - 1);
+            match workspace.shown_file(path, cancel) {
+                FileText::Text(text) if text.len() <= MAX_LINKED_FILE.min(bytes.get()) => {
+                    bytes.set(bytes.get() - text.len());
+                    Some(text)
+                }
+                _ => None,
+            }
         };
         let contents = prompt_content::contents(prompt.prompt, &read)?;
         let mut turn = TurnUpdates {
@@ -75,14 +95,10 @@ impl ConnectionState {
             compactions: 0,
             questions: Vec::new(),
         };
-        if let Some(failures) = self.untold_failures(session, cancel) {
-            turn.text(
-                Speaker::Agent,
-                None,
-                &format!("{FAILED_EXTENSIONS}:\n\n{failures}\n"),
-            );
-            turn.flush();
+        for (title, list) in self.untold_failures(session, Some(START_LIMIT), cancel) {
+            turn.text(Speaker::Agent, None, &format!("{title}:\n\n{list}\n"));
         }
+        turn.flush();
         if cancel.is_cancelled() {
             return Ok(json!({"stopReason": "cancelled"}));
         }
@@ -90,9 +106,12 @@ impl ConnectionState {
         let offered = self.client().has_workspace();
         let offered = offered.then(|| workspace.clone() as Arc<dyn ClientWorkspace>);
         let id = &session.id;
-        let outcome = (self.registry).reply_and_report(id, user, offered, &mut turn, cancel);
+        let outcome =
+            (self.registry).reply_and_report(id, user, offered, START_LIMIT, &mut turn, cancel);
         turn.end();
-        if cancel.is_cancelled() {
+        // Another client may have closed or deleted the session.
+        let is_over = matches!(outcome, Err(Error::Cancelled | Error::NoSession));
+        if cancel.is_cancelled() || is_over {
             return Ok(json!({"stopReason": "cancelled"}));
         }
         if let Some(error) = turn.model_error.take() {
@@ -323,7 +342,7 @@ impl TurnUpdates<'_> {
                 )
             }
         };
-        let dir = &self.session.working_dir;
+        let dir = &self.session.working_dir();
         let display = Display::new(&name, &arguments, dir);
         let mut update = display.announcement(&request.id, &arguments);
         let mut before = None;
@@ -394,6 +413,7 @@ impl TurnUpdates<'_> {
         let mut update = status_update(&response.id, status);
         let diff = call.before.as_ref().filter(|_| status == Status::Completed);
         let diff = diff.and_then(|before| file_diffs::made(before, &|path| self.file(path)));
+        let in_meta = call.name == SHELL && self.connection.client().takes_output();
         match (&response.tool_result, diff) {
             // Goose's clients do not show diffs.
             (_, Some(diff)) if !self.connection.client().is_goose => {
@@ -401,17 +421,19 @@ impl TurnUpdates<'_> {
             }
             // The client shows its terminal.
             _ if call.has_terminal => {}
+            (result, _) if in_meta => {
+                let result = match result {
+                    Outcome::Success { value } => Ok(value),
+                    Outcome::Error { error } => Err(error.as_str()),
+                };
+                update["_meta"] = call.output.end_in_meta(&response.id, result);
+            }
             (Outcome::Success { value }, _) => {
-                if call.name == SHELL && self.connection.client().takes_output() {
-                    update["_meta"] =
-                        terminal_exit(&response.id, value.structured_content.as_ref());
-                } else {
-                    let contents = updates::result_contents(value, call.name == SHELL);
-                    update["content"] = contents.into();
-                }
+                let contents = updates::result_contents(value, call.name == SHELL);
+                update["content"] = contents.into();
             }
             (Outcome::Error { error }, _) => {
-                update["content"] = json!([updates::text_content(error)]);
+                update["content"] = with_output(call, error);
             }
         }
         update["rawOutput"] = match &response.tool_result {
@@ -486,7 +508,7 @@ impl TurnUpdates<'_> {
     /// Asks the client whether a tool may be called. The answer goes to the waiting call.
     fn ask_permission(&mut self, id: &str, tool: &str, arguments: &RawJson, prompt: Option<&str>) {
         let is_known = self.session.calls().contains_key(id);
-        let dir = &self.session.working_dir;
+        let dir = &self.session.working_dir();
         let display = Display::new(tool, arguments, dir);
         let mut shown = display.announcement(id, arguments);
         if self.connection.client().is_goose {
@@ -510,7 +532,7 @@ impl TurnUpdates<'_> {
         // The client has to know the call before it is asked about it.
         self.flush();
         let (connection, session) = (self.connection.clone(), self.session.clone());
-        let call = id.to_owned();
+        let (call, cancel) = (id.to_owned(), self.cancel.clone());
         let params = json!({
             "sessionId": self.session.id,
             "toolCall": shown,
@@ -521,7 +543,24 @@ impl TurnUpdates<'_> {
                 .requests
                 .send("session/request_permission", &params, move |answer| {
                     let confirmation = confirmation_in(answer.ok().as_ref());
-                    connection.confirm(&session, &call, confirmation, is_known);
+                    let confirm = {
+                        let connection = connection.clone();
+                        Arc::new(move || {
+                            connection.confirm(&session, &call, confirmation, is_known)
+                        })
+                    };
+                    if confirmation != Confirmation::Cancel {
+                        return confirm();
+                    }
+                    let later = confirm.clone();
+                    let spawned = connection.spawn("acp dismissal", move || {
+                        if !cancel.wait_timeout(DISMISSAL_PAUSE) {
+                            later();
+                        }
+                    });
+                    if spawned.is_err() {
+                        confirm();
+                    }
                 });
         self.questions.push(request);
         if let Some(call) = self.session.calls().get_mut(id) {
@@ -564,10 +603,10 @@ impl TurnUpdates<'_> {
         for question in std::mem::take(&mut self.questions) {
             self.connection.requests.withdraw(question);
         }
-        let open: Vec<String> = self.session.calls().drain().map(|(id, _)| id).collect();
-        for id in open {
+        let open: Vec<_> = self.session.calls().drain().collect();
+        for (id, call) in open {
             let mut update = status_update(&id, Status::Failed);
-            update["content"] = json!([updates::text_content("The call did not end.")]);
+            update["content"] = with_output(&call, "The call did not end.");
             self.update(&update);
         }
         self.take_text();
@@ -620,17 +659,11 @@ fn status_update(call: &str, status: Status) -> Value {
     json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status})
 }
 
-/// The end of a command for a client that shows its output as a terminal.
-fn terminal_exit(call: &str, outcome: Option<&RawJson>) -> Value {
-    #[derive(Default, Deserialize)]
-    struct Outcome {
-        exit_code: Option<i32>,
-        signal: Option<i32>,
-    }
-    let outcome: Option<Outcome> = outcome.and_then(|it| crate::json::from_str(it.get()).ok());
-    let Outcome { exit_code, signal } = outcome.unwrap_or_default();
-    let signal = signal.map(|signal| signal.to_string());
-    json!({"terminal_exit": {"terminal_id": call, "exit_code": exit_code, "signal": signal}})
+/// Why a call failed, behind the output that it had until then.
+fn with_output(call: &ShownCall, why: &str) -> Value {
+    let mut contents = call.output.shown();
+    contents.push(updates::text_content(why));
+    contents.into()
 }
 
 fn permission_options() -> Value {

@@ -11,12 +11,13 @@ use std::path::Path;
 
 /// Passes the notifications that show these messages to `send`, in order, until it returns false. A tool call is
 /// one update with its result; for Goose's clients (`is_goose`) it is two, and each update has the time of its
-/// message.
+/// message. `running` returns the status of a call of the running turn.
 pub(super) fn replay(
     session: &str,
     dir: &Path,
     messages: &[Message],
     is_goose: bool,
+    running: &dyn Fn(&str) -> Option<Status>,
     send: &mut dyn FnMut(Vec<u8>) -> bool,
 ) {
     let responses: HashMap<&str, &ToolResponse> = messages
@@ -51,6 +52,11 @@ pub(super) fn replay(
                 Content::ToolRequest(request) => {
                     let response = responses.get(request.id.as_str()).copied();
                     let mut call = finished_call(request, response, dir, is_goose);
+                    if response.is_none()
+                        && let Some(status) = running(&request.id)
+                    {
+                        call["status"] = json!(status);
+                    }
                     if is_goose {
                         call["_meta"]["goose"]["messageId"] = id.into();
                         call["_meta"]["goose"]["created"] = message.created.into();
@@ -128,6 +134,8 @@ mod tests {
                     "arguments": {"command": "write", "path": "a", "file_text": "x"}}}},
                 {"type": "toolRequest", "id": "lost", "toolCall": {"status": "success", "value": {
                     "name": "files__read", "arguments": {}}}},
+                {"type": "toolRequest", "id": "runs", "toolCall": {"status": "success", "value": {
+                    "name": "files__read", "arguments": {}}}},
             ]},
             {"id": "3", "role": "user", "created": 3, "content": [
                 {"type": "toolResponse", "id": "c", "toolResult": {"status": "success", "value": {
@@ -135,11 +143,20 @@ mod tests {
         ]);
         let messages: Vec<Message> = serde_json::from_value(messages).unwrap();
         let mut sent = Vec::new();
-        replay("s", Path::new("/work"), &messages, false, &mut |message| {
+        let running = |id: &str| (id == "runs").then_some(Status::InProgress);
+        let mut send = |message: Vec<u8>| {
             let message: Value = serde_json::from_slice(&message).unwrap();
             sent.push(message["params"]["update"].clone());
             true
-        });
+        };
+        replay(
+            "s",
+            Path::new("/work"),
+            &messages,
+            false,
+            &running,
+            &mut send,
+        );
         let kinds: Vec<_> = sent
             .iter()
             .map(|it| it["sessionUpdate"].as_str().unwrap())
@@ -150,6 +167,7 @@ mod tests {
                 "user_message_chunk",
                 "agent_thought_chunk",
                 "agent_message_chunk",
+                "tool_call",
                 "tool_call",
                 "tool_call"
             ]
@@ -162,13 +180,22 @@ mod tests {
         );
         assert_eq!(edit["content"][0]["path"], "/work/a");
         assert_eq!(sent[4]["status"], "failed");
+        assert_eq!(sent[5]["status"], "in_progress");
 
         sent.clear();
-        replay("s", Path::new("/work"), &messages, true, &mut |message| {
+        let mut send = |message: Vec<u8>| {
             let message: Value = serde_json::from_slice(&message).unwrap();
             sent.push(message["params"]["update"].clone());
             sent.len() < 5
-        });
+        };
+        replay(
+            "s",
+            Path::new("/work"),
+            &messages,
+            true,
+            &running,
+            &mut send,
+        );
         assert_eq!(sent[2]["_meta"]["goose"]["created"], 2);
         let call = &sent[3]["_meta"]["goose"];
         assert_eq!(call["toolCall"]["toolName"], "developer__text_editor");

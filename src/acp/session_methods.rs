@@ -2,7 +2,7 @@
 
 use super::connection::ConnectionState;
 use super::mcp_servers::{self, McpServer};
-use super::open_session::OpenSession;
+use super::open_session::{OpenSession, UntoldFailures};
 use super::prompt_turn::error_object;
 use super::{replay, updates};
 use crate::agent::{self, Start};
@@ -27,8 +27,12 @@ const PAGE: usize = 100;
 const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many updates of a replay are queued at a time.
 const REPLAY_BATCH: usize = 64;
-/// The title of the list of extensions that did not start.
-pub(super) const FAILED_EXTENSIONS: &str = "Extensions that did not start";
+/// How long after the start of its agent a session waits for extensions.
+pub(super) const START_LIMIT: Duration = Duration::from_secs(10);
+/// The titles of the lists of extensions that the user is told about.
+const FAILED_EXTENSIONS: &str = "Extensions that did not start";
+const STARTING_EXTENSIONS: &str =
+    "Extensions that are still starting; their tools come once they have started";
 /// The longest reason of a failed extension, in characters.
 const MAX_REASON: usize = 1_000;
 
@@ -94,9 +98,9 @@ impl ConnectionState {
         let session = started.map_err(|error| open_error("session/new", &error))?;
         let mut result = self.state_of(&session);
         result["sessionId"] = session.id.as_str().into();
-        self.add_goose_state(&mut result, &session, cancel);
+        let told = self.add_goose_state(&mut result, &session, cancel);
         let session = self.remember(&session.id, session.working_dir);
-        self.tell_later(&session, failures);
+        tell_later(&session, failures, told);
         Ok(Opened { result, session })
     }
 
@@ -119,28 +123,24 @@ impl ConnectionState {
             let messages = stored.conversation.unwrap_or_default();
             let mut batch = Vec::new();
             let is_goose = self.client().is_goose;
-            replay::replay(id, &cwd, &messages, is_goose, &mut |message| {
+            let opened = self.opened(id);
+            let running = |call: &str| opened.as_ref().and_then(|it| it.status_of(call));
+            let mut send = |message| {
                 batch.push(message);
-                batch.len() < REPLAY_BATCH
-                    || self
-                        .outbox
-                        .send_when_room(std::mem::take(&mut batch), cancel)
-            });
+                if batch.len() < REPLAY_BATCH {
+                    return true;
+                }
+                let messages = std::mem::take(&mut batch);
+                self.outbox.send_when_room(messages, cancel)
+            };
+            replay::replay(id, &cwd, &messages, is_goose, &running, &mut send);
             self.outbox.send_when_room(batch, cancel);
         }
         let mut result = self.state_of(&session);
-        self.add_goose_state(&mut result, &session, cancel);
+        let told = self.add_goose_state(&mut result, &session, cancel);
         let session = self.remember(id, cwd);
-        self.tell_later(&session, failures);
+        tell_later(&session, failures, told);
         Ok(Opened { result, session })
-    }
-
-    /// Lets the user be told which extensions did not start, unless the answer says it already. `unusable` are the
-    /// client's MCP servers that cannot be used.
-    fn tell_later(&self, session: &OpenSession, unusable: Vec<String>) {
-        if !self.client().is_goose || !unusable.is_empty() {
-            session.has_failures_to_tell(unusable);
-        }
     }
 
     /// The modes and options of a session, for the answer that opens it.
@@ -163,12 +163,12 @@ impl ConnectionState {
             .send(updates::notification(&session.id, &update));
         self.send_plan(&session);
         // Without notices, the user is told in the next turn.
-        if self.client().notices
-            && let Some(text) = self.untold_failures(&session, cancel)
-        {
-            let update = updates::notice("warning", FAILED_EXTENSIONS, Some(&text));
-            self.outbox
-                .send(updates::notification(&session.id, &update));
+        if self.client().notices {
+            for (title, list) in self.untold_failures(&session, None, cancel) {
+                let update = updates::notice("warning", title, Some(&list));
+                let message = updates::notification(&session.id, &update);
+                self.outbox.send(message);
+            }
         }
         self.send_listed_models(&session, cancel);
     }
@@ -189,22 +189,56 @@ impl ConnectionState {
     #[cfg(not(feature = "todo"))]
     fn send_plan(&self, _: &OpenSession) {}
 
-    /// Waits for the extensions; a list in Markdown of those that did not start, if the user has not been told
-    /// yet. `None` if there are none.
-    pub(super) fn untold_failures(&self, session: &OpenSession, cancel: &Cancel) -> Option<String> {
-        let mut failures = session.take_untold_failures()?;
-        if let Ok(agent) = self.registry.agent(&session.id)
-            && agent.extensions(cancel).is_ok()
+    /// Waits for the extensions, until `limit` after the start of the agent at most. Returns lists in Markdown with
+    /// their titles, of those that did not start or are still starting, as far as the user has not been told.
+    pub(super) fn untold_failures(
+        &self,
+        session: &OpenSession,
+        limit: Option<Duration>,
+        cancel: &Cancel,
+    ) -> Vec<(&'static str, String)> {
+        let Some(untold) = session.take_untold_failures() else {
+            return Vec::new();
+        };
+        let mut failed = untold.unusable;
+        let mut starting = Vec::new();
+        let ended = self.registry.agent(&session.id).and_then(|agent| {
+            Ok(match limit {
+                Some(limit) => agent.wait_within(limit, cancel)?.is_some(),
+                None => agent.wait(cancel).map(|_| true)?,
+            })
+        });
+        if let Ok(ended) = ended
             && let Ok(all) = self.registry.status(&session.id)
         {
-            let failed = all.into_iter().filter(|it| it.state == State::Failed);
-            failures.extend(failed.map(|it| it.error.unwrap_or(it.name)));
+            let of = |state| all.iter().filter(move |it| it.state == state);
+            if ended {
+                let reasons = of(State::Failed).map(|it| it.error.as_ref().unwrap_or(&it.name));
+                failed.extend(reasons.cloned());
+            } else {
+                session.has_failures_to_tell(UntoldFailures {
+                    told_starting: true,
+                    ..UntoldFailures::default()
+                });
+                if !untold.told_starting {
+                    starting.extend(of(State::Starting).map(|it| it.name.clone()));
+                }
+            }
         }
-        let lines = failures
-            .iter()
-            .map(|failure| format!("- {}\n", printable(failure, MAX_REASON)));
-        let text: String = lines.collect();
-        (!text.is_empty() && !cancel.is_cancelled()).then_some(text)
+        if cancel.is_cancelled() {
+            return Vec::new();
+        }
+        let lists = [(FAILED_EXTENSIONS, failed), (STARTING_EXTENSIONS, starting)];
+        let lists = lists.into_iter().filter(|(_, items)| !items.is_empty());
+        let in_markdown = |items: Vec<String>| {
+            let lines = items
+                .iter()
+                .map(|item| format!("- {}\n", printable(item, MAX_REASON)));
+            lines.collect()
+        };
+        lists
+            .map(|(title, items)| (title, in_markdown(items)))
+            .collect()
     }
 
     pub(super) fn list_sessions(&self, params: &ListSessions) -> Result<Value, ErrorObject> {
@@ -262,6 +296,17 @@ impl ConnectionState {
             Ok(()) | Err(agent::Error::NoSession) => Ok(json!({})),
             Err(error) => Err(error_object(&error)),
         }
+    }
+}
+
+/// Lets the user be told which extensions did not start, unless the answer tells it. `unusable` are the client's MCP
+/// servers that cannot be used.
+fn tell_later(session: &OpenSession, unusable: Vec<String>, is_told: bool) {
+    if !is_told || !unusable.is_empty() {
+        session.has_failures_to_tell(UntoldFailures {
+            unusable,
+            told_starting: false,
+        });
     }
 }
 

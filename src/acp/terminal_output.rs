@@ -1,7 +1,8 @@
 //! The output of a running command, as updates of its tool call.
 
-use super::updates::text_content;
+use super::updates::{self, text_content};
 use crate::mcp::jsonrpc::RawJson;
+use crate::mcp::types::CallToolResult;
 use crate::text::{fenced_block, strip_invisible};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,7 +17,18 @@ const INTERVAL: Duration = Duration::from_millis(200);
 #[derive(Default)]
 pub(super) struct TerminalOutput {
     tail: String,
+    /// How many lines were sent in `_meta`.
+    lines: usize,
     sent: Option<Instant>,
+}
+
+/// The structured content of a result of `shell`.
+#[derive(Default, Deserialize)]
+struct CommandEnd {
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+    #[serde(default)]
+    truncated: bool,
 }
 
 /// A line that `shell` sends while the command runs.
@@ -51,6 +63,7 @@ impl TerminalOutput {
     pub(super) fn add(&mut self, call: &str, line: &str, in_meta: bool) -> Option<Value> {
         let line = format!("{}\n", strip_invisible(line.trim_end_matches(['\r', '\n'])));
         if in_meta {
+            self.lines += 1;
             return Some(json!({
                 "sessionUpdate": "tool_call_update",
                 "toolCallId": call,
@@ -66,21 +79,59 @@ impl TerminalOutput {
             return None;
         }
         self.sent = Some(Instant::now());
-        let from = self
-            .tail
-            .ceil_char_boundary(self.tail.len().saturating_sub(SHOWN));
-        let shown = fenced_block("console", &self.tail[from..]);
         Some(json!({
             "sessionUpdate": "tool_call_update",
             "toolCallId": call,
-            "content": [text_content(&shown)],
+            "content": self.shown(),
         }))
+    }
+
+    /// The end of the output so far, as contents of a tool call.
+    pub(super) fn shown(&self) -> Vec<Value> {
+        if self.tail.is_empty() {
+            return Vec::new();
+        }
+        let from = self.tail.len().saturating_sub(SHOWN);
+        let from = self.tail.ceil_char_boundary(from);
+        vec![text_content(&fenced_block("console", &self.tail[from..]))]
+    }
+
+    /// The end of the command in the `_meta` of an update, with the end of the output if not every line was sent
+    /// before, or the reason why the call failed.
+    pub(super) fn end_in_meta(&self, call: &str, result: Result<&CallToolResult, &str>) -> Value {
+        let end = result.ok().and_then(|it| it.structured_content.as_deref());
+        let end = end.and_then(|end| crate::json::from_str(end.get()).ok());
+        let CommandEnd {
+            exit_code,
+            signal,
+            truncated,
+        } = end.unwrap_or_default();
+        let rest = match result {
+            Ok(result) => {
+                // A command that failed has a line about that in its result.
+                let lines = updates::text_for("assistant", result).lines().count();
+                let output_lines = lines - usize::from(exit_code != Some(0)).min(lines);
+                let is_whole = self.lines >= output_lines && !truncated;
+                (!is_whole).then(|| updates::text_for("user", result))
+            }
+            Err(reason) => Some(reason.to_owned()),
+        };
+        let signal = signal.map(|signal| signal.to_string());
+        let mut meta = json!({"terminal_exit": {
+            "terminal_id": call, "exit_code": exit_code, "signal": signal,
+        }});
+        if let Some(rest) = rest {
+            let data = format!("\n{}\n", strip_invisible(rest.trim_end()));
+            meta["terminal_output"] = json!({"terminal_id": call, "data": data});
+        }
+        meta
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::types::Content;
 
     #[test]
     fn updates_show_the_end_of_the_output_at_intervals() {
@@ -95,5 +146,35 @@ mod tests {
         assert!(output.tail.len() <= 2 * SHOWN);
         let line = output.add("1", "c", true).unwrap();
         assert_eq!(line["_meta"]["terminal_output"]["data"], "c\n");
+    }
+
+    #[test]
+    fn the_end_of_a_command_tells_the_lines_that_were_not_sent() {
+        let result = |text: &str, end: Value| CallToolResult {
+            content: vec![
+                Content::text_for("assistant", None, text),
+                Content::text_for("user", None, "[the last of them]"),
+            ],
+            structured_content: serde_json::value::to_raw_value(&end).ok(),
+            ..CallToolResult::default()
+        };
+        let mut output = TerminalOutput::default();
+        for line in ["a", "b"] {
+            output.add("1", line, true);
+        }
+        let data = |result: Result<&CallToolResult, &str>| {
+            let meta = output.end_in_meta("1", result);
+            assert_eq!(meta["terminal_exit"]["terminal_id"], "1");
+            meta["terminal_output"]["data"].as_str().map(str::to_owned)
+        };
+        let ok = json!({"exit_code": 0});
+        assert_eq!(data(Ok(&result("a\nb\n", ok.clone()))), None);
+        let failed = json!({"exit_code": 1});
+        assert_eq!(data(Ok(&result("a\nb\n[exit code 1]\n", failed))), None);
+        let last = Some("\n[the last of them]\n".to_owned());
+        assert_eq!(data(Ok(&result("a\nb\nc\n", ok))), last);
+        let long = json!({"exit_code": 0, "truncated": true});
+        assert_eq!(data(Ok(&result("a", long))), last);
+        assert_eq!(data(Err("cancelled")), Some("\ncancelled\n".to_owned()));
     }
 }

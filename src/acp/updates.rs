@@ -138,7 +138,7 @@ pub(super) fn status_of(response: &ToolResponse) -> Status {
 /// did not run has no structured content.
 pub(super) fn result_contents(result: &CallToolResult, is_command: bool) -> Vec<Value> {
     let is_command = is_command && result.structured_content.is_some();
-    let shown = result.content.iter().filter(|part| is_for_user(part));
+    let shown = result.content.iter().filter(|part| is_for(part, "user"));
     let blocks = shown.map(|part| match text_of(part) {
         Some(text) if is_command => {
             let block = fenced_block("console", &text);
@@ -171,8 +171,8 @@ pub(super) fn text_content(text: &str) -> Value {
     json!({"type": "content", "content": {"type": "text", "text": text}})
 }
 
-/// Whether a part of a result is for the user: parts may name their audience.
-fn is_for_user(part: &Part) -> bool {
+/// Whether a part of a result is for `reader`: parts may name their audience.
+fn is_for(part: &Part, reader: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Annotated {
         annotations: Option<Annotations>,
@@ -183,7 +183,13 @@ fn is_for_user(part: &Part) -> bool {
     }
     let annotated: Option<Annotated> = crate::json::from_str(part.as_json()).ok();
     let audience = annotated.and_then(|it| it.annotations?.audience);
-    audience.is_none_or(|audience| audience.is_empty() || audience.iter().any(|of| of == "user"))
+    audience.is_none_or(|audience| audience.is_empty() || audience.iter().any(|of| of == reader))
+}
+
+/// The text of a result that is for `audience`, or for everyone.
+pub(super) fn text_for(audience: &str, result: &CallToolResult) -> String {
+    let parts = result.content.iter().filter(|part| is_for(part, audience));
+    parts.filter_map(text_of).collect()
 }
 
 fn text_of(part: &Part) -> Option<String> {

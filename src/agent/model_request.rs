@@ -247,7 +247,7 @@ impl Turn<'_> {
         if is_chat && !self.state.journal.messages().iter().any(has_calls) {
             return Ok(specs);
         }
-        let listed = self.agent.tools(None, &self.cancel)?.into_iter();
+        let listed = self.agent.extensions.tools(None, &self.cancel).into_iter();
         let listed = listed.filter(|listed| listed.tool.is_for_models());
         specs.extend(listed.map(|listed| spec(listed.name, listed.tool)));
         if self.agent.extensions.has_resources() {

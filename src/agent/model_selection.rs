@@ -56,8 +56,8 @@ impl Registry {
     /// The session's model: its own, else its recipe's, else the configured one.
     pub(super) fn model_of(&self, session: &Session) -> Result<Model, Error> {
         let Some(name) = self.provider_of(session)? else {
-            let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL, or choose one \
-                       with POST /agent/update_provider";
+            let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL in config.yaml or \
+                       in the environment (`gosling help models`), or choose one for this session";
             return Err(provider::Error::new(ErrorClass::Config, why).into());
         };
         let provider = self.catalog().provider(&name)?;

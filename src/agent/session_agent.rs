@@ -79,6 +79,7 @@ pub struct Agent {
     /// Whether the session may still need a name.
     unnamed: AtomicBool,
     cancel: Cancel,
+    started: Instant,
     results: OnceLock<Vec<ExtensionResult>>,
     /// Closed when the activation ends.
     ready: Receiver<()>,
@@ -187,6 +188,7 @@ impl Agent {
             unnamed: AtomicBool::new(true),
             cancel: server.child(),
             results: OnceLock::new(),
+            started: Instant::now(),
             ready,
             activation: Mutex::default(),
         });
@@ -255,20 +257,50 @@ impl Agent {
     /// # Errors
     /// When `cancel` fires first.
     pub fn wait(&self, cancel: &Cancel) -> Result<&[ExtensionResult], Error> {
+        let results = self.wait_until(None, cancel)?;
+        Ok(results.unwrap_or_default())
+    }
+
+    /// As [`wait`](Self::wait), until `limit` after the start of the agent at most; `None` if an extension is
+    /// still starting then.
+    ///
+    /// # Errors
+    /// When `cancel` fires first.
+    pub fn wait_within(
+        &self,
+        limit: Duration,
+        cancel: &Cancel,
+    ) -> Result<Option<&[ExtensionResult]>, Error> {
+        self.wait_until(Some(self.started + limit), cancel)
+    }
+
+    fn wait_until(
+        &self,
+        deadline: Option<Instant>,
+        cancel: &Cancel,
+    ) -> Result<Option<&[ExtensionResult]>, Error> {
         if let Some(results) = self.results.get() {
-            return Ok(results);
+            return Ok(Some(results));
         }
         let (wake, cancelled) = bounded::<()>(0);
         // The hook owns the sender: the channel closes when the hook has run.
         let _hook = cancel.on_cancel(move || drop(wake));
         loop {
+            let left = deadline.map_or(POLL_INTERVAL, |deadline| {
+                deadline.saturating_duration_since(Instant::now())
+            });
             select! {
                 // Nothing is sent; the channel closes when the activation ends or panics.
-                recv(self.ready) -> _ => return Ok(self.results.get().map_or(&[], Vec::as_slice)),
+                recv(self.ready) -> _ => {
+                    return Ok(Some(self.results.get().map_or(&[], Vec::as_slice)));
+                }
                 recv(cancelled) -> _ => return Err(Error::Cancelled),
-                default(POLL_INTERVAL) => {
+                default(left.min(POLL_INTERVAL)) => {
                     if cancel.probe() {
                         return Err(Error::Cancelled);
+                    }
+                    if left.is_zero() {
+                        return Ok(None);
                     }
                 }
             }

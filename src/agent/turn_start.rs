@@ -17,6 +17,7 @@ use crate::conversation::{Action, Content, Message, Session, TokenState};
 use crate::metrics::METRICS;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The input of a turn.
 pub(super) struct TurnInput {
@@ -30,6 +31,9 @@ pub(super) struct TurnInput {
     pub(super) with_checks: bool,
     /// What the client offers to builtin servers.
     pub(super) workspace: Option<Arc<dyn ClientWorkspace>>,
+    /// How long after the start of the agent the turn waits for extensions, if there is a limit. One that starts
+    /// later takes part from the next request to the model on.
+    pub(super) start_limit: Option<Duration>,
     /// The runs that this turn is in.
     pub(super) nesting: Nesting,
 }
@@ -43,6 +47,7 @@ impl TurnInput {
             attended: true,
             with_checks: false,
             workspace: None,
+            start_limit: None,
             nesting: Nesting::default(),
         }
     }
@@ -70,8 +75,8 @@ impl Registry {
         let _ = self.take_turn(id, input, events, cancel);
     }
 
-    /// As [`reply`](Self::reply), for a client that offers its workspace to builtin servers. Also returns the
-    /// outcome.
+    /// As [`reply`](Self::reply), for a client that offers its workspace to builtin servers, and that waits for
+    /// extensions until `start_limit` after the start of the session's agent. Also returns the outcome.
     ///
     /// # Errors
     /// Why the turn ended early; the last event tells it, too. [`Error::Cancelled`] if `cancel` ended it.
@@ -80,11 +85,13 @@ impl Registry {
         id: &str,
         user: Message,
         workspace: Option<Arc<dyn ClientWorkspace>>,
+        start_limit: Duration,
         events: &mut dyn EventSink,
         cancel: &Cancel,
     ) -> Result<TurnReport, Error> {
         let input = TurnInput {
             workspace,
+            start_limit: Some(start_limit),
             ..TurnInput::new(user)
         };
         self.take_turn(id, input, events, cancel)
@@ -145,7 +152,10 @@ impl Registry {
             let cancel = turn_cancel.clone();
             move || cancel.cancel()
         });
-        agent.wait(&turn_cancel)?;
+        match input.start_limit {
+            Some(limit) => drop(agent.wait_within(limit, &turn_cancel)?),
+            None => drop(agent.wait(&turn_cancel)?),
+        }
         let state = self.load_turn_state(&session, &mut guard)?;
         self.apply_client_history(&session, input.so_far, state)?;
         if model_history::is_stray(&user, state.journal.messages()) {

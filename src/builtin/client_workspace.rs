@@ -8,14 +8,21 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What the client of a running turn offers to the builtin servers of its session. Each method returns `None`
-/// if the client does not offer it, or refuses: the server does it itself then.
+/// What the client of a running turn offers to builtin servers of its session. Each method returns `None`
+/// if the client does not offer it, or refuses: the server does it itself then. An error means that it is not known
+/// whether the client has done it or still will, so that the server must not do it as well.
 pub trait ClientWorkspace: Send + Sync {
     /// The text of a file as the user sees it.
-    fn read_text(&self, path: &Path, cancel: &Cancel) -> Option<String>;
+    ///
+    /// # Errors
+    /// The client did not answer in time, or the call was cancelled.
+    fn read_text(&self, path: &Path, cancel: &Cancel) -> Option<Result<String, String>>;
 
-    /// Replaces the text of a file, or creates it; whether that was done.
-    fn write_text(&self, path: &Path, text: &str, cancel: &Cancel) -> bool;
+    /// Replaces the text of a file, or creates it.
+    ///
+    /// # Errors
+    /// As [`read_text`](Self::read_text).
+    fn write_text(&self, path: &Path, text: &str, cancel: &Cancel) -> Option<Result<(), String>>;
 
     /// Runs a command and waits for its end.
     ///
@@ -50,6 +57,8 @@ pub struct TerminalResult {
     pub truncated: bool,
     /// The exit code; `None` if a signal ended it.
     pub exit_code: Option<i32>,
+    /// The name of the signal that ended it.
+    pub signal: Option<String>,
     /// Whether the time limit ended it.
     pub timed_out: bool,
 }

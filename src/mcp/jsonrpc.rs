@@ -36,6 +36,8 @@ pub const URL_ELICITATION_REQUIRED: i64 = -32042;
 /// MCP's code for a resource that does not exist.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
 
+pub(super) const UNUSABLE_ID: &str = "`id` is neither an integer nor a string";
+
 /// A request's id. MCP forbids `null`, and JSON-RPC discourages fractions, so neither is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
@@ -159,6 +161,13 @@ pub enum Malformed {
         /// What is wrong.
         reason: String,
     },
+    /// A request whose id is `null`, which MCP forbids: -32600.
+    NullId {
+        /// As in a request.
+        method: String,
+        /// As in a request, as JSON text.
+        params: Option<String>,
+    },
     /// A batch in a version without batches: -32600. Its parts were not read.
     Batch,
     /// A batch of more than [`BATCH_PARTS`] messages: -32600. The rest was not read.
@@ -170,6 +179,7 @@ impl fmt::Display for Malformed {
         match self {
             Malformed::NotJson(reason) => write!(f, "not JSON: {reason}"),
             Malformed::NotMessage { reason, .. } => write!(f, "not a JSON-RPC message: {reason}"),
+            Malformed::NullId { .. } => write!(f, "not a JSON-RPC message: {UNUSABLE_ID}"),
             Malformed::Batch => write!(f, "a batch, which only MCP {BATCHES} allows"),
             Malformed::LongBatch => write!(f, "a batch of more than {BATCH_PARTS} messages"),
         }
@@ -315,7 +325,11 @@ fn message(text: &str) -> Result<Message, Malformed> {
                 method: method.into_owned(),
                 params,
             }),
-            (Some(_), None) => Err(not_message(None, "`id` is neither an integer nor a string")),
+            (Some(raw), None) if raw.get() == "null" => Err(Malformed::NullId {
+                method: method.into_owned(),
+                params: params.map(|params| params.get().to_owned()),
+            }),
+            (Some(_), None) => Err(not_message(None, UNUSABLE_ID)),
         },
         (None, Some(result), None) => match id {
             Some(id) => Ok(Message::Response {

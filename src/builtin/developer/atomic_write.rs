@@ -68,12 +68,13 @@ fn write_or_remove(
     text: Option<&str>,
     mode: Option<&Permissions>,
 ) -> Result<(), String> {
+    files.check_not_cancelled()?;
     let Some(text) = text else {
         return fs::remove_file(real)
             .map_err(|error| format!("{} cannot be removed: {error}", real.display()));
     };
     let is_there = real.exists();
-    if !files.has_written(real, text) {
+    if !files.has_written(real, text)? {
         write(real, text)?;
     }
     match mode.filter(|_| !is_there) {

@@ -6,7 +6,10 @@ use super::text_files::{self, Content, FileState};
 use crate::builtin::ClientWorkspace;
 use crate::sys::cancel::Cancel;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+
+/// Is never cancelled.
+static NEVER: LazyLock<Cancel> = LazyLock::new(Cancel::new);
 
 /// The access to text files during one call.
 pub(super) struct Files<'c> {
@@ -27,7 +30,6 @@ impl Developer {
 impl Files<'static> {
     /// Files on the disk.
     pub(super) fn on_disk() -> Self {
-        static NEVER: std::sync::LazyLock<Cancel> = std::sync::LazyLock::new(Cancel::new);
         Files {
             client: None,
             cancel: &NEVER,
@@ -40,7 +42,7 @@ impl Files<'_> {
     /// does not exist there.
     ///
     /// # Errors
-    /// As [`text_files::content`].
+    /// As [`text_files::content`], and when the client does not answer.
     pub(super) fn content(&self, path: &Path) -> Result<Content, String> {
         let on_disk = text_files::content(path);
         if let Ok(Content::Other(_)) = on_disk {
@@ -50,7 +52,16 @@ impl Files<'_> {
             return on_disk;
         }
         match self.text_of_client(path) {
-            Some(text) => Ok(Content::of_text(text)),
+            Some(text) => {
+                let text = text?;
+                // Some clients leave out the last line break.
+                let is_saved = matches!(&on_disk, Ok(Content::Text(saved)) if saved.strip_suffix('\n') == Some(&text));
+                if is_saved {
+                    on_disk
+                } else {
+                    Ok(Content::of_text(text))
+                }
+            }
             None => on_disk,
         }
     }
@@ -68,20 +79,51 @@ impl Files<'_> {
         let on_disk = text_files::current_state(canonical);
         match on_disk {
             FileState::Content(_) => match self.text_of_client(canonical) {
-                Some(text) => FileState::of(Some(&text)),
-                None => on_disk,
+                Some(Ok(text)) => FileState::of(Some(&text)),
+                _ => on_disk,
             },
             on_disk => on_disk,
         }
     }
 
-    /// Whether the client has written the text.
-    pub(super) fn has_written(&self, real: &Path, text: &str) -> bool {
+    /// Whether the client has written the text; if not, the caller writes it.
+    ///
+    /// # Errors
+    /// When it is not known whether the client has written it or still will.
+    pub(super) fn has_written(&self, real: &Path, text: &str) -> Result<bool, String> {
         let client = self.client.as_ref();
-        client.is_some_and(|client| client.write_text(real, text, self.cancel))
+        match client.and_then(|client| client.write_text(real, text, self.cancel)) {
+            Some(Ok(())) => Ok(true),
+            // Some clients do not answer, but have written it.
+            Some(Err(_)) if has_text(real, text) => Ok(true),
+            Some(Err(why)) => Err(why),
+            None => Ok(false),
+        }
     }
 
-    fn text_of_client(&self, path: &Path) -> Option<String> {
+    /// # Errors
+    /// When the call was cancelled: no file is changed from then on.
+    pub(super) fn check_not_cancelled(&self) -> Result<(), String> {
+        if self.cancel.is_cancelled() {
+            return Err("the call was cancelled before the file was changed".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The same access for restoring what an edit has changed, also after the call was cancelled.
+    pub(super) fn for_restoring(&self) -> Files<'static> {
+        Files {
+            client: self.client.clone(),
+            cancel: &NEVER,
+        }
+    }
+
+    fn text_of_client(&self, path: &Path) -> Option<Result<String, String>> {
         self.client.as_ref()?.read_text(path, self.cancel)
     }
+}
+
+/// Whether the file on the disk has this text.
+fn has_text(path: &Path, text: &str) -> bool {
+    matches!(text_files::content(path), Ok(Content::Text(saved)) if saved == text)
 }

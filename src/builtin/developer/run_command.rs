@@ -34,8 +34,10 @@ const LAST_READS: usize = 4;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a wait may take that another thread ends.
 const NO_DEADLINE: Duration = Duration::from_secs(3600);
-/// How long a command may run on after SIGTERM.
+/// How long a command may run on after SIGTERM: at its time limit, and when it is cancelled, since the user wants it
+/// to stop now.
 const TERM_GRACE: Duration = Duration::from_secs(2);
+const CANCEL_GRACE: Duration = Duration::from_millis(80);
 /// How long the output may take to end after the command was ended.
 const OUTPUT_GRACE: Duration = Duration::from_millis(250);
 
@@ -205,9 +207,13 @@ pub(super) fn run(
         match end {
             End::Exited => process.leave(family),
             End::TimedOut | End::Cancelled => {
+                let term = match end {
+                    End::Cancelled => CANCEL_GRACE,
+                    _ => TERM_GRACE,
+                };
                 process.end(Grace {
                     stdin: Duration::ZERO,
-                    term: TERM_GRACE,
+                    term,
                 });
                 shared.wait_for_output();
                 reader.stop();

@@ -22,6 +22,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How many lines of the output the user is shown.
+/// The longest name of a signal that is shown, in characters.
+const MAX_SIGNAL: usize = 40;
 const SHOWN_LINES: usize = 100;
 /// How much of the output of a failed check is quoted, in bytes.
 const CHECK_OUTPUT: usize = 500;
@@ -41,9 +43,9 @@ struct Shell {
 
 /// The structured content of a result.
 #[derive(Serialize)]
-struct Outcome {
+struct Outcome<'r> {
     exit_code: Option<i32>,
-    signal: Option<i32>,
+    signal: Option<Signal<'r>>,
     truncated: bool,
     duration_ms: u64,
     /// The text again, for a client that shows a model only the structured content.
@@ -186,7 +188,7 @@ impl Developer {
                 _ => End::Exited,
             },
             code: ran.exit_code,
-            signal: None,
+            signal: ran.signal.as_deref().map(Signal::Name),
             output: if is_long {
                 end_of(&ran.output)
             } else {
@@ -225,11 +227,19 @@ fn end_of(output: &str) -> &str {
     &output[output.ceil_char_boundary(from)..]
 }
 
+/// The signal that ended a command: its number, or what a client calls it.
+#[derive(Clone, Copy, Serialize)]
+#[serde(untagged)]
+enum Signal<'r> {
+    Number(i32),
+    Name(&'r str),
+}
+
 /// How a command ended, and what it has printed.
 struct Report<'r> {
     end: End,
     code: Option<i32>,
-    signal: Option<i32>,
+    signal: Option<Signal<'r>>,
     /// The whole output; if it has more than [`MAX_OUTPUT`] characters, only its end.
     output: &'r str,
     /// The length of the output, in characters.
@@ -245,7 +255,7 @@ impl<'r> Report<'r> {
         Report {
             end: ran.end,
             code,
-            signal,
+            signal: signal.map(Signal::Number),
             output: &ran.output,
             printed: ran.printed,
             took: ran.took,
@@ -456,7 +466,10 @@ fn status_line(ran: &Report<'_>) -> String {
         End::Exited => match (ran.code, ran.signal) {
             (Some(0), _) => return String::new(),
             (Some(code), _) => format!("exit code {code}"),
-            (None, Some(signal)) => format!("ended by signal {signal}"),
+            (None, Some(Signal::Number(signal))) => format!("ended by signal {signal}"),
+            (None, Some(Signal::Name(signal))) => {
+                format!("ended by signal {}", printable(signal, MAX_SIGNAL))
+            }
             (None, None) => "ended in an unknown way".to_owned(),
         },
         End::TimedOut => {

@@ -203,6 +203,7 @@ impl Developer {
             }
             Some(text_files::Content::Other(what)) => {
                 // The client does not read it as text either.
+                files.check_not_cancelled()?;
                 atomic_write::write(&real, text)?;
                 history.forget(&real);
                 let path = path.display();
@@ -489,7 +490,7 @@ impl Change {
 
     /// Undoes the change because of `error`, and adds to the error if that fails.
     fn take_back(&self, files: &Files<'_>, history: &mut History, mut error: String) -> String {
-        if let Err(why) = atomic_write::undo(files, history, &self.real) {
+        if let Err(why) = atomic_write::undo(&files.for_restoring(), history, &self.real) {
             let path = self.path.display();
             error.push_str(&format!("; {path} could not be restored: {why}"));
         }

@@ -7,13 +7,14 @@ use super::resource::not_found;
 use super::{Context, Level, ResourceTemplate, Server, raw, reason};
 use crate::mcp::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
-    Malformed, Message, PARSE_ERROR, Payload, RawJson, begins_with,
+    Malformed, Message, PARSE_ERROR, Payload, RawJson, UNUSABLE_ID, begins_with,
 };
 use crate::mcp::types::{
     CallToolResult, GetPromptResult, Implementation, InitializeResult, ReadResourceResult, VERSIONS,
 };
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
+use crate::text::printable;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -21,6 +22,9 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+/// The longest name of a place in parameters that an error quotes, in characters.
+const MAX_PLACE: usize = 100;
 
 /// The protocol state of one client. Threads may share it; dropping it cancels its calls.
 pub struct Connection {
@@ -502,6 +506,10 @@ fn refuse(malformed: Malformed, target: &ReplyTarget) {
             INVALID_REQUEST,
             format!("Not a JSON-RPC message: {reason}"),
         ),
+        Malformed::NullId { .. } => {
+            let text = format!("Not a JSON-RPC message: {UNUSABLE_ID}");
+            (None, INVALID_REQUEST, text)
+        }
         Malformed::Batch => {
             let legal = jsonrpc::BATCHES;
             let text = format!("Batches are only legal in {legal}; send one message at a time");
@@ -533,8 +541,12 @@ fn argument_error(
     params: Option<&RawValue>,
     error: &serde_json::Error,
 ) -> ErrorObject {
-    let what = if params.is_none_or(|params| begins_with(params.get(), '{')) {
-        reason(error)
+    let json = params.map_or("{}", RawValue::get);
+    let what = if begins_with(json, '{') {
+        match printable(&crate::json::place_of(error, json), MAX_PLACE) {
+            place if place.is_empty() => reason(error),
+            place => format!("`{place}`: {}", reason(error)),
+        }
     } else {
         "not an object".to_owned()
     };
