@@ -431,6 +431,41 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Objects<'_, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_of_an_error_is_named() {
+        for (start, place) in [
+            ("", ""),
+            ("{", ""),
+            (r#"{"a": 1"#, "a"),
+            (r#"{"a": 1, "b"#, "a"),
+            (r#"{"a": {"b": [1, 2, {"c": "x"#, "a.b[2].c"),
+            (r#"{"a": [{"b": 1}]"#, "a"),
+            (r#"{"a": [{"b": 1}, {}"#, "a[1]"),
+            (r#"{"a": ["#, "a"),
+            (r#"{"a": "]}\"", "c": [5"#, "c[0]"),
+            ("[[", "[0]"),
+            ("]]}}", ""),
+        ] {
+            assert_eq!(place_at(start.as_bytes()), place, "{start}");
+        }
+        #[derive(Debug, Deserialize)]
+        struct Outer {
+            #[allow(dead_code)]
+            all: Vec<Inner>,
+        }
+        #[derive(Debug, Deserialize)]
+        struct Inner {
+            #[allow(dead_code)]
+            n: u8,
+        }
+        let json = "{\n\"all\": [{\"n\": 1},\n {\"n\": \"x\"}]}";
+        let error = from_str::<Outer>(json).unwrap_err();
+        assert_eq!(place_of(&error, json), "all[1].n");
+        let json = r#"{"all": [{"n": 1}, {}]}"#;
+        let error = from_str::<Outer>(json).unwrap_err();
+        assert_eq!(place_of(&error, json), "all[1]");
+    }
     use serde_json::json;
     use serde_json::value::RawValue;
 

@@ -8,43 +8,11 @@ use std::cell::RefCell;
 use std::fs;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use support::acp_client::{Acp, AcpClient};
+use support::acp_client::{Acp, AcpClient, call, developer, edit, shell, turn, turns};
 use support::process::{running, signal, unique_sleep};
 use support::scripted::{Action, Script};
 use support::server::Extension;
 use support::until;
-
-/// A script of one turn.
-fn turn(steps: Value) -> Value {
-    json!({"turns": [{"steps": steps}], "repeat": true, "name": "A session"})
-}
-
-/// A script whose turns respond to words of the user.
-fn turns(turns: &[(&str, Value)]) -> Value {
-    let turns = turns
-        .iter()
-        .map(|(word, steps)| json!({"when": {"user": word}, "steps": steps}));
-    json!({"turns": turns.collect::<Value>()})
-}
-
-fn developer() -> Value {
-    json!({"extensions": {
-        "developer": {"enabled": true, "type": "builtin", "name": "developer"},
-        "todo": {"enabled": true, "type": "platform", "name": "todo"},
-    }})
-}
-
-fn call(name: &str, arguments: Value) -> Value {
-    json!({"call": {"name": name, "arguments": arguments}})
-}
-
-fn shell(command: &str) -> Value {
-    call("developer__shell", json!({ "command": command }))
-}
-
-fn edit(arguments: Value) -> Value {
-    call("developer__text_editor", arguments)
-}
 
 /// The updates of one tool call.
 fn of_call<'u>(updates: &'u [Value], id: &str) -> Vec<&'u Value> {
@@ -154,7 +122,31 @@ fn bad_messages_are_answered_and_the_connection_lives() {
             "session/new",
             json!({"cwd": 5, "mcpServers": []}),
             -32602,
+            "`cwd`: invalid type: integer `5`",
+        ),
+        (
             "session/new",
+            json!({"cwd": "/", "mcpServers": {}}),
+            -32602,
+            "`mcpServers`",
+        ),
+        (
+            "session/new",
+            json!({"cwd": "/", "mcpServers": [{"name": "x", "command": "y", "env": [{"name": 1}]}]}),
+            -32602,
+            "`mcpServers[0].env[0].name`",
+        ),
+        (
+            "session/new",
+            json!({"cwd": "/", "mcpServers": [5]}),
+            -32602,
+            "`mcpServers[0]`: invalid type: integer `5`, expected an MCP server",
+        ),
+        (
+            "session/prompt",
+            json!({"sessionId": 5, "prompt": []}),
+            -32602,
+            "`sessionId`",
         ),
         ("session/new", json!([]), -32602, "not an object"),
         (
@@ -207,7 +199,14 @@ fn bad_messages_are_answered_and_the_connection_lives() {
             json!([{"type": "audio", "data": "", "mimeType": "audio/wav"}]),
             "audio",
         ),
-        (json!([{"type": "other"}]), "unknown variant"),
+        (
+            json!([{"type": "other"}]),
+            "`prompt[0]`: `type`: unknown variant `other`",
+        ),
+        (
+            json!([{"type": "text", "text": "a"}, {"type": "text"}]),
+            "`prompt[1]`: missing field `text`",
+        ),
     ] {
         let params = json!({"sessionId": session, "prompt": prompt});
         let (code, message) = client.refused("session/prompt", params);
@@ -215,6 +214,9 @@ fn bad_messages_are_answered_and_the_connection_lives() {
         assert!(message.contains(why), "{message}");
     }
     assert_eq!(client.prompt(&session, "go"), "end_turn");
+    client.write(br#"{"jsonrpc":"2.0","id":null,"method":"session/list","params":{}}"#);
+    let listed = client.response(&json!(null));
+    assert_eq!(listed["result"]["sessions"][0]["sessionId"], json!(session));
 }
 
 #[test]
@@ -652,11 +654,22 @@ fn a_server_that_hangs_does_not_hold_up_the_session() {
     let cwd = client.work();
     let servers = json!([server("slow", &hanging)]);
     let new = client.call("session/new", json!({"cwd": cwd, "mcpServers": servers}));
-    // The turn waits for the extensions; a cancellation ends that.
+    // The first turn waits for the extensions; a cancellation ends that.
     let session = new["sessionId"].as_str().unwrap().to_owned();
     let prompt = client.begin_prompt(&session, "go");
     client.notify("session/cancel", json!({"sessionId": session}));
     assert_eq!(client.result(prompt)["stopReason"], "cancelled");
+    // It does not wait for ever, and the user learns why tools are missing.
+    assert_eq!(client.prompt(&session, "go"), "end_turn");
+    let text = client.text();
+    assert!(
+        text.contains("still starting") && text.contains("- slow"),
+        "{text}"
+    );
+    assert!(text.ends_with("ok"), "{text}");
+    client.take_updates();
+    assert_eq!(client.prompt(&session, "go"), "end_turn");
+    assert_eq!(client.text(), "ok", "it is told once");
 }
 
 #[test]

@@ -123,6 +123,9 @@ fn a_handshake_is_complete_or_refused() {
             .collect::<String>()
     };
     assert_eq!(status(at, &line, &without("Upgrade")), 406);
+    // RFC 9110 §7.8.
+    let old = format!("{line} HTTP/1.0");
+    assert_eq!(status(at, &old, &handshake()), 406);
     assert_eq!(status(at, &line, &without("Connection")), 400);
     assert_eq!(status(at, &line, &without("Sec-WebSocket-Key")), 400);
     let (head, _) = request(at, &line, &without("Sec-WebSocket-Version"));
@@ -241,6 +244,27 @@ fn of_two_connections_that_prompt_one_session_one_is_told() {
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
     first.notify("session/cancel", json!({"sessionId": session}));
     assert_eq!(first.response(turn)["result"]["stopReason"], "cancelled");
+}
+
+#[test]
+fn a_turn_whose_session_another_client_closes_or_deletes_counts_as_cancelled() {
+    let server = server(&[
+        ("wait", json!([{"text": "begun"}, {"wait_ms": 60_000}])),
+        ("run", json!([{"text": "begun"}, shell("sleep 1000")])),
+    ]);
+    let (mut first, mut second) = (connect(&server), connect(&server));
+    for method in ["session/close", "session/delete"] {
+        for text in ["wait", "run"] {
+            let session = new_session(&mut first, &server);
+            let turn = first.begin_prompt(&session, text);
+            first.update("agent_message_chunk");
+            let ended = second.begin(method, json!({"sessionId": session}));
+            assert!(second.response(ended)["error"].is_null());
+            let outcome = first.response(turn);
+            let stop = &outcome["result"]["stopReason"];
+            assert_eq!(stop, "cancelled", "{method} {text}: {outcome}");
+        }
+    }
 }
 
 #[test]

@@ -123,3 +123,38 @@ impl ClientRequests {
 fn unavailable() -> ErrorObject {
     ErrorObject::new(INTERNAL_ERROR, "the client is not connected")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::acp::MessageWriter;
+    use crate::sys::cancel::Cancel;
+    use crossbeam_channel::unbounded;
+    use std::io;
+
+    struct Discard;
+
+    impl MessageWriter for Discard {
+        fn write(&mut self, _: &[Vec<u8>]) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn requests_whose_answers_are_ignored_do_not_count_as_pending() {
+        let outbox = Outbox::new("test", Discard, Cancel::new()).unwrap();
+        let requests = ClientRequests::new(outbox.clone());
+        for _ in 0..2 * MAX_PENDING {
+            requests.send_only("terminal/release", &json!({}));
+        }
+        let (sender, answers) = unbounded();
+        let id = requests.send("x", &json!({}), move |answer| {
+            let _ = sender.send(answer.is_ok());
+        });
+        assert!(answers.is_empty());
+        let result = serde_json::value::to_raw_value(&1).unwrap();
+        requests.complete(&Id::Number(id), Ok(result));
+        assert_eq!(answers.recv(), Ok(true));
+        outbox.close(std::time::Duration::ZERO);
+    }
+}

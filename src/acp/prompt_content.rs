@@ -1,7 +1,8 @@
 //! The content of a prompt: converts the blocks that a client sends to the content of a user's message.
 
 use crate::conversation::{Content, Image};
-use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS, RawJson};
+use crate::mcp::server::place_and_reason;
 use crate::text::fenced_block;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// A content block of a prompt.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", expecting = "a content block")]
-pub(super) enum Block {
+enum Block {
     Text {
         text: String,
     },
@@ -33,20 +34,21 @@ pub(super) enum Block {
 
 /// An embedded resource: text, or bytes in base64.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Resource {
+#[serde(rename_all = "camelCase", expecting = "an embedded resource")]
+struct Resource {
     uri: String,
     mime_type: Option<String>,
     text: Option<String>,
     blob: Option<String>,
 }
 
-/// The content of the user's message. `read` returns the text of a file that a link names, if it can be read.
+/// The content of the user's message, from content blocks. `read` returns the text of a file that a link names, if it
+/// can be read.
 ///
 /// # Errors
-/// -32602 for a block of a kind that is not declared, and for an empty prompt.
+/// -32602 with the number of a block that is not valid or of a kind that is not declared, and for an empty prompt.
 pub(super) fn contents(
-    blocks: Vec<Block>,
+    blocks: Vec<RawJson>,
     read: &dyn Fn(&Path) -> Option<String>,
 ) -> Result<Vec<Content>, ErrorObject> {
     let mut contents = Vec::new();
@@ -57,6 +59,8 @@ pub(super) fn contents(
                 format!("Invalid `params` of `session/prompt`: `prompt[{n}]`: {why}"),
             )
         };
+        let block: Block = crate::json::from_str(block.get())
+            .map_err(|error| invalid(&place_and_reason(block.get(), &error)))?;
         match block {
             Block::Text { text } if text.is_empty() => {}
             Block::Text { text } => contents.push(Content::text(text)),
@@ -149,7 +153,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn texts(blocks: Value) -> Result<Vec<String>, String> {
-        let blocks: Vec<Block> = serde_json::from_value(blocks).unwrap();
+        let blocks: Vec<RawJson> = serde_json::from_str(&blocks.to_string()).unwrap();
         let read = |path: &Path| (path == Path::new("/a b")).then(|| "inside".to_owned());
         let contents = contents(blocks, &read).map_err(|error| error.message)?;
         let text = |part: &Content| match part {

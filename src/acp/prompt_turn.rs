@@ -4,7 +4,7 @@ use super::client_workspace::SessionWorkspace;
 use super::connection::ConnectionState;
 use super::file_diffs::FileText;
 use super::open_session::{OpenSession, ShownCall};
-use super::prompt_content::{self, Block};
+use super::prompt_content;
 use super::session_methods::START_LIMIT;
 use super::terminal_output;
 use super::tool_call_display::{self, Display, SHELL, TEXT_EDITOR};
@@ -47,7 +47,8 @@ const MAX_SENTENCE: usize = 2_000;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Prompt {
     pub(super) session_id: String,
-    prompt: Vec<Block>,
+    /// Content blocks.
+    prompt: Vec<RawJson>,
 }
 
 impl ConnectionState {
@@ -422,14 +423,11 @@ impl TurnUpdates<'_> {
             // The client shows its terminal.
             _ if call.has_terminal => {}
             (result, _) if in_meta => {
-                let result = match result {
-                    Outcome::Success { value } => Ok(value),
-                    Outcome::Error { error } => Err(error.as_str()),
-                };
                 update["_meta"] = call.output.end_in_meta(&response.id, result);
             }
             (Outcome::Success { value }, _) => {
-                let contents = updates::result_contents(value, call.name == SHELL);
+                let mut contents = call.output.shown_without_end(value);
+                contents.extend(updates::result_contents(value, call.name == SHELL));
                 update["content"] = contents.into();
             }
             (Outcome::Error { error }, _) => {

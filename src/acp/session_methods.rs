@@ -200,14 +200,18 @@ impl ConnectionState {
         let Some(untold) = session.take_untold_failures() else {
             return Vec::new();
         };
-        let mut failed = untold.unusable;
-        let mut starting = Vec::new();
         let ended = self.registry.agent(&session.id).and_then(|agent| {
             Ok(match limit {
                 Some(limit) => agent.wait_within(limit, cancel)?.is_some(),
                 None => agent.wait(cancel).map(|_| true)?,
             })
         });
+        if cancel.is_cancelled() {
+            session.has_failures_to_tell(untold);
+            return Vec::new();
+        }
+        let mut failed = untold.unusable;
+        let mut starting = Vec::new();
         if let Ok(ended) = ended
             && let Ok(all) = self.registry.status(&session.id)
         {
@@ -224,9 +228,6 @@ impl ConnectionState {
                     starting.extend(of(State::Starting).map(|it| it.name.clone()));
                 }
             }
-        }
-        if cancel.is_cancelled() {
-            return Vec::new();
         }
         let lists = [(FAILED_EXTENSIONS, failed), (STARTING_EXTENSIONS, starting)];
         let lists = lists.into_iter().filter(|(_, items)| !items.is_empty());

@@ -1,6 +1,7 @@
 //! The output of a running command, as updates of its tool call.
 
 use super::updates::{self, text_content};
+use crate::conversation::Outcome;
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::CallToolResult;
 use crate::text::{fenced_block, strip_invisible};
@@ -96,26 +97,33 @@ impl TerminalOutput {
         vec![text_content(&fenced_block("console", &self.tail[from..]))]
     }
 
+    /// The same if the result has no output: the command was cancelled.
+    pub(super) fn shown_without_end(&self, result: &CallToolResult) -> Vec<Value> {
+        match result.structured_content {
+            Some(_) => Vec::new(),
+            None => self.shown(),
+        }
+    }
+
     /// The end of the command in the `_meta` of an update, with the end of the output if not every line was sent
     /// before, or the reason why the call failed.
-    pub(super) fn end_in_meta(&self, call: &str, result: Result<&CallToolResult, &str>) -> Value {
-        let end = result.ok().and_then(|it| it.structured_content.as_deref());
-        let end = end.and_then(|end| crate::json::from_str(end.get()).ok());
-        let CommandEnd {
-            exit_code,
-            signal,
-            truncated,
-        } = end.unwrap_or_default();
-        let rest = match result {
-            Ok(result) => {
+    pub(super) fn end_in_meta(&self, call: &str, result: &Outcome<CallToolResult>) -> Value {
+        let end = result.value().and_then(|it| it.structured_content.as_ref());
+        let end: Option<CommandEnd> = end.and_then(|end| crate::json::from_str(end.get()).ok());
+        let rest = match (result, &end) {
+            (Outcome::Success { value }, Some(end)) => {
                 // A command that failed has a line about that in its result.
-                let lines = updates::text_for("assistant", result).lines().count();
-                let output_lines = lines - usize::from(exit_code != Some(0)).min(lines);
-                let is_whole = self.lines >= output_lines && !truncated;
-                (!is_whole).then(|| updates::text_for("user", result))
+                let lines = updates::text_for("assistant", value).lines().count();
+                let output_lines = lines - usize::from(end.exit_code != Some(0)).min(lines);
+                let is_whole = self.lines >= output_lines && !end.truncated;
+                (!is_whole).then(|| updates::text_for("user", value))
             }
-            Err(reason) => Some(reason.to_owned()),
+            (Outcome::Success { value }, None) => Some(updates::text_for("user", value)),
+            (Outcome::Error { error }, _) => Some(error.clone()),
         };
+        let CommandEnd {
+            exit_code, signal, ..
+        } = end.unwrap_or_default();
         let signal = signal.map(|signal| signal.to_string());
         let mut meta = json!({"terminal_exit": {
             "terminal_id": call, "exit_code": exit_code, "signal": signal,
@@ -150,31 +158,35 @@ mod tests {
 
     #[test]
     fn the_end_of_a_command_tells_the_lines_that_were_not_sent() {
-        let result = |text: &str, end: Value| CallToolResult {
-            content: vec![
-                Content::text_for("assistant", None, text),
-                Content::text_for("user", None, "[the last of them]"),
-            ],
-            structured_content: serde_json::value::to_raw_value(&end).ok(),
-            ..CallToolResult::default()
+        let result = |text: &str, end: Value| Outcome::Success {
+            value: CallToolResult {
+                content: vec![
+                    Content::text_for("assistant", None, text),
+                    Content::text_for("user", None, "[the last of them]"),
+                ],
+                structured_content: serde_json::value::to_raw_value(&end).ok(),
+                ..CallToolResult::default()
+            },
         };
         let mut output = TerminalOutput::default();
         for line in ["a", "b"] {
             output.add("1", line, true);
         }
-        let data = |result: Result<&CallToolResult, &str>| {
-            let meta = output.end_in_meta("1", result);
+        let data = |result: Outcome<CallToolResult>| {
+            let meta = output.end_in_meta("1", &result);
             assert_eq!(meta["terminal_exit"]["terminal_id"], "1");
             meta["terminal_output"]["data"].as_str().map(str::to_owned)
         };
         let ok = json!({"exit_code": 0});
-        assert_eq!(data(Ok(&result("a\nb\n", ok.clone()))), None);
+        assert_eq!(data(result("a\nb\n", ok.clone())), None);
         let failed = json!({"exit_code": 1});
-        assert_eq!(data(Ok(&result("a\nb\n[exit code 1]\n", failed))), None);
+        assert_eq!(data(result("a\nb\n[exit code 1]\n", failed)), None);
         let last = Some("\n[the last of them]\n".to_owned());
-        assert_eq!(data(Ok(&result("a\nb\nc\n", ok))), last);
+        assert_eq!(data(result("a\nb\nc\n", ok)), last);
         let long = json!({"exit_code": 0, "truncated": true});
-        assert_eq!(data(Ok(&result("a", long))), last);
-        assert_eq!(data(Err("cancelled")), Some("\ncancelled\n".to_owned()));
+        assert_eq!(data(result("a", long)), last);
+        let error = "cancelled".to_owned();
+        let cancelled = Some("\ncancelled\n".to_owned());
+        assert_eq!(data(Outcome::Error { error }), cancelled);
     }
 }

@@ -41,7 +41,7 @@ pub enum Error {
     Cancelled,
     /// No thread could be started.
     Busy {
-        /// The error of the system.
+        /// What there is too much of, or what could not be started.
         reason: String,
     },
 }
@@ -65,7 +65,7 @@ impl fmt::Display for Error {
             .fmt(f),
             Error::Model(error) => error.fmt(f),
             Error::Cancelled => f.write_str("the request was cancelled"),
-            Error::Busy { reason } => write!(f, "no thread could be started: {reason}"),
+            Error::Busy { reason } => f.write_str(reason),
         }
     }
 }

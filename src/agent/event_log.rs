@@ -14,8 +14,11 @@ use std::time::{Duration, Instant};
 
 /// How many events a log keeps that every listener has read.
 pub(super) const MAX_EVENTS: usize = 512;
-/// The size in bytes of all events of a log. One larger event is kept until the next one comes.
+/// The size in bytes of the events of a log that every listener has read. One larger event is kept until the next
+/// one comes.
 const MAX_BYTES: usize = 8 << 20;
+/// The size in bytes of all events of a log. A listener that is farther behind is dropped.
+const MAX_UNREAD_BYTES: usize = 64 << 20;
 /// The memory in bytes that an event takes besides its JSON.
 const EVENT_OVERHEAD: usize = 64;
 /// The size in bytes of a batch of events for a listener. One larger event is a batch.
@@ -29,7 +32,7 @@ const KEEP_UNUSED: Duration = Duration::from_secs(300);
 pub(super) type EventJson = Arc<[u8]>;
 
 /// The events of the requests of a session, and its running requests. It keeps the last 512 events, of at most
-/// 8 MiB, and more of them while a listener has yet to read them.
+/// 8 MiB, and more of them, of at most 64 MiB, while a listener has yet to read them.
 pub struct EventLog {
     state: Mutex<State>,
     /// Signalled when the state changes.
@@ -199,15 +202,17 @@ impl EventLog {
         self.changed.notify_all();
     }
 
-    /// Drops the events if there was no listener and no request for `limit`.
-    fn release_if_unused(&self, limit: Duration) {
+    /// Drops the events if there was no listener and no request for `limit`; whether there were any.
+    fn release_if_unused(&self, limit: Duration) -> bool {
         let mut state = lock(&self.state);
         let is_unused = state.requests.is_empty() && state.positions.is_empty();
-        if is_unused && state.last_used.elapsed() >= limit {
+        let releases = is_unused && state.last_used.elapsed() >= limit && !state.events.is_empty();
+        if releases {
             state.first = state.next_id();
             state.bytes = 0;
             state.events = VecDeque::new();
         }
+        releases
     }
 }
 
@@ -224,25 +229,25 @@ impl State {
         for event in events {
             self.bytes += event.len() + EVENT_OVERHEAD;
             self.events.push_back(event);
-            self.evict_by_size();
+            while self.bytes > MAX_UNREAD_BYTES && self.events.len() > 1 {
+                self.evict_first();
+            }
         }
         self.evict_read();
     }
 
-    fn evict_by_size(&mut self) {
-        while self.bytes > MAX_BYTES && self.events.len() > 1 {
-            self.evict_first();
-        }
-    }
-
-    /// Drops the oldest events beyond [`MAX_EVENTS`], but none that a listener has yet to read: a model may
-    /// produce more at once than a listener sends before the next one arrives.
+    /// Drops the oldest events beyond [`MAX_EVENTS`] and [`MAX_BYTES`], but none that a listener has yet to read: a
+    /// turn may produce more at once than a listener sends before the next event arrives.
     fn evict_read(&mut self) {
-        if self.events.len() <= MAX_EVENTS {
+        let is_long = |log: &Self| {
+            let is_large = log.bytes > MAX_BYTES && log.events.len() > 1;
+            is_large || log.events.len() > MAX_EVENTS
+        };
+        if !is_long(self) {
             return;
         }
         let slowest = self.positions.values().min().copied().unwrap_or(u64::MAX);
-        while self.events.len() > MAX_EVENTS && self.first < slowest {
+        while is_long(self) && self.first < slowest {
             self.evict_first();
         }
     }
@@ -281,6 +286,7 @@ impl Listener {
             if let Some((last, _)) = events.last() {
                 self.next = last + 1;
                 state.positions.insert(self.key, self.next);
+                state.evict_read();
                 return Received::Events(events);
             }
             if state.closed {
@@ -340,11 +346,11 @@ impl EventLogs {
         }
     }
 
-    /// Frees the memory of logs that are not used.
-    pub(super) fn release_unused(&self) {
-        for log in self.all() {
-            log.release_if_unused(KEEP_UNUSED);
-        }
+    /// Frees the memory of logs that are not used; whether there were any.
+    pub(super) fn release_unused(&self) -> bool {
+        let all = self.all();
+        let released = all.iter().filter(|log| log.release_if_unused(KEEP_UNUSED));
+        released.count() > 0
     }
 
     fn all(&self) -> Vec<Arc<EventLog>> {
@@ -426,11 +432,29 @@ mod tests {
         let log = log_of(0);
         let (mut stuck, _) = log.listen(None);
         let large: EventJson = vec![b'x'; MAX_BYTES / 10].into();
-        for _ in 0..30 {
+        for _ in 0..100 {
             log.append(vec![large.clone()]);
-            assert!(lock(&log.state).bytes <= MAX_BYTES);
+            assert!(lock(&log.state).bytes <= MAX_UNREAD_BYTES);
         }
         assert_eq!(stuck.receive(Instant::now()), Received::TooFarBehind);
+        drop(stuck);
+        assert!(lock(&log.state).bytes <= MAX_BYTES);
+    }
+
+    #[test]
+    fn a_listener_that_reads_is_not_dropped_for_a_large_event() {
+        let log = log_of(0);
+        let (mut listener, _) = log.listen(None);
+        let large: EventJson = vec![b'x'; MAX_BYTES * 5].into();
+        // The turn goes on before the listener's thread runs.
+        log.append(vec![event("1"), large.clone()]);
+        log.append(vec![event("3")]);
+        let mut received = Vec::new();
+        while let Received::Events(events) = listener.receive(Instant::now()) {
+            received.extend(events.into_iter().map(|(id, json)| (id, json.len())));
+        }
+        assert_eq!(received, [(1, 1), (2, large.len()), (3, 1)]);
+        assert_eq!(ids_after(&log, None), [3], "what all have read is not kept");
     }
 
     #[test]

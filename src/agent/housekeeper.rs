@@ -56,6 +56,8 @@ fn run(
 ) {
     // When memory was returned last, and how many agents there were then.
     let mut trimmed = (Instant::now(), 0);
+    // Whether events were freed since.
+    let mut has_freed = false;
     loop {
         let limit = idle_limit();
         let (shortest, longest) = POLL_INTERVALS;
@@ -63,15 +65,16 @@ fn run(
         if closed.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
             return;
         }
-        event_logs.release_unused();
         let agents = live.all();
         if let Some(limit) = limit {
             agents.iter().for_each(|agent| agent.suspend_if_idle(limit));
         }
+        has_freed |= event_logs.release_unused();
         let all_unused = agents.iter().all(|agent| agent.is_unused());
         let used = agents.iter().any(|agent| agent.last_used() > trimmed.0);
-        if all_unused && (used || agents.len() != trimmed.1) {
+        if all_unused && (used || has_freed || agents.len() != trimmed.1) {
             trimmed = (Instant::now(), agents.len());
+            has_freed = false;
             drop(agents);
             sys::trim_memory();
         }

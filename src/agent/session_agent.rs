@@ -205,9 +205,7 @@ impl Agent {
             let _ = this.results.set(results);
             drop(activating);
         });
-        *slot = Some(thread.map_err(|e| Error::Busy {
-            reason: e.to_string(),
-        })?);
+        *slot = Some(thread.map_err(|error| no_thread(&error))?);
         drop(slot);
         Ok(agent)
     }
@@ -456,9 +454,7 @@ impl Agent {
         let thread = sys::spawn(format!("{name} {}", self.session_id), None, work);
         let thread = thread.map_err(|error| {
             log::warn!("background thread not started task={name} reason={error}");
-            Error::Busy {
-                reason: error.to_string(),
-            }
+            no_thread(&error)
         })?;
         background.retain(|earlier| !earlier.is_finished());
         background.push(thread);
@@ -570,6 +566,11 @@ impl Agent {
             let _ = thread.join();
         }
     }
+}
+
+fn no_thread(error: &std::io::Error) -> Error {
+    let reason = format!("no thread could be started: {error}");
+    Error::Busy { reason }
 }
 
 /// The extensions to activate, and results for those whose configuration is invalid. Platform extensions of

@@ -107,6 +107,7 @@ impl Registry {
     ) -> Result<TurnReport, Error> {
         METRICS.turns.add(1);
         let outcome = self.run_turn(id, input, events, cancel);
+        self.turn_states.release_surplus();
         let failed = match &outcome {
             Ok(report) => report.failure.is_some(),
             Err(_) => true,

@@ -15,13 +15,19 @@ const MAX_KEPT: usize = 32;
 pub(super) struct TurnStateLru(Mutex<Vec<Weak<Agent>>>);
 
 impl TurnStateLru {
-    /// Marks `agent` as used most recently; the least recently used agents release their states.
+    /// Marks `agent` as used most recently.
     pub(super) fn touch(&self, agent: &Arc<Agent>) {
-        let mut released = Vec::new();
         let mut agents = lock(&self.0);
         let this = Arc::downgrade(agent);
         agents.retain(|known| known.strong_count() > 0 && !known.ptr_eq(&this));
         agents.push(this);
+    }
+
+    /// Lets the least recently used agents release their states, but for those whose turn is running. Called when
+    /// a turn has ended.
+    pub(super) fn release_surplus(&self) {
+        let mut released = Vec::new();
+        let mut agents = lock(&self.0);
         let mut surplus = agents.len().saturating_sub(MAX_KEPT);
         agents.retain(|known| {
             if surplus == 0 {

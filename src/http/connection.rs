@@ -126,6 +126,7 @@ impl<'a> Connection<'a> {
             let mut response = error.into();
             self.shared.router.format_error(&mut response);
             if self.send(&response, false, Some("close")).is_err() {
+                self.unsent();
                 return;
             }
         }
@@ -182,10 +183,14 @@ impl<'a> Connection<'a> {
     }
 
     /// Handles the request that `head` begins; false if the connection ends with it.
-    fn answer(&mut self, head: Head) -> Result<bool, Failure> {
+    fn answer(&mut self, mut head: Head) -> Result<bool, Failure> {
         let is_head = head.method == Method::Head;
         let keep_alive = head.keep_alive;
         let http_1_0 = head.version == (1, 0);
+        if http_1_0 {
+            // RFC 9110 §7.8.
+            head.headers.retain(|header| !header.field.equiv("Upgrade"));
+        }
         let (mut response, unread_body) = match self.find_route(&head) {
             Ok(found) => (self.call(found, head)?, false),
             Err(response) => {
@@ -219,7 +224,7 @@ impl<'a> Connection<'a> {
             return Ok(self.stream(&response, events, connection, end)? && keeps_open);
         }
         self.send(&response, is_head, connection)
-            .map_err(|_| Failure::Gone)?;
+            .map_err(|_| self.unsent())?;
         if !keeps_open && (unread_body || !self.socket.buffered().is_empty()) {
             self.socket.linger(self.shared.limits.linger_timeout);
         }
@@ -336,7 +341,7 @@ impl<'a> Connection<'a> {
         if head.expect == Expect::Continue && self.socket.buffered().is_empty() {
             self.socket
                 .send(b"HTTP/1.1 100 Continue\r\n\r\n", &[], limits.write_timeout)
-                .map_err(|_| Failure::Gone)?;
+                .map_err(|_| self.unsent())?;
         }
         let deadline = Instant::now() + limits.body_timeout;
         match head.framing {
@@ -400,7 +405,7 @@ impl<'a> Connection<'a> {
         head.write_head(&mut self.out, connection, end);
         self.socket
             .send(&self.out, &[], limit)
-            .map_err(|_| Failure::Gone)?;
+            .map_err(|_| self.unsent())?;
         let SharedConnection { stream, peer, .. } = self.connection;
         let mut stream = EventStream::open(
             stream,
@@ -425,7 +430,7 @@ impl<'a> Connection<'a> {
     #[cfg(feature = "acp")]
     fn upgrade(&mut self, head: &Response, upgrade: Box<Upgrade>) -> Result<bool, Failure> {
         self.send(head, false, Some("Upgrade"))
-            .map_err(|_| Failure::Gone)?;
+            .map_err(|_| self.unsent())?;
         let (stream, limits) = (&self.connection.stream, &self.shared.limits);
         let run = || upgrade.run(stream, &mut self.socket, limits);
         if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
@@ -433,6 +438,13 @@ impl<'a> Connection<'a> {
             log::error!("handler of a WebSocket failed reason={reason:?}");
         }
         Ok(false)
+    }
+
+    /// Breaks the connection after a response could not be sent whole. With TLS, an orderly end would tell the
+    /// client that it was.
+    fn unsent(&self) -> Failure {
+        self.connection.stream.abort();
+        Failure::Gone
     }
 
     fn body_limit(&self) -> u64 {

@@ -131,13 +131,19 @@ impl EventStream {
     /// Queues an event with an id, from which a client can resume, and with `json` as its data, unchanged. An
     /// event without data only sets the id.
     pub fn queue_with_id(&mut self, id: impl Display, json: &[u8]) {
-        self.add(|out| {
-            out.extend_from_slice(format!("id: {id}\ndata: ").as_bytes());
-            let start = out.len();
-            out.extend_from_slice(json);
-            in_one_line(&mut out[start..]);
-            out.extend_from_slice(b"\n\n");
+        let mut out = lock(&self.shared.out);
+        out.buffer
+            .extend_from_slice(format!("id: {id}\ndata: ").as_bytes());
+        // A client that does not read must not cost a copy of a large event.
+        let sent = json.chunks(FLUSH_BYTES).all(|part| {
+            let start = out.buffer.len();
+            out.buffer.extend_from_slice(part);
+            in_one_line(&mut out.buffer[start..]);
+            out.buffer.len() < FLUSH_BYTES || self.shared.flush(&mut out)
         });
+        out.buffer.extend_from_slice(b"\n\n");
+        drop(out);
+        self.shared.cancel_unless(sent);
     }
 
     /// Queues a comment, which clients ignore. `text` is one line.
@@ -190,7 +196,7 @@ impl EventStream {
     pub(super) fn close(mut self) -> bool {
         self.flush();
         self.stop();
-        if self.broken_off {
+        if self.broken_off || self.shared.gone.is_cancelled() {
             // With TLS, the end of the connection would otherwise tell the client that the body is complete.
             self.shared.stream.abort();
         } else if self.shared.chunked {

@@ -14,7 +14,7 @@ mod self_signed;
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::{self, files};
 use crate::sys::clock;
-use crate::sys::fs::Stamp;
+use crate::sys::fs::{self, Stamp};
 use crate::sys::lock;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -113,7 +113,10 @@ impl Credentials {
         let files = [path.clone(), path];
         let now = clock::unix_seconds();
         let loaded = match load_if_valid(&files, now) {
-            Ok(Some(loaded)) => loaded,
+            Ok(Some(loaded)) => {
+                make_private(&files[0]);
+                loaded
+            }
             found => {
                 if let Err(error) = found {
                     log::warn!("certificate replaced reason={:?}", error.to_string());
@@ -246,6 +249,25 @@ fn load_with_validity(files: &[PathBuf; 2]) -> Result<(Loaded, Option<(i64, i64)
         checked: Instant::now(),
     };
     Ok((loaded, validity))
+}
+
+/// Takes the access to the self-signed certificate's key from other users.
+fn make_private(path: &Path) {
+    let changed = match files::open(path) {
+        Ok(Some(file)) => fs::make_private(&file),
+        _ => Ok(false),
+    };
+    match changed {
+        Ok(false) => {}
+        Ok(true) => log::warn!(
+            "other users could read the key of the certificate; delete it to get a new one file={path:?}"
+        ),
+        Err(error) => {
+            log::warn!(
+                "other users may read the key of the certificate file={path:?} reason={error}"
+            );
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<(Vec<u8>, Stamp), Error> {

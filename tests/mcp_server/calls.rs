@@ -226,7 +226,7 @@ fn the_log_level_filters_what_is_sent() {
         error(
             3,
             -32602,
-            "Invalid `params` of `logging/setLevel`: unknown variant `loud`, expected one of `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`"
+            "Invalid `params` of `logging/setLevel`: `level`: unknown variant `loud`, expected one of `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`"
         )
     );
     let undeclared = Client::ready(lab().server, "2025-11-25");

@@ -18,7 +18,7 @@ fn before_initialize_only_ping_is_answered() {
         (r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, Value::Null),
         (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#, error(7, -32600, "`tools/list` came before `initialize`; send that first")),
         (r#"{"jsonrpc":"2.0","id":8,"method":"initialize"}"#, error(8, -32602, "Invalid `params` of `initialize`: missing field `protocolVersion`")),
-        (r#"{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":5}}"#, error(9, -32602, "Invalid `params` of `initialize`: invalid type: integer `5`, expected a string")),
+        (r#"{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":5}}"#, error(9, -32602, "Invalid `params` of `initialize`: `protocolVersion`: invalid type: integer `5`, expected a string")),
     ]);
 }
 

@@ -41,7 +41,7 @@ fn a_prompt_needs_its_required_argument() {
     Client::ready(demo::server(false), "2025-11-25").table(&[
         (r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"explain","arguments":{"topic":"tides"}}}"#, result(1, json!({"description": "A request for a short explanation", "messages": [{"role": "user", "content": {"type": "text", "text": "Explain tides in three short sentences, as if to a curious friend."}}]}))),
         (r#"{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"explain"}}"#, error(2, -32602, "The prompt `explain` needs the argument `topic`")),
-        (r#"{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"explain","arguments":{"topic":5}}}"#, error(3, -32602, "Invalid `params` of `prompts/get`: invalid type: integer `5`, expected a string")),
+        (r#"{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"explain","arguments":{"topic":5}}}"#, error(3, -32602, "Invalid `params` of `prompts/get`: `arguments.topic`: invalid type: integer `5`, expected a string")),
         (r#"{"jsonrpc":"2.0","id":4,"method":"prompts/get","params":{"name":"nope"}}"#, error(4, -32602, "Unknown prompt: nope")),
         (r#"{"jsonrpc":"2.0","id":5,"method":"prompts/list"}"#, result(5, json!({"prompts": [{"name": "explain", "title": "Explain a topic", "description": "Asks for a short explanation.", "arguments": [{"name": "topic", "description": "What to explain", "required": true}]}]}))),
     ]);

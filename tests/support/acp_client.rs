@@ -405,3 +405,39 @@ impl Drop for AcpClient {
         let _ = self.process.wait();
     }
 }
+
+/// A script of one turn.
+pub fn turn(steps: Value) -> Value {
+    json!({"turns": [{"steps": steps}], "repeat": true, "name": "A session"})
+}
+
+/// A script whose turns respond to words of the user.
+pub fn turns(turns: &[(&str, Value)]) -> Value {
+    let turns = turns
+        .iter()
+        .map(|(word, steps)| json!({"when": {"user": word}, "steps": steps}));
+    json!({"turns": turns.collect::<Value>()})
+}
+
+/// A configuration with the builtin servers `developer` and `todo`.
+pub fn developer() -> Value {
+    json!({"extensions": {
+        "developer": {"enabled": true, "type": "builtin", "name": "developer"},
+        "todo": {"enabled": true, "type": "platform", "name": "todo"},
+    }})
+}
+
+/// The step of a script that calls a tool.
+pub fn call(name: &str, arguments: Value) -> Value {
+    json!({"call": {"name": name, "arguments": arguments}})
+}
+
+/// The step that runs a command.
+pub fn shell(command: &str) -> Value {
+    call("developer__shell", json!({ "command": command }))
+}
+
+/// The step that edits a file.
+pub fn edit(arguments: Value) -> Value {
+    call("developer__text_editor", arguments)
+}

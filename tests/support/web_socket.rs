@@ -23,12 +23,17 @@ pub fn handshake() -> String {
     )
 }
 
-/// Sends a request without a body; returns the head of the response and the connection.
+/// Sends a request without a body, in HTTP/1.1 unless the line has a version; returns the head of the response and the connection.
 pub fn request(address: SocketAddr, line: &str, fields: &str) -> (String, TcpStream) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     stream.set_write_timeout(Some(TEST_TIMEOUT)).unwrap();
-    let head = format!("{line} HTTP/1.1\r\nHost: {address}\r\n{fields}\r\n");
+    let version = if line.contains(" HTTP/") {
+        ""
+    } else {
+        " HTTP/1.1"
+    };
+    let head = format!("{line}{version}\r\nHost: {address}\r\n{fields}\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

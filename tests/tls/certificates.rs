@@ -152,10 +152,12 @@ fn it_is_private_and_survives_a_restart() {
     let fingerprint = fingerprint_of(&file);
     serves(server.address(), &fingerprint);
     server.kill();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let text = fs::read_to_string(&file).unwrap();
     let again = Credentials::self_signed(file.parent().unwrap()).unwrap();
     assert_eq!(again.fingerprint(), fingerprint);
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    assert_eq!(mode(&file), 0o600);
 }
 
 #[test]

@@ -242,8 +242,8 @@ impl WebSocketSender {
         self.0.stream.stop_reading();
     }
 
-    /// Sends a control frame now, or lets the thread do it that is writing. So the thread that reads never
-    /// waits for a client that does not read.
+    /// Sends a control frame now, or lets the thread do it that is writing. The thread that reads waits only for a
+    /// client that sends pings and does not read the answers, which is disconnected at the write timeout.
     fn control(&self, opcode: Opcode, payload: Vec<u8>) {
         let mut control = lock(&self.0.control);
         if !matches!(&*control, Some((Opcode::Close, _))) {

@@ -543,15 +543,20 @@ fn argument_error(
 ) -> ErrorObject {
     let json = params.map_or("{}", RawValue::get);
     let what = if begins_with(json, '{') {
-        match printable(&crate::json::place_of(error, json), MAX_PLACE) {
-            place if place.is_empty() => reason(error),
-            place => format!("`{place}`: {}", reason(error)),
-        }
+        place_and_reason(json, error)
     } else {
         "not an object".to_owned()
     };
     let text = format!("Invalid `params` of `{method}`: {what}");
     ErrorObject::new(INVALID_PARAMS, text)
+}
+
+/// What is wrong in which place of a JSON text.
+pub(crate) fn place_and_reason(json: &str, error: &serde_json::Error) -> String {
+    match printable(&crate::json::place_of(error, json), MAX_PLACE) {
+        place if place.is_empty() => reason(error),
+        place => format!("`{place}`: {}", reason(error)),
+    }
 }
 
 fn handler_panicked(label: &str) -> ErrorObject {

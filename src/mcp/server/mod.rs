@@ -52,7 +52,7 @@ mod tool;
 pub(crate) use calls::{CallGuard, Calls};
 pub use connection::Connection;
 #[cfg(feature = "acp")]
-pub(crate) use connection::read as read_params;
+pub(crate) use connection::{place_and_reason, read as read_params};
 pub use context::{Context, Level};
 pub use in_process::InProcess;
 pub use prompt::Prompt;
