@@ -184,7 +184,14 @@ fn an_answer_that_is_too_long_fails_its_request_alone() {
         Some(Ok(json!({"content": "x".repeat(51 << 20)})))
     });
     let session = client.session();
-    assert_eq!(client.prompt(&session, "go"), "end_turn");
+    // With the id that the agent gives its own request, too.
+    let prompt = json!([{"type": "text", "text": "go"}]);
+    let params = json!({"sessionId": session, "prompt": prompt});
+    let prompt = json!({"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": params});
+    client.write(prompt.to_string().as_bytes());
+    let response = client.response(&json!(1));
+    assert_eq!(client.requests[0]["id"], 1);
+    assert_eq!(response["result"]["stopReason"], "end_turn", "{response}");
     assert!(client.text().contains("on the disk"), "{}", client.text());
 }
 
@@ -320,6 +327,8 @@ fn a_question_that_is_dismissed_before_a_cancellation_costs_no_request_to_the_mo
     let question = asked(&mut client, "session/request_permission");
     let dismissed = json!({"outcome": {"outcome": "cancelled"}});
     client.respond(json!({"id": question["id"], "result": dismissed}));
+    // The user's client sends both within milliseconds.
+    thread::sleep(Duration::from_millis(10));
     cancel(&mut client, &session, prompt);
     assert_eq!(client.text(), "");
     assert!(!client.work().join("ran").exists());

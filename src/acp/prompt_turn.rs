@@ -38,7 +38,7 @@ const MAX_LINKED_FILES: usize = 100;
 const MAX_LINKED_BYTES: usize = 1 << 20;
 /// How long the turn goes on after a question was dismissed: a client whose user ends the turn dismisses its
 /// questions first.
-const DISMISSAL_PAUSE: Duration = Duration::from_millis(100);
+const DISMISSAL_PAUSE: Duration = Duration::from_millis(250);
 /// The longest text about a failure, in characters.
 const MAX_SENTENCE: usize = 2_000;
 
