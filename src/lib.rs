@@ -101,7 +101,8 @@
 //! - one waits for signals: the main thread, or another one in `gosling mcp NAME`, where the main thread reads
 //!   stdin;
 //! - in `gosling acp`, the main thread reads stdin and one writes to stdout; at `/acp`, the thread of the
-//!   connection reads and one writes. One serves each request that may wait, such as a prompt;
+//!   connection reads and one writes. One serves each request that may wait, such as a prompt, and one waits a
+//!   moment after a question that the user dismissed;
 //! - one writes log records to stderr and one to the log file, each from the first record on;
 //! - for each stdio MCP server, also in a container, one reads its stdout and one its stderr; a third writes to
 //!   its stdin only while the server does not keep up;

@@ -35,16 +35,16 @@ fn asked(client: &mut AcpClient, method: &str) -> Value {
 
 #[test]
 fn a_write_that_is_cancelled_changes_no_file() {
+    let write = json!({"command": "write", "path": "new.txt", "file_text": "x"});
+    let replace =
+        json!({"command": "str_replace", "path": "old.txt", "old_str": "two", "new_str": "2"});
+    let steps = |arguments: &Value| json!([edit(arguments.clone()), {"text": "over"}]);
     let script = turns(&[
-        (
-            "new",
-            json!([edit(json!({"command": "write", "path": "new.txt", "file_text": "x"})), {"text": "over"}]),
-        ),
-        (
-            "old",
-            json!([edit(json!({
-            "command": "str_replace", "path": "old.txt", "old_str": "two", "new_str": "2"})), {"text": "over"}]),
-        ),
+        ("new 1", steps(&write)),
+        ("new 2", steps(&write)),
+        ("new 3", steps(&write)),
+        ("old 1", steps(&replace)),
+        ("old 2", steps(&replace)),
     ]);
     let mut client = Acp::new(script)
         .configured(developer())
@@ -54,11 +54,22 @@ fn a_write_that_is_cancelled_changes_no_file() {
     fs::write(&old, "one two\n").unwrap();
     let session = client.session();
     for text in ["new", "old"] {
-        let prompt = client.begin_prompt(&session, text);
+        let prompt = client.begin_prompt(&session, &format!("{text} 1"));
         asked(&mut client, "fs/write_text_file");
         cancel(&mut client, &session, prompt);
         thread::sleep(QUIET);
+        // The client may also answer, as it cancels its side.
+        let prompt = client.begin_prompt(&session, &format!("{text} 2"));
+        let write = asked(&mut client, "fs/write_text_file");
+        let error = json!({"code": -32800, "message": "cancelled"});
+        client.notify("session/cancel", json!({"sessionId": session}));
+        client.respond(json!({"id": write["id"], "error": error}));
+        assert_eq!(client.result(prompt)["stopReason"], "cancelled");
+        thread::sleep(QUIET);
     }
+    client.begin_prompt(&session, "new 3");
+    asked(&mut client, "fs/write_text_file");
+    client.end();
     assert!(!new.exists());
     assert_eq!(fs::read_to_string(&old).unwrap(), "one two\n");
 }

@@ -5,11 +5,14 @@ use crate::mcp::jsonrpc::{self, ErrorObject, INTERNAL_ERROR, Id, RawJson};
 use crate::sys::lock;
 use serde::Serialize;
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
 /// The most requests that may be pending.
 const MAX_PENDING: usize = 1_000;
+
+/// How many of them nothing waits for any more.
+const MAX_ABANDONED: usize = 100;
 
 /// What the client answered.
 pub(super) type Answer = Result<RawJson, ErrorObject>;
@@ -27,6 +30,8 @@ pub(super) struct ClientRequests {
 struct State {
     last: i64,
     pending: HashMap<i64, Handler>,
+    /// Those of them that nothing waits for any more, the oldest first.
+    abandoned: VecDeque<i64>,
     is_closed: bool,
 }
 
@@ -100,10 +105,35 @@ impl ClientRequests {
         // Dropped after the lock is released, because a handler may own anything.
         let handler = lock(&self.state).pending.remove(&id);
         if handler.is_some() {
-            let params = json!({ "requestId": id });
-            if let Ok(message) = jsonrpc::notification("$/cancel_request", Some(&params)) {
-                self.outbox.send(message);
+            self.tell_cancelled(id);
+        }
+    }
+
+    /// Tells the client that nothing waits for its answer any more. The handler still gets it, unless many others
+    /// were abandoned since.
+    pub(super) fn abandon(&self, id: i64) {
+        let oldest = {
+            let mut state = lock(&self.state);
+            if !state.pending.contains_key(&id) {
+                return;
             }
+            state.abandoned.push_back(id);
+            let State {
+                pending, abandoned, ..
+            } = &mut *state;
+            abandoned.retain(|id| pending.contains_key(id));
+            let is_full = abandoned.len() > MAX_ABANDONED;
+            let oldest = abandoned.front().copied().filter(|_| is_full);
+            oldest.and_then(|oldest| pending.remove(&oldest))
+        };
+        drop(oldest);
+        self.tell_cancelled(id);
+    }
+
+    fn tell_cancelled(&self, id: i64) {
+        let params = json!({ "requestId": id });
+        if let Ok(message) = jsonrpc::notification("$/cancel_request", Some(&params)) {
+            self.outbox.send(message);
         }
     }
 
@@ -138,6 +168,30 @@ mod tests {
         fn write(&mut self, _: &[Vec<u8>]) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn abandoned_requests_get_late_answers_and_are_bounded() {
+        let outbox = Outbox::new("test", Discard, Cancel::new()).unwrap();
+        let requests = ClientRequests::new(outbox.clone());
+        let (sender, answered) = unbounded();
+        let ids: Vec<i64> = (0..2 * MAX_ABANDONED)
+            .map(|n| {
+                let sender = sender.clone();
+                let id = requests.send("x", &json!({}), move |_| {
+                    let _ = sender.send(n);
+                });
+                requests.abandon(id);
+                id
+            })
+            .collect();
+        assert_eq!(lock(&requests.state).pending.len(), MAX_ABANDONED);
+        for id in [ids[0], ids[2 * MAX_ABANDONED - 1]] {
+            requests.complete(&Id::Number(id), Err(unavailable()));
+        }
+        let answered: Vec<usize> = answered.try_iter().collect();
+        assert_eq!(answered, [2 * MAX_ABANDONED - 1]);
+        outbox.close(std::time::Duration::ZERO);
     }
 
     #[test]

@@ -28,6 +28,8 @@ const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 pub(super) struct SessionWorkspace {
     pub(super) connection: Arc<ConnectionState>,
     pub(super) session: Arc<OpenSession>,
+    /// Cancelled with the turn, which a builtin server learns later.
+    pub(super) turn: Cancel,
 }
 
 /// The result of `terminal/create`.
@@ -88,12 +90,24 @@ impl SessionWorkspace {
         let requests = &self.connection.requests;
         let id = requests.send(method, &params, move |answer| drop(sender.send(answer)));
         match wait(&answer, timeout, cancel) {
-            Ok(answer) => answer.ok().as_ref().and_then(read).ok_or(NoResult::Refused),
+            Ok(answer) => self.result(answer, cancel),
             Err(no_result) => {
                 requests.withdraw(id);
                 Err(no_result)
             }
         }
+    }
+
+    /// The result in an answer. A refusal behind a cancellation is none: nothing is to be done instead.
+    fn result<T: DeserializeOwned>(&self, answer: Answer, cancel: &Cancel) -> Result<T, NoResult> {
+        let result = answer.ok().as_ref().and_then(read);
+        result.ok_or_else(|| {
+            if cancel.is_cancelled() || self.turn.is_cancelled() {
+                NoResult::Cancelled
+            } else {
+                NoResult::Refused
+            }
+        })
     }
 
     /// Sends a request whose result does not matter.
@@ -128,11 +142,12 @@ impl SessionWorkspace {
             }
         };
         let requests = &self.connection.requests;
-        requests.send("terminal/create", &params, handler);
+        let id = requests.send("terminal/create", &params, handler);
         let no_result = match wait(&answer, TIMEOUT, cancel) {
-            Ok(answer) => return answer.ok().as_ref().and_then(read).ok_or(NoResult::Refused),
+            Ok(answer) => return self.result(answer, cancel),
             Err(no_result) => no_result,
         };
+        requests.abandon(id);
         let mut is_late = lock(&late);
         *is_late = true;
         // It may have come since.

@@ -119,6 +119,7 @@ impl Connection {
         let Beginning { id, kind } = Beginning::of(start);
         match (id, kind) {
             (Some(id), Some(Kind::Response)) => self.state.requests.complete(&id, Err(error)),
+            (None, Some(Kind::Response)) => log::warn!("an answer of the client is too long"),
             (id, Some(Kind::Request)) => self.state.answer(id.as_ref(), Err(error)),
             _ => self.state.answer(None, Err(error)),
         }
@@ -128,6 +129,8 @@ impl Connection {
     /// agents stay.
     pub fn close(&self, grace: Duration) {
         self.state.cancel.cancel();
+        // First, so that no call does itself what the client has not answered.
+        self.state.calls.cancel_all();
         self.state.requests.close();
         self.state.calls.close(grace);
     }
@@ -498,7 +501,7 @@ impl<'de> Visitor<'de> for &mut Beginning {
                     self.id = Some(map.next_value()?);
                     continue;
                 }
-                "method" => self.kind = Some(Kind::Request),
+                "method" | "params" => self.kind = Some(Kind::Request),
                 "result" | "error" => self.kind = Some(Kind::Response),
                 _ => {}
             }
@@ -532,7 +535,11 @@ mod tests {
                 r#"{"jsonrpc":"2.0","method":"x","params":{"prompt":"aaa"#,
                 known(None, Some(Kind::Request)),
             ),
-            (r#"{"id":7,"params":{"prompt":"aaa"#, known(Some(7), None)),
+            (
+                r#"{"id":7,"params":{"prompt":"aaa"#,
+                known(Some(7), Some(Kind::Request)),
+            ),
+            (r#"{"id":7,"more":"aaa"#, known(Some(7), None)),
             ("[1", known(None, None)),
         ] {
             assert_eq!(of(start), expected, "{start}");

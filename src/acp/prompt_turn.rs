@@ -66,6 +66,7 @@ impl ConnectionState {
         let workspace = Arc::new(SessionWorkspace {
             connection: self.clone(),
             session: session.clone(),
+            turn: cancel.clone(),
         });
         // Otherwise a session that another client deletes could not be told from one that does not exist.
         self.stored(&session.id)?;
@@ -603,8 +604,13 @@ impl TurnUpdates<'_> {
         }
         let open: Vec<_> = self.session.calls().drain().collect();
         for (id, call) in open {
-            let mut update = status_update(&id, Status::Failed);
-            update["content"] = with_output(&call, "The call did not end.");
+            let error = "The call did not end.".to_owned();
+            let response = ToolResponse {
+                id,
+                tool_result: Outcome::Error { error },
+                metadata: None,
+            };
+            let update = self.result_update(&call, &response);
             self.update(&update);
         }
         self.take_text();

@@ -164,10 +164,12 @@ impl ConnectionState {
         self.send_plan(&session);
         // Without notices, the user is told in the next turn.
         if self.client().notices {
-            for (title, list) in self.untold_failures(&session, None, cancel) {
-                let update = updates::notice("warning", title, Some(&list));
-                let message = updates::notification(&session.id, &update);
-                self.outbox.send(message);
+            for limit in [Some(START_LIMIT), None] {
+                for (title, list) in self.untold_failures(&session, limit, cancel) {
+                    let update = updates::notice("warning", title, Some(&list));
+                    let message = updates::notification(&session.id, &update);
+                    self.outbox.send(message);
+                }
             }
         }
         self.send_listed_models(&session, cancel);

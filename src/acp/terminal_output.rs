@@ -18,8 +18,8 @@ const INTERVAL: Duration = Duration::from_millis(200);
 #[derive(Default)]
 pub(super) struct TerminalOutput {
     tail: String,
-    /// How many lines were sent in `_meta`.
-    lines: usize,
+    /// The length of the lines that were sent in `_meta`, in bytes.
+    sent_bytes: usize,
     sent: Option<Instant>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct TerminalOutput {
 #[derive(Default, Deserialize)]
 struct CommandEnd {
     exit_code: Option<i32>,
-    signal: Option<i32>,
+    signal: Option<Value>,
     #[serde(default)]
     truncated: bool,
 }
@@ -62,9 +62,10 @@ impl TerminalOutput {
     /// Adds a line. Returns the update, if one is due: for a client that shows terminals in `_meta` the line,
     /// for others the end of the output.
     pub(super) fn add(&mut self, call: &str, line: &str, in_meta: bool) -> Option<Value> {
-        let line = format!("{}\n", strip_invisible(line.trim_end_matches(['\r', '\n'])));
+        let line = line.trim_end_matches(['\r', '\n']);
+        self.sent_bytes += line.len();
+        let line = format!("{}\n", strip_invisible(line));
         if in_meta {
-            self.lines += 1;
             return Some(json!({
                 "sessionUpdate": "tool_call_update",
                 "toolCallId": call,
@@ -99,23 +100,28 @@ impl TerminalOutput {
 
     /// The same if the result has no output: the command was cancelled.
     pub(super) fn shown_without_end(&self, result: &CallToolResult) -> Vec<Value> {
-        match result.structured_content {
-            Some(_) => Vec::new(),
-            None => self.shown(),
+        if result.structured_content.is_none() && result.is_error == Some(true) {
+            self.shown()
+        } else {
+            Vec::new()
         }
     }
 
-    /// The end of the command in the `_meta` of an update, with the end of the output if not every line was sent
+    /// The end of the command in the `_meta` of an update, with the end of the output if not all of it was sent
     /// before, or the reason why the call failed.
     pub(super) fn end_in_meta(&self, call: &str, result: &Outcome<CallToolResult>) -> Value {
         let end = result.value().and_then(|it| it.structured_content.as_ref());
         let end: Option<CommandEnd> = end.and_then(|end| crate::json::from_str(end.get()).ok());
         let rest = match (result, &end) {
             (Outcome::Success { value }, Some(end)) => {
-                // A command that failed has a line about that in its result.
-                let lines = updates::text_for("assistant", value).lines().count();
-                let output_lines = lines - usize::from(end.exit_code != Some(0)).min(lines);
-                let is_whole = self.lines >= output_lines && !end.truncated;
+                let text = updates::text_for("assistant", value);
+                let mut lines: Vec<&str> = text.lines().collect();
+                if end.exit_code != Some(0) {
+                    // It tells how the command failed.
+                    lines.pop();
+                }
+                let bytes: usize = lines.iter().map(|line| line.len()).sum();
+                let is_whole = self.sent_bytes >= bytes && !end.truncated;
                 (!is_whole).then(|| updates::text_for("user", value))
             }
             (Outcome::Success { value }, None) => Some(updates::text_for("user", value)),
@@ -124,7 +130,10 @@ impl TerminalOutput {
         let CommandEnd {
             exit_code, signal, ..
         } = end.unwrap_or_default();
-        let signal = signal.map(|signal| signal.to_string());
+        let signal = signal.map(|signal| match signal {
+            Value::String(name) => name,
+            number => number.to_string(),
+        });
         let mut meta = json!({"terminal_exit": {
             "terminal_id": call, "exit_code": exit_code, "signal": signal,
         }});
@@ -182,7 +191,8 @@ mod tests {
         let failed = json!({"exit_code": 1});
         assert_eq!(data(result("a\nb\n[exit code 1]\n", failed)), None);
         let last = Some("\n[the last of them]\n".to_owned());
-        assert_eq!(data(result("a\nb\nc\n", ok)), last);
+        assert_eq!(data(result("a\nb\nc\n", ok.clone())), last);
+        assert_eq!(data(result("a\nbbb\n", ok)), last);
         let long = json!({"exit_code": 0, "truncated": true});
         assert_eq!(data(result("a", long)), last);
         let error = "cancelled".to_owned();

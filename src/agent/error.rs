@@ -39,9 +39,9 @@ pub enum Error {
     Model(provider::Error),
     /// The client disconnected, or the server is stopping.
     Cancelled,
-    /// No thread could be started.
+    /// Too many turns are running, or no thread could be started.
     Busy {
-        /// What there is too much of, or what could not be started.
+        /// A sentence about that.
         reason: String,
     },
 }

@@ -6,15 +6,14 @@ use super::text_files::{self, Content, FileState};
 use crate::builtin::ClientWorkspace;
 use crate::sys::cancel::Cancel;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
-
-/// Is never cancelled.
-static NEVER: LazyLock<Cancel> = LazyLock::new(Cancel::new);
+use std::sync::Arc;
 
 /// The access to text files during one call.
 pub(super) struct Files<'c> {
     client: Option<Arc<dyn ClientWorkspace>>,
     cancel: &'c Cancel,
+    /// Whether an edit is taken back, which is done also after the call was cancelled.
+    restores: bool,
 }
 
 impl Developer {
@@ -22,6 +21,7 @@ impl Developer {
         Files {
             client: self.data.client(),
             cancel,
+            restores: false,
         }
     }
 }
@@ -30,9 +30,11 @@ impl Developer {
 impl Files<'static> {
     /// Files on the disk.
     pub(super) fn on_disk() -> Self {
+        static NEVER: std::sync::LazyLock<Cancel> = std::sync::LazyLock::new(Cancel::new);
         Files {
             client: None,
             cancel: &NEVER,
+            restores: false,
         }
     }
 }
@@ -54,6 +56,10 @@ impl Files<'_> {
         match self.text_of_client(path) {
             Some(text) => {
                 let text = text?;
+                // Some clients have an empty text for a file that does not exist.
+                if text.is_empty() && on_disk.is_err() {
+                    return on_disk;
+                }
                 // Some clients leave out the last line break.
                 let is_saved = matches!(&on_disk, Ok(Content::Text(saved)) if saved.strip_suffix('\n') == Some(&text));
                 if is_saved {
@@ -89,32 +95,35 @@ impl Files<'_> {
     /// Whether the client has written the text; if not, the caller writes it.
     ///
     /// # Errors
-    /// When it is not known whether the client has written it or still will.
+    /// When it is not known whether the client has written it or still will, or the call was cancelled.
     pub(super) fn has_written(&self, real: &Path, text: &str) -> Result<bool, String> {
         let client = self.client.as_ref();
         match client.and_then(|client| client.write_text(real, text, self.cancel)) {
             Some(Ok(())) => Ok(true),
             // Some clients do not answer, but have written it.
             Some(Err(_)) if has_text(real, text) => Ok(true),
+            // If the client still writes it, it is the same text.
+            Some(Err(_)) if self.restores => Ok(false),
             Some(Err(why)) => Err(why),
-            None => Ok(false),
+            None => self.check_not_cancelled().map(|()| false),
         }
     }
 
     /// # Errors
     /// When the call was cancelled: no file is changed from then on.
     pub(super) fn check_not_cancelled(&self) -> Result<(), String> {
-        if self.cancel.is_cancelled() {
+        if self.cancel.is_cancelled() && !self.restores {
             return Err("the call was cancelled before the file was changed".to_owned());
         }
         Ok(())
     }
 
     /// The same access for restoring what an edit has changed, also after the call was cancelled.
-    pub(super) fn for_restoring(&self) -> Files<'static> {
+    pub(super) fn for_restoring(&self) -> Self {
         Files {
             client: self.client.clone(),
-            cancel: &NEVER,
+            restores: true,
+            ..*self
         }
     }
 

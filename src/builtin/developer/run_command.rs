@@ -34,8 +34,8 @@ const LAST_READS: usize = 4;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a wait may take that another thread ends.
 const NO_DEADLINE: Duration = Duration::from_secs(3600);
-/// How long a command may run on after SIGTERM: at its time limit, and when it is cancelled, since the user wants it
-/// to stop now.
+/// How long a command may run on after SIGTERM: at its time limit, and when it is cancelled, mostly by a user who wants
+/// it to stop now.
 const TERM_GRACE: Duration = Duration::from_secs(2);
 const CANCEL_GRACE: Duration = Duration::from_millis(80);
 /// How long the output may take to end after the command was ended.

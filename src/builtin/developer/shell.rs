@@ -21,9 +21,9 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many lines of the output the user is shown.
 /// The longest name of a signal that is shown, in characters.
 const MAX_SIGNAL: usize = 40;
+/// How many lines of the output the user is shown.
 const SHOWN_LINES: usize = 100;
 /// How much of the output of a failed check is quoted, in bytes.
 const CHECK_OUTPUT: usize = 500;
