@@ -10,11 +10,10 @@ use super::terminal_output;
 use super::tool_call_display::{self, Display, SHELL, TEXT_EDITOR};
 use super::updates::{self, Speaker, Status};
 use super::{file_diffs, plan};
-use crate::agent::{Compaction, Confirmation, Error, Event, EventSink, TurnStop};
+use crate::agent::{Compaction, Error, Event, EventSink, TurnStop};
 use crate::builtin::ClientWorkspace;
 use crate::conversation::{
-    Action, Content, Message, NotificationType, Outcome, Role, TokenState, ToolRequest,
-    ToolResponse,
+    Content, Message, NotificationType, Outcome, Role, TokenState, ToolRequest, ToolResponse,
 };
 use crate::mcp::jsonrpc::{
     ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, RESOURCE_NOT_FOUND, RawJson,
@@ -27,7 +26,6 @@ use serde_json::{Value, json};
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The error code that tells the client to authenticate; the user has to configure a model.
 pub(super) const AUTHENTICATION_REQUIRED: i64 = -32000;
@@ -36,11 +34,8 @@ const MAX_LINKED_FILE: usize = 200_000;
 /// How many links of a prompt are read, and how much text they embed in all, in bytes.
 const MAX_LINKED_FILES: usize = 100;
 const MAX_LINKED_BYTES: usize = 1 << 20;
-/// How long the turn goes on after a question was dismissed: a client whose user ends the turn dismisses its
-/// questions first.
-const DISMISSAL_PAUSE: Duration = Duration::from_millis(250);
 /// The longest text about a failure, in characters.
-const MAX_SENTENCE: usize = 2_000;
+pub(super) const MAX_SENTENCE: usize = 2_000;
 
 /// The parameters of `session/prompt`.
 #[derive(Deserialize)]
@@ -152,11 +147,11 @@ fn model_error(error: &provider::Error) -> ErrorObject {
 }
 
 /// Sends the events of one turn as updates.
-struct TurnUpdates<'t> {
-    connection: &'t Arc<ConnectionState>,
-    session: &'t Arc<OpenSession>,
+pub(super) struct TurnUpdates<'t> {
+    pub(super) connection: &'t Arc<ConnectionState>,
+    pub(super) session: &'t Arc<OpenSession>,
     workspace: &'t SessionWorkspace,
-    cancel: &'t Cancel,
+    pub(super) cancel: &'t Cancel,
     /// Messages that are not sent yet.
     queue: Vec<Vec<u8>>,
     /// The text that deltas have added since the last update.
@@ -168,7 +163,7 @@ struct TurnUpdates<'t> {
     /// How many compactions have begun.
     compactions: usize,
     /// Pending requests to the client.
-    questions: Vec<i64>,
+    pub(super) questions: Vec<i64>,
 }
 
 struct PendingText {
@@ -308,14 +303,14 @@ impl TurnUpdates<'_> {
     }
 
     /// Queues an update, after the pending text.
-    fn update(&mut self, update: &impl Serialize) {
+    pub(super) fn update(&mut self, update: &impl Serialize) {
         self.take_text();
         self.queue
             .push(updates::notification(&self.session.id, update));
     }
 
     /// Tells the user something that is not part of the conversation.
-    fn tell(&mut self, kind: NotificationType, text: &str) {
+    pub(super) fn tell(&mut self, kind: NotificationType, text: &str) {
         if self.connection.client().notices {
             self.update(&updates::notice(updates::severity(kind), text, None));
             return;
@@ -376,7 +371,7 @@ impl TurnUpdates<'_> {
     }
 
     /// The text of a file as the user sees it.
-    fn file(&self, path: &Path) -> FileText {
+    pub(super) fn file(&self, path: &Path) -> FileText {
         self.workspace.shown_file(path, self.cancel)
     }
 
@@ -487,116 +482,6 @@ impl TurnUpdates<'_> {
         }
     }
 
-    fn ask(&mut self, question: &Action) {
-        match question {
-            Action::ToolConfirmation {
-                id,
-                tool_name,
-                arguments,
-                prompt,
-            } => self.ask_permission(id, tool_name, arguments, prompt.as_deref()),
-            Action::Elicitation {
-                id,
-                message,
-                requested_schema,
-            } => self.elicit(id, message, requested_schema),
-            Action::ElicitationResponse { .. } => {}
-        }
-    }
-
-    /// Asks the client whether a tool may be called. The answer goes to the waiting call.
-    fn ask_permission(&mut self, id: &str, tool: &str, arguments: &RawJson, prompt: Option<&str>) {
-        let is_known = self.session.calls().contains_key(id);
-        let dir = &self.session.working_dir();
-        let display = Display::new(tool, arguments, dir);
-        let mut shown = display.announcement(id, arguments);
-        if self.connection.client().is_goose {
-            shown["_meta"] = json!({"goose": {"toolCall": tool_call_display::goose_meta(tool)}});
-        }
-        if let Some(prompt) = prompt {
-            shown["content"] = json!([updates::text_content(prompt)]);
-        } else if tool == TEXT_EDITOR {
-            let (diff, _) = file_diffs::proposed(arguments, dir, &|path| self.file(path));
-            shown["content"] = diff.into_iter().collect();
-        }
-        if !is_known {
-            // A request of an MCP server to the model, which is no call of the model.
-            let call = ShownCall::new(tool);
-            self.session.calls().insert(id.to_owned(), call);
-            self.update(&shown);
-        }
-        if let Some(fields) = shown.as_object_mut() {
-            fields.shift_remove("sessionUpdate");
-        }
-        // The client has to know the call before it is asked about it.
-        self.flush();
-        let (connection, session) = (self.connection.clone(), self.session.clone());
-        let (call, cancel) = (id.to_owned(), self.cancel.clone());
-        let params = json!({
-            "sessionId": self.session.id,
-            "toolCall": shown,
-            "options": permission_options(),
-        });
-        let request =
-            self.connection
-                .requests
-                .send("session/request_permission", &params, move |answer| {
-                    let confirmation = confirmation_in(answer.ok().as_ref());
-                    let confirm = {
-                        let connection = connection.clone();
-                        Arc::new(move || {
-                            connection.confirm(&session, &call, confirmation, is_known)
-                        })
-                    };
-                    if confirmation != Confirmation::Cancel {
-                        return confirm();
-                    }
-                    let later = confirm.clone();
-                    let spawned = connection.spawn("acp dismissal", move || {
-                        if !cancel.wait_timeout(DISMISSAL_PAUSE) {
-                            later();
-                        }
-                    });
-                    if spawned.is_err() {
-                        confirm();
-                    }
-                });
-        self.questions.push(request);
-        if let Some(call) = self.session.calls().get_mut(id) {
-            call.question = Some(request);
-        }
-    }
-
-    /// Passes the question of an MCP server to the client, or declines it if the client shows no forms.
-    fn elicit(&mut self, id: &str, message: &str, schema: &RawJson) {
-        let registry = &self.connection.registry;
-        if !self.connection.client().elicitation_form {
-            registry.answer(&self.session.id, id, None);
-            let text = format!(
-                "An MCP server asks: {}\nThis client cannot show its form, so it was told no.",
-                printable(message, MAX_SENTENCE)
-            );
-            self.tell(NotificationType::InlineMessage, &text);
-            return;
-        }
-        self.flush();
-        let (connection, session) = (self.connection.clone(), self.session.id.clone());
-        let question = id.to_owned();
-        let params = json!({
-            "mode": "form",
-            "sessionId": self.session.id,
-            "message": message,
-            "requestedSchema": schema,
-        });
-        let answered = move |answer: super::client_requests::Answer| {
-            let data = answer.ok().and_then(|answer| elicitation_data(&answer));
-            connection.registry.answer(&session, &question, data);
-        };
-        let requests = &self.connection.requests;
-        let request = requests.send("elicitation/create", &params, answered);
-        self.questions.push(request);
-    }
-
     /// Ends calls that have no result, withdraws open questions, and sends what is queued.
     fn end(&mut self) {
         for question in std::mem::take(&mut self.questions) {
@@ -621,37 +506,6 @@ impl TurnUpdates<'_> {
 }
 
 impl ConnectionState {
-    /// Passes the user's answer to the waiting call, and shows a permitted call as running.
-    fn confirm(&self, session: &OpenSession, call: &str, answer: Confirmation, is_call: bool) {
-        let status = match (answer.is_allowed(), is_call) {
-            (true, true) => Status::InProgress,
-            (true, false) => Status::Completed,
-            // The result of the call says that it was denied.
-            (false, true) => Status::Pending,
-            (false, false) => Status::Failed,
-        };
-        let is_shown = {
-            let mut calls = session.calls();
-            match calls.get_mut(call) {
-                Some(shown) => {
-                    shown.question = None;
-                    shown.status = status;
-                    if !is_call {
-                        calls.remove(call);
-                    }
-                    true
-                }
-                None => false,
-            }
-        };
-        if is_shown && status != Status::Pending {
-            let update = status_update(call, status);
-            self.outbox
-                .send(updates::notification(&session.id, &update));
-        }
-        self.registry.confirm(&session.id, call, answer);
-    }
-
     /// The context limit of the session's model, in tokens.
     fn context_limit(&self, id: &str) -> Option<u64> {
         let session = self.registry.session(id).ok()?;
@@ -659,7 +513,7 @@ impl ConnectionState {
     }
 }
 
-fn status_update(call: &str, status: Status) -> Value {
+pub(super) fn status_update(call: &str, status: Status) -> Value {
     json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status})
 }
 
@@ -668,109 +522,4 @@ fn with_output(call: &ShownCall, why: &str) -> Value {
     let mut contents = call.output.shown();
     contents.push(updates::text_content(why));
     contents.into()
-}
-
-fn permission_options() -> Value {
-    let option = |id: &str, name: &str| json!({"optionId": id, "name": name, "kind": id});
-    json!([
-        option("allow_once", "Allow"),
-        option("allow_always", "Always allow"),
-        option("reject_once", "Reject"),
-        option("reject_always", "Always reject"),
-    ])
-}
-
-/// The user's answer. An error, and an option that was not offered, count as a dismissed question.
-fn confirmation_in(answer: Option<&RawJson>) -> Confirmation {
-    #[derive(Deserialize)]
-    struct Answer {
-        outcome: Outcome,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Outcome {
-        outcome: String,
-        option_id: Option<String>,
-    }
-    let read = |answer: &RawJson| crate::json::from_str::<Answer>(answer.get()).ok();
-    let Some(Answer { outcome }) = answer.and_then(read) else {
-        return Confirmation::Cancel;
-    };
-    match (outcome.outcome.as_str(), outcome.option_id.as_deref()) {
-        ("selected", Some("allow_once")) => Confirmation::AllowOnce,
-        ("selected", Some("allow_always")) => Confirmation::AlwaysAllow,
-        ("selected", Some("reject_once")) => Confirmation::DenyOnce,
-        ("selected", Some("reject_always")) => Confirmation::AlwaysDeny,
-        _ => Confirmation::Cancel,
-    }
-}
-
-/// The data for the waiting elicitation; `None` declines it.
-fn elicitation_data(answer: &RawJson) -> Option<Value> {
-    let answer: Value = crate::json::from_str(answer.get()).ok()?;
-    match answer["action"].as_str()? {
-        "accept" => {
-            let content = answer.get("content").cloned();
-            Some(json!({"action": "accept", "content": content.unwrap_or_else(|| json!({}))}))
-        }
-        "cancel" => Some(json!({"action": "cancel"})),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn raw(value: Value) -> RawJson {
-        serde_json::value::to_raw_value(&value).unwrap()
-    }
-
-    #[test]
-    fn only_an_offered_option_allows_a_call() {
-        for (answer, expected) in [
-            (
-                json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}}),
-                Confirmation::AllowOnce,
-            ),
-            (
-                json!({"outcome": {"outcome": "selected", "optionId": "reject_always"}}),
-                Confirmation::AlwaysDeny,
-            ),
-            (
-                json!({"outcome": {"outcome": "selected", "optionId": "yes"}}),
-                Confirmation::Cancel,
-            ),
-            (
-                json!({"outcome": {"outcome": "selected"}}),
-                Confirmation::Cancel,
-            ),
-            (
-                json!({"outcome": {"outcome": "cancelled", "optionId": "allow_once"}}),
-                Confirmation::Cancel,
-            ),
-            (json!({"outcome": "selected"}), Confirmation::Cancel),
-            (json!(null), Confirmation::Cancel),
-        ] {
-            assert_eq!(
-                confirmation_in(Some(&raw(answer.clone()))),
-                expected,
-                "{answer}"
-            );
-        }
-        assert_eq!(confirmation_in(None), Confirmation::Cancel);
-    }
-
-    #[test]
-    fn an_elicitation_is_accepted_declined_or_cancelled() {
-        let data = |answer: Value| elicitation_data(&raw(answer));
-        let accepted = json!({"action": "accept", "content": {"a": 1}});
-        assert_eq!(data(accepted.clone()), Some(accepted));
-        assert_eq!(
-            data(json!({"action": "cancel"})),
-            Some(json!({"action": "cancel"}))
-        );
-        assert_eq!(data(json!({"action": "decline"})), None);
-        assert_eq!(data(json!([])), None);
-    }
 }
