@@ -687,10 +687,20 @@ fn a_desktop_of_the_later_kind_chats() {
         [&messages[1]["id"]],
         "deltas share the id of the stored message"
     );
+}
+
+#[test]
+fn a_session_is_named_while_its_first_turn_runs() {
+    let server = server();
+    let session = server.session([]);
+    let mut listener = session.listens();
+    let request = session.asks_for("slow");
     until("the session has a name", || {
-        let name = session.stored()["name"].as_str()?.to_owned();
-        name.contains("stream").then_some(())
+        (session.stored()["name"] == "slow").then_some(())
     });
+    session.cancels(&request).is(200);
+    let read = listener.until_finish_of(&request);
+    assert!(read.len() < LETTERS.len(), "the turn was over: {read}");
 }
 
 /// A server in this process, with a short write timeout.

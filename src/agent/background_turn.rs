@@ -4,8 +4,8 @@
 use super::event_log::{EventJson, EventLog};
 use super::event_writer::EventWriter;
 use super::turn_start::{TurnInput, answer_pending_questions, is_elicitation_response};
-use super::{Error, Event, EventSink, Registry};
-use crate::conversation::{Content, Message, Thinking, TokenState};
+use super::{Error, Event, EventSink, Registry, session_naming};
+use crate::conversation::{Content, Message, Role, Thinking, TokenState};
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -101,12 +101,19 @@ impl Registry {
         input: TurnInput,
         cancel: &Cancel,
     ) {
+        let name_session = || {
+            if let Some(agent) = self.live_agent(id) {
+                self.name_in_background(&agent, id);
+            }
+        };
+        let has_topic = session_naming::has_topic(&input.user);
         let mut events = RequestEvents {
             open: &open,
             writer: EventWriter::default(),
             batch: Vec::new(),
             batch_bytes: 0,
             last: None,
+            name_session: has_topic.then(|| Box::new(name_session) as Box<dyn FnOnce()>),
         };
         let outcome = self.take_turn(id, input, &mut events, cancel);
         if outcome.is_err() && open.log.is_cancelled(&open.id) {
@@ -118,6 +125,7 @@ impl Registry {
             events.last = events.json(&finish);
         }
         let last = events.last.take();
+        drop(events);
         open.close(last);
     }
 }
@@ -212,6 +220,9 @@ struct RequestEvents<'r> {
     /// The last event of the turn. It goes to the log when the turn has released its locks, so that a client
     /// that has received it can send the next message.
     last: Option<EventJson>,
+    /// Starts to name the session, with the first message of the model: the clients of these routes read the name
+    /// when they have received the last event.
+    name_session: Option<Box<dyn FnOnce() + 'r>>,
 }
 
 impl RequestEvents<'_> {
@@ -222,6 +233,12 @@ impl RequestEvents<'_> {
 
 impl EventSink for RequestEvents<'_> {
     fn event(&mut self, event: Event<'_>) {
+        if let Event::Message { message, .. } = &event
+            && message.role == Role::Assistant
+            && let Some(name_session) = self.name_session.take()
+        {
+            name_session();
+        }
         let json = match event {
             Event::Finish { .. } | Event::Error { .. } => {
                 self.last = self.json(&event);

@@ -1,5 +1,5 @@
 //! The name of a session, made by its model from the first messages. It is made in the background after the
-//! first turn, so that no answer waits for it.
+//! first turn, or beside it for clients that read the name at its end, so that no answer waits for it.
 
 use super::Registry;
 use super::conversation_digest::digest;
