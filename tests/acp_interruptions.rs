@@ -198,8 +198,7 @@ fn an_answer_that_is_too_long_fails_its_request_alone() {
     // With the id that the agent gives its own request, too.
     let prompt = json!([{"type": "text", "text": "go"}]);
     let params = json!({"sessionId": session, "prompt": prompt});
-    let prompt = json!({"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": params});
-    client.write(prompt.to_string().as_bytes());
+    client.request_as(1, "session/prompt", params);
     let response = client.response(&json!(1));
     assert_eq!(client.requests[0]["id"], 1);
     assert_eq!(response["result"]["stopReason"], "end_turn", "{response}");

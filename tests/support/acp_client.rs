@@ -200,10 +200,15 @@ impl AcpClient {
     pub fn request(&mut self, method: &str, params: Value) -> i64 {
         self.last_id += 1;
         let id = self.last_id;
+        self.request_as(id, method, params);
+        id
+    }
+
+    /// Sends a request with this id.
+    pub fn request_as(&mut self, id: i64, method: &str, params: Value) {
         self.methods.insert(id, method.to_owned());
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.write(message.to_string().as_bytes());
-        id
     }
 
     pub fn notify(&mut self, method: &str, params: Value) {
