@@ -115,10 +115,11 @@ impl Soak<'_> {
         // A session whose first response was lost cannot be ended: its id is unknown.
         let (left, begun) = self.remote.sessions();
         assert!(left <= 2 + begun / 100, "{left} of {begun} are not ended");
-        // The server returns memory to the system a moment after the last session was in use.
+        // The server returns memory to the system a moment after the last session was in use. The pages of the
+        // program do not count: they come and go.
         let memory = || {
             thread::sleep(Duration::from_millis(100));
-            self.server.memory("VmRSS")
+            self.server.memory("RssAnon")
         };
         let memory = std::iter::repeat_with(memory).take(30).min();
         self.report("at rest");
@@ -170,9 +171,9 @@ fn nothing_is_left_over() {
     // In a short run the allocator has not reached its steady state.
     let grown = match time.as_secs() {
         300.. => early.memory + early.memory / 10,
-        _ => early.memory + early.memory / 2,
+        _ => early.memory + early.memory / 2 + (2 << 20),
     };
     let (early, late) = (early.memory, late.memory);
-    assert!(late <= grown, "RSS of {early} bytes became {late}");
+    assert!(late <= grown, "{early} bytes of memory became {late}");
     assert!(server.terminate().success());
 }
