@@ -8,8 +8,7 @@ use crate::mcp::jsonrpc::RawJson;
 use crate::sys;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::fs::{self, OpenOptions};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The largest file whose whole text is part of a diff, in bytes.
@@ -160,16 +159,8 @@ pub(super) fn read(path: &Path) -> FileText {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return FileText::Missing,
         _ => return FileText::Other,
     }
-    let mut options = OpenOptions::new();
-    options.read(true);
-    // The file may have become a named pipe.
-    sys::fs::open_without_blocking(&mut options);
-    let mut bytes = Vec::new();
-    let read = options
-        .open(path)
-        .and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes));
-    match read {
-        Ok(read) if read as u64 <= MAX_FILE && !bytes.contains(&0) => {
+    match sys::fs::read_start(path, MAX_FILE + 1) {
+        Ok(bytes) if bytes.len() as u64 <= MAX_FILE && !bytes.contains(&0) => {
             String::from_utf8(bytes).map_or(FileText::Other, FileText::Text)
         }
         _ => FileText::Other,

@@ -6,12 +6,12 @@
 //! come last. A link in a project must point into the project; one of the user may point anywhere, as the
 //! links that managers of dotfiles make.
 
-use crate::sys::fs::Stamp;
+use crate::sys::fs::{Stamp, read_start};
 use crate::sys::lock;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
@@ -115,7 +115,7 @@ impl Hints {
         {
             return Ok(Some(hint.clone()));
         }
-        let hint: Arc<str> = heading_and(path, &read_start(path)?).into();
+        let hint: Arc<str> = heading_and(path, &read_start(path, MAX_FILE as u64 + 1)?).into();
         let age = SystemTime::now().duration_since(stamp.modified);
         if !age.is_ok_and(|age| age > SETTLED) {
             return Ok(Some(hint));
@@ -167,15 +167,6 @@ fn is_absent(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
-}
-
-/// The first [`MAX_FILE`] bytes and one more, if there is one.
-fn read_start(path: &Path) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    File::open(path)?
-        .take(MAX_FILE as u64 + 1)
-        .read_to_end(&mut content)?;
-    Ok(content)
 }
 
 fn heading_and(path: &Path, content: &[u8]) -> String {

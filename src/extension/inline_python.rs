@@ -10,7 +10,7 @@ use super::error::Class;
 use super::{Error, Phase};
 use crate::store::Config;
 use crate::sys;
-use crate::sys::fs::{has_owner_of, private, private_dir};
+use crate::sys::fs::{has_owner_of, open_folder, private, private_dir};
 use crate::text::{printable, split_command};
 use serde_json::Value;
 use std::env;
@@ -218,7 +218,7 @@ impl ScriptFolder {
             let path = entry.path();
             let is_ours = |it: &Metadata| it.is_dir() && has_owner_of(it, &own);
             if fs::symlink_metadata(&path).is_ok_and(|it| is_ours(&it))
-                && let Ok(folder) = File::open(&path)
+                && let Ok(folder) = open_folder(&path)
                 && folder.try_lock().is_ok()
             {
                 log::info!("removing the code of a process that has ended folder={path:?}");
@@ -241,7 +241,7 @@ fn lock_folder(path: &Path) -> io::Result<Option<File>> {
         io::ErrorKind::NotFound => Ok(None),
         _ => Err(error),
     };
-    let folder = match File::open(path) {
+    let folder = match open_folder(path) {
         Ok(folder) => folder,
         Err(error) => return gone(error),
     };

@@ -65,8 +65,7 @@ pub(super) fn explain(text: String) -> String {
 /// The certificates that `SSL_CERT_FILE` names.
 #[cfg(feature = "tls")]
 mod cert_file {
-    use std::fs::File;
-    use std::io::Read;
+    use crate::sys::fs::read_start;
     use std::path::Path;
     use ureq::tls::{PemItem, RootCerts, parse_pem};
 
@@ -92,9 +91,7 @@ mod cert_file {
              format, or unset it"
             )
         };
-        let mut pem = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut pem))
+        let pem = read_start(path, MAX_FILE_BYTES)
             .map_err(|error| wrong(&format!("cannot be read ({error})")))?;
         let mut certificates = Vec::new();
         for item in parse_pem(&pem) {

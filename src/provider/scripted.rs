@@ -51,12 +51,11 @@ use super::{
 };
 use crate::conversation::{Content, Image, Message, Reasoning, ToolRequest};
 use crate::sys::cancel::Cancel;
-use crate::sys::fs::Stamp;
+use crate::sys::fs::{Stamp, read_start};
 use crate::sys::lock;
 use script::{Call, Script, ScriptedReply, Step};
 use serde_json::Value;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -121,24 +120,20 @@ impl Scripted {
                 Script::parse(BUILTIN_SCRIPT).map_err(|e| broken(Path::new("built-in"), &e))?;
             return Ok(Arc::new(echo));
         };
-        let metadata = std::fs::metadata(path).map_err(|e| unreadable(path, &e))?;
-        if !metadata.is_file() {
-            return Err(unreadable(path, &io::Error::other("it is not a file")));
-        }
-        let stamp = Stamp::of(&metadata).map_err(|e| unreadable(path, &e))?;
+        let stamp = std::fs::metadata(path).and_then(|metadata| Stamp::of(&metadata));
+        let stamp = stamp.map_err(|e| unreadable(path, &e))?;
         if let Some((known, script)) = &*lock(&self.read)
             && *known == stamp
         {
             return Ok(script.clone());
         }
-        let mut text = String::new();
-        File::open(path)
-            .and_then(|file| file.take(MAX_SCRIPT + 1).read_to_string(&mut text))
-            .map_err(|e| unreadable(path, &e))?;
+        let text = read_start(path, MAX_SCRIPT + 1).map_err(|e| unreadable(path, &e))?;
         if text.len() as u64 > MAX_SCRIPT {
             let reason = io::Error::other("it is larger than 4 MiB");
             return Err(unreadable(path, &reason));
         }
+        let text = String::from_utf8(text)
+            .map_err(|_| unreadable(path, &io::Error::other("it is not in UTF-8")))?;
         let script = Arc::new(Script::parse(&text).map_err(|e| broken(path, &e))?);
         *lock(&self.read) = Some((stamp, script.clone()));
         Ok(script)

@@ -2,10 +2,9 @@
 
 use super::{Error, InputType, Parameter, Recipe, template};
 use crate::conversation::Session;
+use crate::sys::fs::read_start;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The largest file of a file parameter, and the limit of all values together, in bytes.
@@ -207,15 +206,7 @@ fn read(path: &Path, base: &Path) -> Result<String, String> {
 
 fn read_text(path: &PathBuf) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-    // Opening a pipe would block until a writer opens it.
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(format!("{} is not a regular file", path.display()));
-    }
-    let mut content = Vec::new();
-    let file = File::open(path).map_err(failed)?;
-    file.take(MAX_VALUES as u64 + 1)
-        .read_to_end(&mut content)
-        .map_err(failed)?;
+    let content = read_start(path, MAX_VALUES as u64 + 1).map_err(failed)?;
     if content.len() > MAX_VALUES {
         return Err(format!("{} is larger than 1 MiB", path.display()));
     }

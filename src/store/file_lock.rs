@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Error, Result};
-use crate::sys::fs::{Stamp, private};
+use crate::sys::fs::{Stamp, open_regular_with, private};
 
 /// How long the store waits for a lock.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -108,15 +108,9 @@ impl LockFile {
 }
 
 fn open_lock(path: &Path) -> Result<File> {
-    private(
-        OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true),
-    )
-    .open(path)
-    .map_err(Error::io("open the lock", path))
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).read(true).write(true);
+    open_regular_with(private(&mut options), path).map_err(Error::io("open the lock", path))
 }
 
 fn take(file: &File, path: &Path, wait: Duration) -> Result<()> {

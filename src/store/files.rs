@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
 use crate::sorting::sort_by;
-use crate::sys::fs::{Stamp, private, private_dir, sync_dir};
+use crate::sys::fs::{Stamp, open_regular, private, private_dir, sync_dir};
 
 /// Maximum length of a chain of symbolic links.
 const MAX_LINKS: usize = 40;
@@ -43,16 +43,12 @@ pub fn stamp(path: &Path) -> Result<Option<Stamp>> {
 /// [`Error::Broken`] when it is not a regular file (opening a pipe would block), [`Error::Io`] when it cannot
 /// be opened.
 pub fn open(path: &Path) -> Result<Option<File>> {
-    let opened = match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(Error::broken(path, "it is not a regular file"));
-        }
-        Ok(_) => File::open(path),
-        Err(error) => Err(error),
-    };
-    match opened {
+    match open_regular(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.raw_os_error().is_none() => {
+            Err(Error::broken(path, &error.to_string()))
+        }
         Err(error) => Err(Error::io("read", path)(error)),
     }
 }
@@ -123,8 +119,24 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> Result<()> {
 /// [`Error::Io`], or the error of `check`. The file keeps its old content then, and the temporary file is
 /// removed.
 pub fn replace(path: &Path, content: &[u8], check: impl FnOnce() -> Result<()>) -> Result<()> {
+    replace_with(path, |file| file.write_all(content), check)
+}
+
+/// Makes `path` a copy of the rest of `file`, as [`replace`] does.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn copy(file: &mut File, path: &Path) -> Result<()> {
+    replace_with(path, |copy| io::copy(file, copy).map(drop), || Ok(()))
+}
+
+fn replace_with(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+    check: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let temp = beside(path, ".", ".tmp");
-    let result = write_new(&temp, content)
+    let result = write_new(&temp, write)
         .and_then(|()| check())
         .and_then(|()| fs::rename(&temp, path).map_err(Error::io("replace", path)));
     if result.is_err() {
@@ -141,7 +153,7 @@ pub fn sync_names(dir: &Path) -> Result<()> {
     sync_dir(dir).map_err(Error::io("make durable", dir))
 }
 
-fn write_new(path: &Path, content: &[u8]) -> Result<()> {
+fn write_new(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(Error::io("remove the left-over", path)(error));
@@ -151,7 +163,7 @@ fn write_new(path: &Path, content: &[u8]) -> Result<()> {
     let mut file = private(OpenOptions::new().write(true).create_new(true))
         .open(path)
         .map_err(Error::io("create", path))?;
-    file.write_all(content).map_err(Error::io("write", path))?;
+    write(&mut file).map_err(Error::io("write", path))?;
     file.sync_data().map_err(Error::io("write", path))
 }
 

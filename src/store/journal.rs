@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{Error, Result, file_lock, files};
 use crate::conversation::Message;
 use crate::mcp::jsonrpc::RawJson;
-use crate::sys::fs::{Stamp, private};
+use crate::sys::fs::{Stamp, open_regular_with, private};
 
 /// The open message log of one session.
 ///
@@ -568,7 +568,8 @@ fn open(path: &Path, create: bool) -> Result<Option<File>> {
         return Ok(None);
     }
     let mut options = OpenOptions::new();
-    match private(options.read(true).append(true).create(create)).open(path) {
+    options.read(true).append(true).create(create);
+    match open_regular_with(private(&mut options), path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io("open", path)(error)),

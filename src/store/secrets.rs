@@ -8,7 +8,8 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::yaml_file::YamlFile;
+use super::yaml_file::{MAX_SIZE, YamlFile};
+use crate::sys::fs::read_start;
 use crate::sys::lock;
 
 use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml};
@@ -147,7 +148,7 @@ impl Secrets {
                 .map(|value| Secret(yaml::to_json(value)))
                 .collect();
         }
-        let content = std::fs::read(self.path()).unwrap_or_default();
+        let content = read_start(self.path(), MAX_SIZE).unwrap_or_default();
         let text = String::from_utf8_lossy(&content);
         let value = |line: &str| {
             let value = line.split_once(": ").map_or(line, |(_, value)| value);

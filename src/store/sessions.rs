@@ -22,7 +22,7 @@ use crate::conversation::{
     ExtensionData, ImportReport, Message, RecipeOrigin, Session, SessionType,
 };
 use crate::sorting::sort_by;
-use crate::sys::fs::{Folder, Stamp, private, private_dir};
+use crate::sys::fs::{Folder, Stamp, open_regular_with, private, private_dir};
 use crate::sys::{clock, lock};
 
 pub(super) const SESSION: &str = "session.json";
@@ -119,7 +119,8 @@ impl Sessions {
         let probe = self.root.join(format!(".probe-{}", std::process::id()));
         let made = files::ensure_dir(&self.root).and_then(|()| {
             let mut options = OpenOptions::new();
-            let made = private(options.write(true).create(true).truncate(true)).open(&probe);
+            options.write(true).create(true).truncate(true);
+            let made = open_regular_with(private(&mut options), &probe);
             made.map_err(Error::io("write into", &self.root))
         });
         let _ = fs::remove_file(&probe);

@@ -2,13 +2,13 @@
 //! the process ends, however it ends.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{Error, Result, file_lock};
+use crate::sys::fs::read_start;
 use crate::text::printable;
 
 /// Maximum length of the description of a process, in characters.
@@ -104,9 +104,12 @@ fn this_process() -> String {
 
 /// The description of the process that holds the lock `path`.
 fn holder(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = read_start(path, 4 * LONGEST as u64).unwrap_or_default();
     printable(
-        text.lines().next().unwrap_or("whose id is not known"),
+        String::from_utf8_lossy(&text)
+            .lines()
+            .next()
+            .unwrap_or("whose id is not known"),
         LONGEST,
     )
 }

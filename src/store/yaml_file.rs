@@ -8,11 +8,11 @@ use serde_json::{Map, Value as Json};
 use yaml_serde::Mapping;
 
 use super::{Error, Result, file_lock, files, yaml};
-use crate::sys::fs::{Stamp, make_private};
+use crate::sys::fs::{Stamp, make_private, read_start};
 use crate::sys::lock;
 
 /// Larger files are not read.
-const MAX_SIZE: u64 = 10 << 20;
+pub(super) const MAX_SIZE: u64 = 10 << 20;
 
 /// Maximum number of times that a rewrite starts over because another program saved the file.
 const ATTEMPTS: usize = 5;
@@ -208,13 +208,10 @@ impl YamlFile {
     }
 
     fn copy_to_broken(&self) -> Result<()> {
-        let is_file = std::fs::metadata(&self.path).is_ok_and(|it| it.is_file());
-        if !is_file {
-            return Err(Error::broken(&self.path, "it is not a regular file"));
+        match files::open(&self.path)? {
+            Some(mut file) => files::copy(&mut file, &files::beside(&self.path, "", ".broken")),
+            None => Ok(()),
         }
-        let copy = files::beside(&self.path, "", ".broken");
-        let copied = std::fs::copy(&self.path, &copy);
-        copied.map(drop).map_err(Error::io("keep a copy as", &copy))
     }
 
     fn replace(&self, target: &Path, before: Option<&Snapshot>, mapping: &Mapping) -> Result<()> {
@@ -254,7 +251,8 @@ impl YamlFile {
 
     fn keep(&self, content: &[u8]) -> Result<PathBuf> {
         let newest = files::beside(&self.path, "", ".bak");
-        if std::fs::read(&newest).is_ok_and(|kept| kept == content) {
+        let kept = read_start(&newest, content.len() as u64 + 1);
+        if kept.is_ok_and(|kept| kept == content) {
             return Ok(newest);
         }
         let older = |n: usize| files::beside(&self.path, "", &format!(".bak.{n}"));

@@ -4,7 +4,7 @@
 //! so modes and folder syncs do not apply there.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -68,7 +68,7 @@ impl Folder {
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Folder {
             #[cfg(unix)]
-            file: File::open(path)?,
+            file: open_folder(path)?,
             #[cfg(not(unix))]
             path: path.to_owned(),
         })
@@ -171,6 +171,48 @@ pub fn open_without_blocking(options: &mut OpenOptions) -> &mut OpenOptions {
 pub fn links(metadata: &Metadata) -> u64 {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::nlink(metadata);
+/// Opens the regular file `path` for reading, following symbolic links. Every file that another program can replace
+/// is opened with this or [`open_regular_with`]: opening a named pipe would block, and a device may have no end.
+///
+/// # Errors
+/// When it cannot be opened, or, without a code of the operating system, when it is not a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    open_regular_with(OpenOptions::new().read(true), path)
+}
+
+/// As [`open_regular`], with other options.
+///
+/// # Errors
+/// As [`open_regular`].
+pub fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let file = open_without_blocking(options).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    Ok(file)
+}
+
+/// The first `most` bytes of the regular file `path`.
+///
+/// # Errors
+/// As [`open_regular`], and when it cannot be read.
+pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open_regular(path)?.take(most).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Opens the folder `path`, to lock or to sync it.
+///
+/// # Errors
+/// When it does not exist, is not a folder, or cannot be read.
+pub fn open_folder(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECTORY);
+    options.read(true).open(path)
+}
+
     #[cfg(not(unix))]
     return u64::from(metadata.is_file());
 }
@@ -210,7 +252,7 @@ pub fn copy_owner(file: &File, of: &Metadata) -> bool {
 /// When the folder cannot be opened or synced.
 #[cfg(unix)]
 pub fn sync_dir(path: &Path) -> io::Result<()> {
-    match File::open(path)?.sync_all() {
+    match open_folder(path)?.sync_all() {
         Err(error) if is_unsupported(&error) => Ok(()),
         result => result,
     }

@@ -88,7 +88,7 @@ fn unzip(zip: &[u8]) -> Files {
 }
 
 /// The head and the body of a response in chunks.
-fn fetch(server: &RunningServer, id: &str) -> (String, Vec<u8>) {
+pub fn fetch(server: &RunningServer, id: &str) -> (String, Vec<u8>) {
     let path = format!("/diagnostics/{id}");
     let mut stream = send(server.address(), "GET", &path, Some(KEY), None);
     let mut bytes = Vec::new();

@@ -28,6 +28,8 @@ mod frontend_extensions;
 mod metrics;
 #[cfg(feature = "desktop")]
 mod not_offered;
+#[cfg(feature = "desktop")]
+mod replaced_files;
 mod resources_and_prompts;
 mod session_history;
 mod session_lifecycle;

@@ -1,7 +1,6 @@
 //! A private temporary folder, for example for files that are exchanged with a helper program. Dropping it
 //! removes it with its content.
 
-use super::text_files;
 use crate::sys;
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -66,17 +65,13 @@ impl TemporaryFolder {
     /// target must not change.
     pub(super) fn open(&self, name: &str) -> io::Result<(File, u64)> {
         let path = self.0.join(name);
-        let other = || io::Error::other("it is not a regular file");
         if fs::symlink_metadata(&path)?.is_symlink() {
-            return Err(other());
+            return Err(io::Error::other("it is not a regular file"));
         }
-        let file = text_files::open(&path)?;
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(other());
-        }
+        let file = sys::fs::open_regular(&path)?;
         sys::fs::make_private(&file)?;
-        Ok((file, metadata.len()))
+        let len = file.metadata()?.len();
+        Ok((file, len))
     }
 }
 

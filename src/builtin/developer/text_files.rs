@@ -6,7 +6,7 @@ use super::undo_history::Fingerprint;
 use crate::mcp::server::MAX_LINE;
 use crate::sys;
 use std::fmt;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -165,10 +165,10 @@ pub(super) fn text_in(path: &Path, content: Content) -> Result<String, String> {
 pub(super) fn open_regular(path: &Path) -> Result<(File, u64), String> {
     let why = |error: io::Error| unreadable(path, &error);
     let canonical = fs::canonicalize(path).map_err(why)?;
-    let file = open(&canonical).map_err(why)?;
-    let metadata = file.metadata().map_err(why)?;
-    regular(path, &canonical, &metadata)?;
-    Ok((file, metadata.len()))
+    regular(path, &canonical, &fs::metadata(&canonical).map_err(why)?)?;
+    let file = sys::fs::open_regular(&canonical).map_err(why)?;
+    let len = file.metadata().map_err(why)?.len();
+    Ok((file, len))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> String {
@@ -176,14 +176,6 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
         io::ErrorKind::NotFound => format!("there is no file {}", path.display()),
         _ => format!("{} cannot be read: {error}", path.display()),
     }
-}
-
-/// Opens a file for reading without blocking, as a named pipe would.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    sys::fs::open_without_blocking(&mut options);
-    options.open(path)
 }
 
 fn regular(path: &Path, canonical: &Path, metadata: &Metadata) -> Result<(), String> {

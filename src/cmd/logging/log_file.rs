@@ -3,7 +3,7 @@
 use super::background_writer::BackgroundWriter;
 use crate::store::files::ensure_dir;
 use crate::sys::clock;
-use crate::sys::fs::private;
+use crate::sys::fs::{open_regular_with, private};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -77,7 +77,9 @@ impl LogFile {
         ensure_dir(&self.folder.join(&day)).map_err(io::Error::other)?;
         remove_old_days(&self.folder)?;
         let path = self.folder.join(&day).join(&self.name);
-        let file = private(OpenOptions::new().create(true).append(true)).open(path)?;
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        let file = open_regular_with(private(&mut options), &path)?;
         let size = file.metadata()?.len();
         Ok(Open { file, size, day })
     }

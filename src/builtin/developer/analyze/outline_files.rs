@@ -1,10 +1,9 @@
 //! Reads and outlines many source files in parallel, within limits.
 
-use super::super::text_files;
 use super::language::Language;
 use super::outline::Outline;
 use super::source_walk::TimeLimit;
-use std::io::Read;
+use crate::sys::fs::read_start;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -35,14 +34,7 @@ pub(super) struct Outlines {
 
 /// Reads a source file.
 pub(super) fn source(path: &Path) -> Result<Vec<u8>, Skipped> {
-    let file = text_files::open(path).map_err(|_| Skipped::Unreadable)?;
-    let metadata = file.metadata().map_err(|_| Skipped::Unreadable)?;
-    if !metadata.is_file() {
-        return Err(Skipped::Unreadable);
-    }
-    let mut text = Vec::new();
-    let read = file.take(MAX_SOURCE + 1).read_to_end(&mut text);
-    read.map_err(|_| Skipped::Unreadable)?;
+    let text = read_start(path, MAX_SOURCE + 1).map_err(|_| Skipped::Unreadable)?;
     if text.len() as u64 > MAX_SOURCE {
         return Err(Skipped::TooLarge);
     }

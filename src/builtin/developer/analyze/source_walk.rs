@@ -6,11 +6,10 @@
 
 use super::super::gitignore::{self, Gitignore};
 use super::super::gooseignore::IgnoreRules;
-use super::super::text_files;
 use super::language::Language;
 use crate::sys::cancel::Cancel;
+use crate::sys::fs::read_start;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -190,10 +189,7 @@ fn content(file: &Path) -> Option<Vec<u8>> {
     if !fs::symlink_metadata(file).ok()?.is_file() {
         return None;
     }
-    let opened = text_files::open(file).ok()?;
-    let mut bytes = Vec::new();
-    opened.take(MAX_RULES).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    read_start(file, MAX_RULES).ok()
 }
 
 /// Whether the innermost matching pattern excludes the path. True without an answer if the time is over, since
