@@ -3,6 +3,10 @@
 //! On Windows a file inherits the access list of the user's profile, and the file system makes renames durable,
 //! so modes and folder syncs do not apply there.
 
+#[cfg(feature = "developer")]
+use std::collections::BTreeMap;
+#[cfg(feature = "developer")]
+use std::ffi::CString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
@@ -167,10 +171,6 @@ pub fn open_without_blocking(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// The number of hard links of a file.
-pub fn links(metadata: &Metadata) -> u64 {
-    #[cfg(unix)]
-    return std::os::unix::fs::MetadataExt::nlink(metadata);
 /// Opens the regular file `path` for reading, following symbolic links. Every file that another program can replace
 /// is opened with this or [`open_regular_with`]: opening a named pipe would block, and a device may have no end.
 ///
@@ -213,6 +213,10 @@ pub fn open_folder(path: &Path) -> io::Result<File> {
     options.read(true).open(path)
 }
 
+/// The number of hard links of a file.
+pub fn links(metadata: &Metadata) -> u64 {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::nlink(metadata);
     #[cfg(not(unix))]
     return u64::from(metadata.is_file());
 }
@@ -242,6 +246,19 @@ pub fn copy_owner(file: &File, of: &Metadata) -> bool {
         let _ = (file, of);
         true
     }
+}
+
+/// The names and values of a file's extended attributes, of which an access control list is one. Empty where the
+/// file system has none, and on other systems than Linux.
+///
+/// # Errors
+/// When they cannot be read.
+#[cfg(feature = "developer")]
+pub fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
+    #[cfg(target_os = "linux")]
+    return super::unix::attributes(file);
+    #[cfg(not(target_os = "linux"))]
+    return file.metadata().map(|_| BTreeMap::new());
 }
 
 /// Makes the entries of the folder `path` durable: what was created, renamed or removed there.

@@ -8,6 +8,8 @@
 
 #[cfg(all(target_os = "linux", feature = "schedules"))]
 mod alarm;
+#[cfg(all(target_os = "linux", feature = "developer"))]
+mod attributes;
 mod executable;
 mod start;
 
@@ -15,6 +17,8 @@ use super::fs::Stamp;
 
 #[cfg(all(target_os = "linux", feature = "schedules"))]
 pub(super) use alarm::AlarmFiles;
+#[cfg(all(target_os = "linux", feature = "developer"))]
+pub(super) use attributes::attributes;
 pub(super) use executable::unmap_code;
 pub(super) use start::Prepared;
 use std::ffi::{CStr, CString};

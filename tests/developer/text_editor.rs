@@ -3,9 +3,11 @@
 use crate::support::server::Session;
 use crate::{model_text, user_text, with_developer};
 use serde_json::{Value, json};
+#[cfg(target_os = "linux")]
+use std::ffi::{CStr, CString};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 struct Editor<'a> {
     session: &'a Session<'a>,
@@ -258,6 +260,163 @@ fn a_file_keeps_what_it_was_apart_from_its_text() {
                 .all(|name| !name.to_string_lossy().starts_with(".run")),
             "{names:?}"
         );
+    });
+}
+
+/// Sets an extended attribute; false where the file system has none.
+#[cfg(target_os = "linux")]
+fn set_attribute(path: &Path, name: &CStr, value: &[u8]) -> bool {
+    let path = CString::new(path.to_str().unwrap()).unwrap();
+    let (value, size) = (value.as_ptr().cast(), value.len());
+    // SAFETY: both texts end with NUL, and the value has this size.
+    let set = unsafe { libc::setxattr(path.as_ptr(), name.as_ptr(), value, size, 0) };
+    let error = std::io::Error::last_os_error();
+    assert!(
+        set == 0 || error.raw_os_error() == Some(libc::ENOTSUP),
+        "{error}"
+    );
+    set == 0
+}
+
+#[cfg(target_os = "linux")]
+fn attribute(path: &Path, name: &CStr) -> Vec<u8> {
+    let path = CString::new(path.to_str().unwrap()).unwrap();
+    let mut value = vec![0; 1000];
+    let buffer = value.as_mut_ptr().cast();
+    // SAFETY: both texts end with NUL, and the buffer has this size.
+    let len = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), buffer, 1000) };
+    value.truncate(usize::try_from(len).unwrap_or(0));
+    value
+}
+
+/// An access control list that lets user 1234 read and write, and the group nothing. The bits of the group in the
+/// mode are its mask.
+#[cfg(target_os = "linux")]
+fn access_control_list() -> Vec<u8> {
+    const ANY: u32 = u32::MAX;
+    let entries = [
+        (1, 6, ANY),
+        (2, 6, 1234),
+        (4, 0, ANY),
+        (0x10, 6, ANY),
+        (0x20, 0, ANY),
+    ];
+    let entry = |(tag, rights, id): (u16, u16, u32)| {
+        [
+            &tag.to_le_bytes()[..],
+            &rights.to_le_bytes(),
+            &id.to_le_bytes(),
+        ]
+        .concat()
+    };
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    list.extend(entries.into_iter().flat_map(entry));
+    list
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn access_control_lists_and_attributes_are_kept() {
+    const LIST: &CStr = c"system.posix_acl_access";
+    editor(|e| {
+        for (name, attribute_name, value) in [
+            ("listed", LIST, access_control_list()),
+            ("tagged", c"user.origin", b"somewhere".to_vec()),
+        ] {
+            let path = e.put(name, "one\n");
+            if !set_attribute(&path, attribute_name, &value) {
+                println!("skipped: the file system has no {attribute_name:?}");
+                continue;
+            }
+            let mode = fs::metadata(&path).unwrap().mode();
+            let edit = json!({"old_str": "one", "new_str": "two"});
+            e.does("str_replace", name, edit);
+            assert_eq!(e.get(name), "two\n");
+            assert_eq!(attribute(&path, attribute_name), value, "{name}");
+            e.undoes(name);
+            e.does("write", name, json!({"file_text": "three\n"}));
+            assert_eq!(attribute(&path, attribute_name), value, "{name}");
+            assert_eq!(fs::metadata(&path).unwrap().mode(), mode, "{name}");
+            // A diff that renames or removes it would lose them.
+            let removes = format!("--- a/{name}\n+++ /dev/null\n@@ -1 +0,0 @@\n-three\n");
+            let renames = format!("diff --git a/{name} b/new\nrename from {name}\nrename to new\n");
+            for diff in [removes, renames] {
+                let error = e.refuses("str_replace", ".", json!({ "diff": diff }));
+                assert!(error.contains("extended attribute"), "{error}");
+            }
+            assert_eq!(e.get(name), "three\n");
+        }
+        // A new file in a folder with a default list would get that.
+        let path = e.put("folder/plain", "one\n");
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o660)).unwrap();
+        let folder = path.parent().unwrap();
+        if set_attribute(folder, c"system.posix_acl_default", &access_control_list()) {
+            e.does("write", "folder/plain", json!({"file_text": "two\n"}));
+            assert_eq!(attribute(&path, LIST), b"");
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o660);
+        }
+    });
+}
+
+#[test]
+fn a_diff_that_names_another_file_or_creates_one_that_exists_is_refused() {
+    editor(|e| {
+        for name in ["a.txt", "b.txt", "sub/a.txt"] {
+            e.put(name, "one\n");
+        }
+        let change = "@@ -1 +1 @@\n-one\n+two\n";
+        let add = "@@ -0,0 +1 @@\n+two\n";
+        for (path, header, hunk) in [
+            ("a.txt", "--- a/b.txt\n+++ b/b.txt\n", change),
+            ("a.txt", "--- a/none.txt\n+++ b/none.txt\n", change),
+            ("a.txt", "--- b.txt\n+++ b.txt.new\n", change),
+            ("a.txt", "--- a/sub/a.txt\n+++ b/sub/a.txt\n", change),
+            ("sub/a.txt", "--- a/a.txt\n+++ b/a.txt\n", change),
+            (
+                "a.txt",
+                "--- a/b.txt\n+++ /dev/null\n",
+                "@@ -1 +0,0 @@\n-one\n",
+            ),
+            ("new.txt", "--- /dev/null\n+++ b/other.txt\n", add),
+            (
+                "a.txt",
+                "diff --git a/b.txt b/c.txt\nrename from b.txt\nrename to c.txt\n",
+                "",
+            ),
+        ] {
+            let diff = format!("{header}{hunk}");
+            let error = e.refuses("str_replace", path, json!({ "diff": diff }));
+            assert!(error.contains("another file"), "{diff}: {error}");
+        }
+        for header in [
+            "--- /dev/null\n+++ b/a.txt\n",
+            "diff --git a/a.txt b/a.txt\nnew file mode 100644\n--- a/a.txt\n+++ b/a.txt\n",
+        ] {
+            for path in ["a.txt", "."] {
+                let diff = format!("{header}{add}");
+                let error = e.refuses("str_replace", path, json!({ "diff": diff }));
+                assert!(error.contains("exists already"), "{diff}: {error}");
+            }
+        }
+        for name in ["a.txt", "b.txt", "sub/a.txt"] {
+            assert_eq!(e.get(name), "one\n");
+        }
+        // Two different names of which none is a file are labels.
+        for header in [
+            "--- original\n+++ modified\n",
+            "--- a.txt.orig\n+++ a.txt\n",
+            "--- a/work/a.txt\n+++ b/work/a.txt\n",
+            "",
+        ] {
+            let diff = format!("{header}{change}");
+            e.does("str_replace", "a.txt", json!({ "diff": diff }));
+            e.undoes("a.txt");
+        }
+        let diff = format!("--- a/a.txt\n+++ b/a.txt\n{change}");
+        symlink(e.dir.join("sub"), e.dir.join("link")).unwrap();
+        e.does("str_replace", "a.txt", json!({ "diff": diff }));
+        let diff = format!("--- a/link/a.txt\n+++ b/link/a.txt\n{change}");
+        e.does("str_replace", "sub/a.txt", json!({ "diff": diff }));
     });
 }
 

@@ -84,12 +84,14 @@ fn write_or_remove(
     }
 }
 
-/// Replaces the content of a file completely or not at all. Keeps mode and owner, and creates missing folders.
+/// Replaces the content of a file completely or not at all. Keeps mode, owner and extended
+/// attributes, and creates missing folders.
 /// `real` comes from [`write_target`](super::text_files::write_target).
 ///
-/// Normally a new file replaces the old one. Three kinds of files are written in place, with a backup during that
-/// time: those with several hard links, those whose owner a new file could not get, and those in a folder where
-/// no file can be created.
+/// Normally a new file replaces the old one. Four kinds of files are written in place, with a backup during that
+/// time: those with several hard links, those whose owner a new file could not get, those with an access control
+/// list or other extended attributes that a new file in the folder does not have, and those in a folder where no
+/// file can be created.
 ///
 /// # Errors
 /// Why the file cannot be written. Its content is unchanged, unless the error names a backup.
@@ -97,18 +99,22 @@ pub(super) fn write(real: &Path, content: &str) -> Result<(), String> {
     let failed = |error| failed(real, &error);
     let folder = real.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder).map_err(failed)?;
-    let before = fs::metadata(real).ok();
+    let before = match sys::fs::open_regular(real) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        before => Some(before.map_err(failed)?),
+    };
     if before.is_some() {
         // A replacement by a new file would bypass a mode that forbids writing.
-        match open(real, OpenOptions::new().write(true)) {
+        match sys::fs::open_regular_with(OpenOptions::new().write(true), real) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Err(failed(error));
             }
             _ => {}
         }
     }
-    let has_names = |before: &Metadata| sys::fs::links(before) > 1;
-    if before.as_ref().is_some_and(has_names) {
+    let metadata = before.as_ref().map(File::metadata).transpose();
+    let has_names = |before: Metadata| sys::fs::links(&before) > 1;
+    if metadata.map_err(failed)?.is_some_and(has_names) {
         return write_in_place(real, folder, content.as_bytes());
     }
     match replace(real, folder, content.as_bytes(), before.as_ref()) {
@@ -123,16 +129,7 @@ fn failed(real: &Path, error: &io::Error) -> String {
     format!("{} cannot be written: {error}", real.display())
 }
 
-fn open(real: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    sys::fs::open_without_blocking(options).open(real)
-}
-
-fn replace(
-    real: &Path,
-    folder: &Path,
-    content: &[u8],
-    before: Option<&Metadata>,
-) -> io::Result<()> {
+fn replace(real: &Path, folder: &Path, content: &[u8], before: Option<&File>) -> io::Result<()> {
     let temporary_path = temporary_path(real, folder)?;
     let written = (|| {
         let mut file = OpenOptions::new()
@@ -140,10 +137,13 @@ fn replace(
             .create_new(true)
             .open(&temporary_path)?;
         if let Some(before) = before {
-            if !sys::fs::copy_owner(&file, before) {
+            let metadata = before.metadata()?;
+            if !sys::fs::copy_owner(&file, &metadata)
+                || sys::fs::attributes(&file)? != sys::fs::attributes(before)?
+            {
                 return Err(io::ErrorKind::PermissionDenied.into());
             }
-            file.set_permissions(before.permissions())?;
+            file.set_permissions(metadata.permissions())?;
         }
         file.write_all(content)?;
         file.sync_all()?;
@@ -161,7 +161,9 @@ fn temporary_path(real: &Path, folder: &Path) -> io::Result<PathBuf> {
 
 fn write_in_place(real: &Path, folder: &Path, content: &[u8]) -> Result<(), String> {
     let failed = |error| failed(real, &error);
-    let mut file = open(real, OpenOptions::new().read(true).write(true)).map_err(failed)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    let mut file = sys::fs::open_regular_with(&mut options, real).map_err(failed)?;
     let copy = Backup::of(&mut file, real, folder).map_err(|error| {
         let path = real.display();
         format!("{path} cannot be written, because no backup can be made: {error}")
@@ -228,7 +230,7 @@ impl Backup {
     }
 
     fn restore(&self, file: &mut File) -> io::Result<()> {
-        let mut copy = File::open(&self.path)?.take(self.len);
+        let mut copy = sys::fs::open_regular(&self.path)?.take(self.len);
         file.rewind()?;
         io::copy(&mut copy, file)?;
         file.set_len(self.len)?;

@@ -316,6 +316,7 @@ impl Developer {
         diff: &str,
     ) -> Result<CallToolResult, String> {
         let patches = unified_diff::parse(diff).map_err(diff_error)?;
+        check_names(&patches, path, dir).map_err(diff_error)?;
         let mut history = lock(&self.edits);
         let mut changes = Vec::new();
         let mut seen = HashSet::new();
@@ -391,6 +392,9 @@ impl Developer {
         } else {
             fs::metadata(&old_real).ok().map(|file| file.permissions())
         };
+        if is_gone || is_moved {
+            check_has_no_attributes(&old_real).map_err(diff_error)?;
+        }
         let (bom, rest) = line_endings::split_bom(before.as_deref().unwrap_or_default());
         let fits = patch.apply(rest);
         let (text, first, last) =
@@ -500,6 +504,67 @@ impl Change {
 
 fn diff_error(why: String) -> String {
     format!("the diff cannot be applied: {why}")
+}
+
+/// Checks that a diff changes the file `path`, if that is not a folder: a part of it has no name, or a name of that
+/// file. Two different names of which none is a file are labels, such as `before` and `after`.
+fn check_names(patches: &[FilePatch], path: &Path, dir: &Path) -> Result<(), String> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let bare = |name: &str| {
+        unified_diff::without_prefix(name)
+            .unwrap_or(name)
+            .to_owned()
+    };
+    let file = |name: &str| named_path(name, dir).ok().filter(|it| it.exists());
+    let real = text_files::canonical(path).ok();
+    let is_of_path = |name: &str| match file(name) {
+        Some(named) => text_files::canonical(&named).ok() == real,
+        None => path.ends_with(bare(name)) || path.ends_with(name),
+    };
+    let are_labels = |old: &str, new: &str| {
+        patches.len() == 1 && bare(old) != bare(new) && file(old).is_none() && file(new).is_none()
+    };
+    let fits = |patch: &FilePatch| match (&patch.old, &patch.new) {
+        (None, None) => true,
+        (Some(old), Some(_)) if patch.is_renamed => is_of_path(old),
+        (Some(old), Some(new)) => is_of_path(old) || is_of_path(new) || are_labels(old, new),
+        (Some(name), None) | (None, Some(name)) => is_of_path(name),
+    };
+    if patches.iter().any(fits) {
+        return Ok(());
+    }
+    let names = patches
+        .iter()
+        .find_map(|it| it.old.as_ref().or(it.new.as_ref()));
+    Err(format!(
+        "it names {:?}, which is another file than {}; name the file that it changes as `path`, or the directory \
+         that its names are in",
+        names.map_or("", String::as_str),
+        path.display()
+    ))
+}
+
+/// Checks that a file which a diff renames or removes has no extended attributes: the new file, or the one that
+/// `undo_edit` restores, would not have them, and without its access control list others could write it.
+fn check_has_no_attributes(real: &Path) -> Result<(), String> {
+    let attributes = sys::fs::open_regular(real).and_then(|file| sys::fs::attributes(&file));
+    let attributes = attributes.map_err(|error| {
+        format!(
+            "the attributes of {} cannot be read: {error}",
+            real.display()
+        )
+    })?;
+    // The system sets its own labels for each new file.
+    let is_own = |name: &std::ffi::CString| !name.to_bytes().starts_with(b"security.");
+    match attributes.keys().find(|name| is_own(name)) {
+        Some(name) => Err(format!(
+            "{} has the extended attribute {name:?}, which would be lost; move or remove it with the shell",
+            real.display()
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The paths of a file before and after a part of a diff; they differ only if it renames the file.

@@ -77,10 +77,14 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
                 return Err(format!("line {}: `---` without `+++` behind it", reader.at));
             };
             reader.at += 1;
+            let header = git_header.take().unwrap_or_default();
+            // A header that creates or deletes the file counts, whatever names follow.
+            let is_created = header.old.is_none() && header.new.is_some();
+            let is_deleted = header.new.is_none() && header.old.is_some();
             patches.push(FilePatch {
-                old: name(old),
-                new: name(new),
-                ..git_header.take().unwrap_or_default()
+                old: name(old).filter(|_| !is_created),
+                new: name(new).filter(|_| !is_deleted),
+                ..header
             });
         } else if line.starts_with("@@") {
             let hunk = reader.hunk(line)?;
