@@ -133,6 +133,69 @@ fn what_it_names_is_kept_from_every_tool_however_it_is_written() {
 }
 
 #[test]
+fn a_link_to_a_file_that_does_not_exist_yet_is_followed() {
+    with_developer(|session| {
+        let dir = session.server.work();
+        fs::write(dir.join(".gooseignore"), "private/\n*.key\n").unwrap();
+        fs::create_dir(dir.join("sub")).unwrap();
+        for (target, link) in [
+            (".env", "innocent"),
+            ("innocent", "twice"),
+            ("../my.key", "sub/up"),
+            ("private", "folder"),
+        ] {
+            symlink(target, dir.join(link)).unwrap();
+        }
+        for path in [
+            "innocent",
+            "twice",
+            "sub/up",
+            "folder/new.txt",
+            "folder/x/new.txt",
+        ] {
+            let write = json!({"command": "write", "path": path, "file_text": "x"});
+            refuses(session, "text_editor", write);
+        }
+        for command in ["echo x > innocent", "echo x > twice", "cd sub; echo x > up"] {
+            refuses(session, "shell", json!({ "command": command }));
+        }
+        assert!(!dir.join(".env").exists() && !dir.join("my.key").exists());
+        symlink("fine.txt", dir.join("open")).unwrap();
+        let write = json!({"command": "write", "path": "open", "file_text": "x"});
+        session.call("developer__text_editor", write).is(200);
+        assert!(dir.join("fine.txt").exists());
+    });
+}
+
+#[test]
+fn a_file_of_rules_that_cannot_be_understood_is_refused_aloud() {
+    with_developer(|session| {
+        let file = session.server.work().join(".gooseignore");
+        let utf16 = |bom: &[u8], bytes: fn(u16) -> [u8; 2]| {
+            let text = "*.key\n".encode_utf16().flat_map(bytes);
+            bom.iter().copied().chain(text).collect::<Vec<u8>>()
+        };
+        for text in [
+            utf16(b"\xff\xfe", u16::to_le_bytes),
+            utf16(b"\xfe\xff", u16::to_be_bytes),
+            utf16(b"", u16::to_le_bytes),
+        ] {
+            fs::write(&file, text).unwrap();
+            let command = json!({"command": "cat my.key"});
+            let refused = session.call("developer__shell", command).is(500);
+            refused.says(".gooseignore").says("UTF-16").says("UTF-8");
+        }
+        fs::remove_file(&file).unwrap();
+        for target in ["/dev/zero", ".gooseignore"] {
+            symlink(target, &file).unwrap();
+            let refused = session.call("developer__shell", json!({"command": "true"}));
+            refused.is(500).says(".gooseignore");
+            fs::remove_file(&file).unwrap();
+        }
+    });
+}
+
+#[test]
 fn the_users_own_rules_count_everywhere() {
     let server = Server::new().start();
     let config = server.root().join("config");

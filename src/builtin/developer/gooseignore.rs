@@ -7,11 +7,11 @@ use super::gitignore::{self, Gitignore, Rule};
 use super::shell_patterns;
 use super::shell_words::{self, Word};
 use super::{Developer, text_files};
+use crate::store;
 use crate::sys::cancel::Cancel;
-use crate::sys::fs::Stamp;
+use crate::sys::fs::{Stamp, read_start};
 use crate::sys::lock;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -64,10 +64,12 @@ impl Developer {
     /// Why one of the files cannot be used: guessing what it means could expose a secret.
     pub(super) fn ignore_rules(&self, dir: &Path) -> Result<Arc<IgnoreRules>, String> {
         let files = [dir.join(FILE_NAME), self.config.join(FILE_NAME)];
-        let read = files.map(|file| {
-            let stamp = fs::metadata(&file).and_then(|file| Stamp::of(&file)).ok();
-            (file, stamp)
-        });
+        let stamp = |file: PathBuf| match store::files::stamp(&file) {
+            Ok(stamp) => Ok((file, stamp)),
+            Err(error) => Err(error.to_string()),
+        };
+        let [own, users] = files;
+        let read = [stamp(own)?, stamp(users)?];
         let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
         let mut known = lock(&self.ignore_rules);
         if let Some(known) = &*known
@@ -235,11 +237,16 @@ fn check_cancelled(cancel: &Cancel) -> Result<(), String> {
 }
 
 fn read_rules(file: &Path) -> Result<Vec<u8>, String> {
-    let metadata = fs::metadata(file).map_err(|error| format!("cannot be read: {error}"))?;
-    if !metadata.is_file() || metadata.len() > MAX_FILE {
+    let text = read_start(file, MAX_FILE + 1);
+    let text = text.map_err(|error| format!("cannot be read: {error}"))?;
+    if text.len() as u64 > MAX_FILE {
         return Err(format!("is not a file of at most {MAX_FILE} bytes"));
     }
-    fs::read(file).map_err(|error: io::Error| format!("cannot be read: {error}"))
+    // Its patterns would match nothing.
+    if text.contains(&0) || text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") {
+        return Err("is not in UTF-8, but in UTF-16 or binary; save it in UTF-8".to_owned());
+    }
+    Ok(text)
 }
 
 fn parse_rules(root: &Path, text: &[u8], from: &Path) -> Result<RuleFile, String> {

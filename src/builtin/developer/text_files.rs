@@ -199,7 +199,8 @@ fn regular(path: &Path, canonical: &Path, metadata: &Metadata) -> Result<(), Str
 pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
     let why = |error: io::Error| format!("{} cannot be written: {error}", path.display());
     let dir_real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
-    let (canonical, linked) = resolve_links(path).map_err(why)?;
+    let mut links = MAX_LINKS;
+    let (canonical, linked) = resolve_links(path, &mut links).map_err(why)?;
     // A path in the working directory has to stay in it, whether links are part of it or not. Any other path
     // may lead through folders that are links, as systems have them, but must not end in one.
     let meant_within = path.starts_with(normalize(dir)) || path.starts_with(&dir_real);
@@ -225,37 +226,45 @@ pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
     Ok(canonical)
 }
 
-/// The real path of a file that need not exist, and whether its last component is a symbolic link.
-fn resolve_links(path: &Path) -> io::Result<(PathBuf, bool)> {
-    let mut path = path.to_owned();
-    let mut linked = false;
-    for _ in 0..MAX_LINKS {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Ok((path, linked));
-        };
-        path = canonical(parent)?.join(name);
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_symlink() => {
-                linked = true;
-                let target = fs::read_link(&path)?;
-                path = normalize(&path.parent().unwrap_or(Path::new("/")).join(target));
-            }
-            _ => return Ok((path, linked)),
-        }
-    }
-    Err(io::Error::other("its symbolic links form a loop"))
-}
-
-/// The real path of a file. Components that do not exist are kept.
+/// The real path of a file that need not exist: its symbolic links are followed as far as the system would follow
+/// them to create it. Components that do not exist are kept.
+///
+/// # Errors
+/// When the links form a loop, or a folder cannot be read.
 pub(super) fn canonical(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            match (path.parent(), path.file_name()) {
-                (Some(parent), Some(name)) => Ok(canonical(parent)?.join(name)),
-                _ => Ok(path.to_owned()),
-            }
+            let mut links = MAX_LINKS;
+            resolve_links(path, &mut links).map(|(path, _)| path)
         }
         canonical => canonical,
+    }
+}
+
+/// As [`canonical`], and whether the last component is a symbolic link. `links` is how many may be followed.
+fn resolve_links(path: &Path, links: &mut usize) -> io::Result<(PathBuf, bool)> {
+    let mut path = path.to_owned();
+    let mut linked = false;
+    loop {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok((normalize(&path), linked));
+        };
+        let parent = match fs::canonicalize(parent) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                resolve_links(parent, links)?.0
+            }
+            canonical => canonical?,
+        };
+        path = parent.join(name);
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_symlink() => {
+                let circle = || io::Error::other("its symbolic links form a loop");
+                *links = links.checked_sub(1).ok_or_else(circle)?;
+                linked = true;
+                path = parent.join(fs::read_link(&path)?);
+            }
+            _ => return Ok((path, linked)),
+        }
     }
 }
 
