@@ -88,7 +88,7 @@ impl Registry {
         report
             .files
             .extend(logs.into_iter().map(|(name, path)| (name, path, MAX_FILE)));
-        let system = system_text(&self.system_info(), id);
+        let system = system_text(&self.system_info(), id, stores.sessions.goose_database());
         report.texts.insert(0, ("system.txt".to_owned(), system));
         report.secrets = secrets.into_patterns();
         Ok(report)
@@ -344,7 +344,7 @@ fn newest_logs(folder: &Path) -> Vec<(String, PathBuf)> {
     logs.take(LOG_FILES).collect()
 }
 
-fn system_text(info: &SystemInfo, id: &str) -> String {
+fn system_text(info: &SystemInfo, id: &str, goose_database: Option<PathBuf>) -> String {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
     let left_out = FEATURES.iter().filter(|(_, is_built)| !is_built);
     let left_out: Vec<&str> = left_out.map(|(name, _)| *name).collect();
@@ -361,6 +361,10 @@ fn system_text(info: &SystemInfo, id: &str) -> String {
         ("Architecture", info.architecture.to_owned()),
         ("Time", clock::now_rfc3339()),
         ("Session", id.to_owned()),
+        (
+            "Sessions of Goose, which are not read",
+            goose_database.map_or_else(|| "none".to_owned(), |file| file.display().to_string()),
+        ),
         ("Provider", or_none(&info.provider)),
         ("Model", or_none(&info.model)),
         ("Enabled extensions", info.enabled_extensions.join(", ")),

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
@@ -31,6 +31,12 @@ const LOCK: &str = ".lock";
 const TURN: &str = ".turn";
 const TOOL_OUTPUTS: &str = "answers";
 const DELETED: &str = ".deleted-";
+
+/// Goose's own sessions, which are not read.
+const GOOSE_DATABASE: &str = "sessions.db";
+/// The numbers of new sessions are higher where that exists: Goose counts the ids of a day in its database alone, and
+/// those of its oldest sessions end with their time of day (`HHMMSS`). So neither assigns an id of the other.
+const GOOSE_NUMBERS: u32 = 1_000_000;
 
 /// Larger session files are not read. They contain recipes and extensions, but no messages.
 const MAX_SIZE: u64 = 64 << 20;
@@ -127,6 +133,9 @@ impl Sessions {
         match made {
             Err(Error::Io { source, .. })
                 if matches!(
+        if self.goose_database().is_some() {
+            self.warn_of_goose_database();
+        }
                     source.kind(),
                     io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
                 ) =>
@@ -141,7 +150,23 @@ impl Sessions {
         }
     }
 
-    /// Creates a session, whose number follows the highest of today.
+    /// The database with sessions of Goose in the same folder, if there is one. It is not read.
+    pub fn goose_database(&self) -> Option<PathBuf> {
+        let path = self.root.join(GOOSE_DATABASE);
+        fs::symlink_metadata(&path).is_ok().then_some(path)
+    }
+
+    fn warn_of_goose_database(&self) {
+        static WARNED: Once = Once::new();
+        let file = self.root.join(GOOSE_DATABASE);
+        WARNED.call_once(|| {
+            log::warn!(
+                "sessions of Goose are not shown, because its database is not read file={file:?}"
+            );
+        });
+    }
+
+    /// Creates a session, whose number follows the highest of today, and is above those of Goose.
     ///
     /// # Errors
     /// [`Error::Io`]. No session exists then.
@@ -571,6 +596,10 @@ impl Sessions {
                 let _ = fs::remove_dir_all(self.root.join(name));
             }
         }
+            if name == GOOSE_DATABASE {
+                self.warn_of_goose_database();
+                highest = highest.max(GOOSE_NUMBERS);
+            }
         Ok(highest)
     }
 

@@ -125,6 +125,24 @@ fn has(bytes: &[u8], text: &str) -> bool {
 }
 
 #[test]
+fn a_database_of_goose_is_named() {
+    let server = Server::new();
+    let folder = server.root().join("data/sessions");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("sessions.db"), "SQLite format 3\0").unwrap();
+    let server = server.start();
+    server.logs("sessions of Goose are not shown");
+    let session = server.session([]);
+    let files = unzip(&fetch(&server, &session.id).1);
+    let line = "Sessions of Goose, which are not read: ";
+    let system = text(&files, "system.txt");
+    assert!(
+        system.contains(line) && system.contains("data/sessions/sessions.db"),
+        "{system}"
+    );
+}
+
+#[test]
 fn the_archive_has_what_a_fault_needs() {
     let server = Server::new()
         .config("GOOSE_PROVIDER: openai\nGOOSE_MODEL: gpt-4o\nother: [1, two]\n")
