@@ -3,30 +3,39 @@
 use std::path::PathBuf;
 
 use super::{ImportReport, Message};
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// A session, in the JSON shape and field order of Goose's API (`Session` of its OpenAPI document).
 ///
-/// Missing fields take their defaults, so that older files load.
+/// Missing fields, nulls and a type that only later versions know take their defaults, so that all files load.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Session {
     /// `YYYYMMDD_N`: the day of its creation, in UTC, and a number from 1.
+    #[serde(deserialize_with = "null_as_default")]
     pub id: String,
     /// The working directory of tools and extensions.
+    #[serde(deserialize_with = "null_as_default")]
     pub working_dir: PathBuf,
     /// The name that lists show.
+    #[serde(deserialize_with = "null_as_default")]
     pub name: String,
     /// Whether the user chose the name; such a name is never replaced.
+    #[serde(deserialize_with = "null_as_default")]
     pub user_set_name: bool,
     /// What started it.
+    #[serde(deserialize_with = "known_or_default")]
     pub session_type: SessionType,
     /// RFC 3339, UTC.
+    #[serde(deserialize_with = "null_as_default")]
     pub created_at: String,
     /// RFC 3339, UTC.
+    #[serde(deserialize_with = "null_as_default")]
     pub updated_at: String,
     /// The data that extensions store with the session.
+    #[serde(deserialize_with = "null_as_default")]
     pub extension_data: ExtensionData,
     /// Tokens of the last request and its answer.
     pub total_tokens: Option<i64>,
@@ -49,6 +58,7 @@ pub struct Session {
     /// The messages, if they were loaded.
     pub conversation: Option<Vec<Message>>,
     /// How many messages there are, whether they are loaded or not.
+    #[serde(deserialize_with = "null_as_default")]
     pub message_count: usize,
     /// The provider in use.
     pub provider_name: Option<String>,
@@ -63,6 +73,27 @@ pub struct Session {
     /// part of Goose's API.
     #[serde(skip_serializing)]
     pub counted_messages: Option<usize>,
+}
+
+fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+fn known_or_default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SessionType, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Known(SessionType),
+        Other(IgnoredAny),
+    }
+    Ok(match Stored::deserialize(deserializer)? {
+        Stored::Known(known) => known,
+        Stored::Other(_) => SessionType::default(),
+    })
 }
 
 /// What started a session.

@@ -44,6 +44,9 @@ const MAX_SIZE: u64 = 64 << 20;
 /// Fields that are not stored, because they follow from `messages.jsonl`.
 const DERIVED: [&str; 2] = ["conversation", "message_count"];
 
+/// The field of [`Session::session_type`].
+const TYPE: &str = "session_type";
+
 /// The field of [`Session::counted_messages`], which is stored but not in API responses.
 const COUNTED: &str = "counted_messages";
 
@@ -697,3 +700,11 @@ fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Res
     };
     serde_json::to_vec_pretty(&stored).map_err(unwritable)
 }
+    // A type that only a later version knows stays.
+    let is_unknown = |stored: &Value| crate::json::from_value::<SessionType>(stored).is_err();
+    let later_type = stored.get(TYPE).filter(|it| is_unknown(it)).cloned();
+    if let Some(later_type) = later_type
+        && session.session_type == SessionType::default()
+    {
+        stored.insert(TYPE.to_owned(), later_type);
+    }

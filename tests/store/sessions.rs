@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gosling::conversation::Session;
+use gosling::conversation::{Session, SessionType};
 use gosling::store::{Error, NewSession, Query, Sessions};
 use gosling::sys::cancel::Cancel;
 use serde_json::{Value, json};
@@ -386,6 +386,62 @@ fn another_store_on_the_same_folder_numbers_on() {
         next.ends_with("_7"),
         "{next} reuses a number below a higher one"
     );
+}
+
+/// Goose numbers the sessions of a day by its database alone, from 1; the ids of its oldest ones end with `HHMMSS`.
+#[test]
+fn no_id_is_one_of_gooses_database() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    let number = |sessions: &Sessions| {
+        let id = sessions.create(NewSession::default()).unwrap().id;
+        let (_, number) = id.split_once('_').unwrap();
+        number.parse::<u32>().unwrap()
+    };
+    assert_eq!(number(&sessions), 1);
+    assert_eq!(sessions.goose_database(), None);
+    let database = dir.path().join("data/sessions/sessions.db");
+    fs::write(&database, "SQLite format 3\0").unwrap();
+    assert_eq!(sessions.goose_database().as_ref(), Some(&database));
+    let first = number(&sessions);
+    assert!(first > 235_959, "{first}");
+    assert_eq!(number(&sessions), first + 1);
+    assert_eq!(number(&sessions_in(&dir)), first + 2);
+    assert_eq!(sessions.list().unwrap().sessions.len(), 4);
+    assert_eq!(fs::read(&database).unwrap(), b"SQLite format 3\0");
+}
+
+#[test]
+fn nulls_and_a_type_of_a_later_version_are_read_and_stay() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    let id = sessions.create(NewSession::default()).unwrap().id;
+    let file = session_dir(&dir, &id).join("session.json");
+    let mut stored: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    for field in [
+        "name",
+        "user_set_name",
+        "created_at",
+        "updated_at",
+        "extension_data",
+    ] {
+        stored[field] = Value::Null;
+    }
+    for later in [json!("from_the_future"), json!({"kind": 5}), json!(null)] {
+        stored["session_type"] = later.clone();
+        fs::write(&file, stored.to_string()).unwrap();
+        let session = sessions.load(&id).unwrap().unwrap();
+        assert_eq!(
+            (session.name.as_str(), session.session_type),
+            ("", SessionType::User)
+        );
+        sessions
+            .update(&id, |session| session.total_tokens = Some(1))
+            .unwrap();
+        let now: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        assert_eq!(now["session_type"], later);
+    }
+    assert_eq!(sessions.list().unwrap().sessions.len(), 1);
 }
 
 #[test]
