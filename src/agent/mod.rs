@@ -73,7 +73,7 @@ pub use recipe_creation::RecipeAuthor;
 pub use recipe_run::{RecipeOutcome, RecipeRun, RunError, RunOptions};
 pub use registry::{RecipeSource, Registry, Start, Stores};
 pub use session_agent::{Agent, ExtensionResult};
-pub use session_operations::Fork;
+pub use session_operations::{ExportedSession, Fork};
 pub use shown_settings::ShownSetting;
 pub use system_info::SystemInfo;
 pub use turn::{TurnReport, TurnStop};

@@ -6,9 +6,12 @@ use super::turn_output::random_id;
 use super::{Error, Registry};
 use crate::conversation::{Export, ImportReport, MAX_NAME, Message, Metadata, Role, Session};
 use crate::extension::{Container, containers_left_out};
+use crate::mcp::jsonrpc::RawJson;
 use crate::recipe::{self, Recipe};
+use crate::store::JournalEntry;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::env;
 use std::path::{self, PathBuf};
@@ -20,6 +23,17 @@ pub struct Fork {
     pub copy: bool,
     /// Unix time in seconds. The first message of this time or later, and all after it, are left out.
     pub until: Option<i64>,
+}
+
+/// A session as it is exported.
+#[derive(Debug, Serialize)]
+pub struct ExportedSession {
+    /// The session with its messages.
+    #[serde(flatten)]
+    pub session: Session,
+    /// The parts of its conversation that this version does not understand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable_messages: Vec<RawJson>,
 }
 
 impl Registry {
@@ -37,6 +51,29 @@ impl Registry {
         session.message_count = messages.len();
         session.conversation = Some(messages);
         Ok(session)
+    }
+
+    /// The session with its conversation, for [`import`](Self::import): parts that are not messages are in a field of
+    /// their own.
+    ///
+    /// # Errors
+    /// When there is no such session or it cannot be read.
+    pub fn export(&self, id: &str) -> Result<ExportedSession, Error> {
+        let mut session = self.session(id)?;
+        let entries = self.stores().sessions.entries_of(id)?;
+        let (mut messages, mut unreadable_messages) = (Vec::new(), Vec::new());
+        for entry in entries.ok_or(Error::NoSession)? {
+            match entry {
+                JournalEntry::Message(message) => messages.push(*message),
+                JournalEntry::Unreadable(json) => unreadable_messages.push(json),
+            }
+        }
+        session.message_count = messages.len();
+        session.conversation = Some(messages);
+        Ok(ExportedSession {
+            session,
+            unreadable_messages,
+        })
     }
 
     /// Sets the name of the session. A model never replaces it.
@@ -118,7 +155,7 @@ impl Registry {
         let sessions = &self.stores().sessions;
         if fork.copy {
             let session = self.session(id)?;
-            let mut messages = sessions.conversation(id)?.ok_or(Error::NoSession)?;
+            let mut entries = sessions.entries_of(id)?.ok_or(Error::NoSession)?;
             let mut copy = Session {
                 session_type: Default::default(),
                 schedule_id: None,
@@ -128,15 +165,15 @@ impl Registry {
                 accumulated_output_tokens: None,
                 ..session
             };
-            if let Some(count) = messages_before(messages.iter(), fork.until) {
-                messages.truncate(count);
+            if let Some(count) = entries_before(&entries, fork.until) {
+                entries.truncate(count);
                 // The counts cover the messages that are left out.
                 copy.total_tokens = None;
                 copy.input_tokens = None;
                 copy.output_tokens = None;
                 copy.counted_messages = None;
             }
-            return Ok(sessions.add(copy, messages)?.id);
+            return Ok(sessions.add(copy, entries)?.id);
         }
         let agent = self.live_agent(id);
         let _working = match &agent {
@@ -145,10 +182,10 @@ impl Registry {
         };
         let _lock = sessions.lock_turn(id, RUNNING_TURN_TIMEOUT)?;
         let mut journal = sessions.journal(id)?;
-        let all = journal.messages();
-        if let Some(count) = messages_before(all.iter().map(AsRef::as_ref), fork.until) {
-            let messages = all[..count].iter().map(|message| (**message).clone());
-            journal.replace(messages.collect())?;
+        let mut entries = sessions.entries_of(id)?.ok_or(Error::NoSession)?;
+        if let Some(count) = entries_before(&entries, fork.until) {
+            entries.truncate(count);
+            journal.replace_with_entries(entries)?;
             // The counts cover the messages that are left out.
             sessions.end_turn(&mut journal, |session| session.counted_messages = Some(0))?;
         }
@@ -201,7 +238,8 @@ impl Registry {
         if !imported.is_empty() {
             messages.push(notice(&imported));
         }
-        let made = self.stores().sessions.add(session, messages)?;
+        let entries = messages.into_iter().map(JournalEntry::from).collect();
+        let made = self.stores().sessions.add(session, entries)?;
         self.session_with_messages(&made.id)
     }
 }
@@ -218,13 +256,10 @@ pub(super) fn notice(imported: &ImportReport) -> Message {
         .seen_by(Metadata::USER_ONLY)
 }
 
-/// How many messages precede the time `until`; `None` if all do.
-fn messages_before<'a>(
-    mut messages: impl Iterator<Item = &'a Message>,
-    until: Option<i64>,
-) -> Option<usize> {
-    let until = until?;
-    messages.position(|message| message.created >= until)
+/// How many entries precede the first message of the time `until` or later; `None` if there is no such message.
+fn entries_before(entries: &[JournalEntry], until: Option<i64>) -> Option<usize> {
+    let is_late = |message: &Message| until.is_some_and(|until| message.created >= until);
+    (entries.iter()).position(|entry| entry.message().is_some_and(is_late))
 }
 
 fn invalid(reason: impl std::fmt::Display) -> Error {

@@ -154,7 +154,7 @@ fn extensions(registry: &Registry, request: &Request) -> Result<Response, Error>
 
 /// The session as a JSON string that holds the text of the file.
 fn export(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let session = registry.session_with_messages(request.param("session_id"))?;
+    let session = registry.export(request.param("session_id"))?;
     let text = crate::json::to_value(&session)
         .and_then(|value| serde_json::to_string_pretty(&value))
         .map_err(|error| Error::internal(format!("the session cannot be exported: {error}")))?;

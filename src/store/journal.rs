@@ -5,8 +5,8 @@
 //!
 //! A line is a message, or an operation on the messages before it, which has an `op` instead of a role: `clear`
 //! removes them from the conversation, `hide` hides them from the model. An operation carries its replacement
-//! messages in `messages`, so that both take effect or neither. Lines that this version does not understand
-//! stay in the file and are skipped.
+//! messages in `messages`, so that both take effect or neither. What this version does not understand stays in the
+//! file and is skipped; copies of the conversation keep it ([`JournalEntry`]).
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -41,10 +41,44 @@ pub struct Journal {
 
 /// An operation on the messages before it.
 #[derive(Serialize)]
-struct Operation<'a> {
+struct Operation<'a, T> {
     op: &'static str,
-    #[serde(skip_serializing_if = "<[Message]>::is_empty")]
-    messages: &'a [Message],
+    #[serde(skip_serializing_if = "<[T]>::is_empty")]
+    messages: &'a [T],
+}
+
+/// A part of a stored conversation.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum JournalEntry {
+    /// A message.
+    Message(Box<Message>),
+    /// JSON that this version does not understand, as later versions may store it.
+    Unreadable(RawJson),
+}
+
+impl From<Message> for JournalEntry {
+    fn from(message: Message) -> Self {
+        JournalEntry::Message(Box::new(message))
+    }
+}
+
+impl JournalEntry {
+    /// The message, if it is one.
+    pub fn message(&self) -> Option<&Message> {
+        match self {
+            JournalEntry::Message(message) => Some(message),
+            JournalEntry::Unreadable(_) => None,
+        }
+    }
+
+    /// The message, if it is one.
+    pub fn into_message(self) -> Option<Message> {
+        match self {
+            JournalEntry::Message(message) => Some(*message),
+            JournalEntry::Unreadable(_) => None,
+        }
+    }
 }
 
 /// An operation as read: from any version, with messages from any version.
@@ -57,10 +91,10 @@ struct AnyOperation {
 
 /// The meaning of a line.
 enum Line {
-    Message(Box<Message>),
-    Clear(Vec<Message>),
-    Hide(Vec<Message>),
-    /// JSON that this version does not understand, or an empty line.
+    Entry(JournalEntry),
+    Clear(Vec<JournalEntry>),
+    Hide(Vec<JournalEntry>),
+    /// An empty line.
     Nothing,
 }
 
@@ -99,13 +133,27 @@ impl Journal {
     /// [`Error::SessionNotFound`] when the session was deleted, [`Error::Locked`], [`Error::Io`], for example
     /// when the disk is full. Nothing is appended then.
     pub fn append(&mut self, messages: Vec<Message>) -> Result<()> {
-        let mut lines = Vec::new();
-        for message in &messages {
-            self.render(message, &mut lines)?;
-        }
-        self.write(&lines)?;
+        self.write_each(&messages)?;
         self.messages.extend(messages.into_iter().map(Arc::new));
         Ok(())
+    }
+
+    /// As [`Journal::append`].
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn append_entries(&mut self, entries: Vec<JournalEntry>) -> Result<()> {
+        self.write_each(&entries)?;
+        extend(&mut self.messages, entries);
+        Ok(())
+    }
+
+    fn write_each(&mut self, parts: &[impl Serialize]) -> Result<()> {
+        let mut lines = Vec::new();
+        for part in parts {
+            self.render(part, &mut lines)?;
+        }
+        self.write(&lines)
     }
 
     /// Hides all messages so far from the model and appends `messages`, atomically.
@@ -126,6 +174,17 @@ impl Journal {
     pub fn replace(&mut self, messages: Vec<Message>) -> Result<()> {
         self.write_operation("clear", &messages)?;
         self.messages = messages.into_iter().map(Arc::new).collect();
+        Ok(())
+    }
+
+    /// As [`Journal::replace`].
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn replace_with_entries(&mut self, entries: Vec<JournalEntry>) -> Result<()> {
+        self.write_operation("clear", &entries)?;
+        self.messages.clear();
+        extend(&mut self.messages, entries);
         Ok(())
     }
 
@@ -169,7 +228,7 @@ impl Journal {
         self.catch_up()
     }
 
-    fn write_operation(&mut self, op: &'static str, messages: &[Message]) -> Result<()> {
+    fn write_operation(&mut self, op: &'static str, messages: &[impl Serialize]) -> Result<()> {
         let mut line = Vec::new();
         self.render(&Operation { op, messages }, &mut line)?;
         self.write(&line)
@@ -260,18 +319,12 @@ impl Journal {
                 0
             }
         };
-        let mut broken = None;
+        let mut lines = Lines::default();
         let (end, _) = scan(&mut file, start, |line, at| {
-            match read_line(line) {
-                Ok(line) => apply(line, &mut self.messages),
-                Err(error) => broken = Some((at, error)),
-            }
-            broken.is_none()
+            lines.take(line, at, &mut |line| apply(line, &mut self.messages))
         })
         .map_err(io_error)?;
-        if let Some((at, error)) = broken {
-            return Err(not_json(&self.path, &mut file, at, &error));
-        }
+        lines.check(&self.path, &mut file)?;
         let changed = known.is_none_or(|place| place.end != end) || start == 0;
         let preceding = read_preceding(&mut file, end).map_err(io_error)?;
         self.place = Some(Place {
@@ -304,6 +357,8 @@ struct Place {
 }
 
 const PRECEDING_BYTES: usize = 64;
+/// Maximum number of skipped lines that the log names.
+const MAX_NAMED: usize = 20;
 /// Maximum length of a line. The longest line is an operation with a whole conversation, which the maximum
 /// request size bounds. A longer one is not from this program, and reading it would exhaust memory.
 const MAX_LINE: usize = 256 << 20;
@@ -331,29 +386,70 @@ impl Place {
 
 /// Reads the messages in the file `path`, including hidden ones; empty if it does not exist.
 pub fn read(path: &Path) -> Result<Vec<Message>> {
+    let entries = read_entries(path)?.into_iter();
+    Ok(entries.filter_map(JournalEntry::into_message).collect())
+}
+
+/// As [`read`], with what is not a message.
+pub fn read_entries(path: &Path) -> Result<Vec<JournalEntry>> {
     let Some(mut file) = files::open(path)? else {
         return Ok(Vec::new());
     };
-    let mut messages = Vec::new();
-    let mut broken = None;
+    let mut entries = Vec::new();
+    let mut lines = Lines::default();
     let scanned = scan(&mut file, 0, |line, at| {
-        match read_line(line) {
-            Ok(line) => apply(line, &mut messages),
-            Err(error) => broken = Some((at, error)),
-        }
-        broken.is_none()
+        lines.take(line, at, &mut |line| apply_to_entries(line, &mut entries))
     });
-    let (_, tail) = scanned.map_err(Error::io("read", path))?;
-    if let Some((at, error)) = broken {
-        return Err(not_json(path, &mut file, at, &error));
+    let (end, tail) = scanned.map_err(Error::io("read", path))?;
+    lines.check(path, &mut file)?;
+    if read_line(&tail).is_ok() {
+        lines.take(&tail, end, &mut |line| apply_to_entries(line, &mut entries));
     }
-    if let Ok(line) = read_line(&tail) {
-        apply(line, &mut messages);
-    }
-    Ok(messages.into_iter().map(Arc::unwrap_or_clone).collect())
+    Ok(entries)
 }
 
-/// An event while reading a conversation.
+/// What the lines of a file say besides messages.
+#[derive(Default)]
+struct Lines {
+    /// The offset of a line that is not JSON, and why not.
+    broken: Option<(u64, serde_json::Error)>,
+    /// The offsets of the lines that were skipped in whole or in part.
+    unreadable: Vec<u64>,
+}
+
+impl Lines {
+    /// Passes the meaning of the line at the offset `at` to `apply`; false if it is not JSON.
+    fn take(&mut self, line: &[u8], at: u64, apply: &mut dyn FnMut(Line)) -> bool {
+        match read_line(line) {
+            Ok(line) => {
+                if line.has_unreadable() && self.unreadable.len() < MAX_NAMED {
+                    self.unreadable.push(at);
+                }
+                apply(line);
+            }
+            Err(error) => self.broken = Some((at, error)),
+        }
+        self.broken.is_none()
+    }
+
+    /// Names the skipped lines in the log.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] if a line is not JSON.
+    fn check(&mut self, path: &Path, file: &mut File) -> Result<()> {
+        if !self.unreadable.is_empty() {
+            let numbers = std::mem::take(&mut self.unreadable).into_iter();
+            let numbers: Vec<usize> = numbers.map(|at| line_number(file, at)).collect();
+            log::warn!("skipped lines that are not messages file={path:?} lines={numbers:?}");
+        }
+        match self.broken.take() {
+            Some((at, error)) => Err(not_json(path, line_number(file, at), &error)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An event while reading a conversation for its messages.
 pub enum Step<'a> {
     /// The messages before are no longer part of the conversation.
     Cleared,
@@ -367,13 +463,20 @@ pub fn walk(path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
     let Some(mut file) = files::open(path)? else {
         return Ok(());
     };
-    let mut see_line = |line: &[u8]| match read_line(line) {
-        Ok(Line::Message(message)) => each(Step::Message(&message)),
-        Ok(Line::Clear(messages)) => {
-            each(Step::Cleared) && messages.iter().all(|message| each(Step::Message(message)))
-        }
-        Ok(Line::Hide(messages)) => messages.iter().all(|message| each(Step::Message(message))),
-        Ok(Line::Nothing) | Err(_) => true,
+    let mut see_line = |line: &[u8]| {
+        let entries = match read_line(line) {
+            Ok(Line::Entry(entry)) => {
+                return entry
+                    .message()
+                    .is_none_or(|message| each(Step::Message(message)));
+            }
+            Ok(Line::Clear(entries)) if each(Step::Cleared) => entries,
+            Ok(Line::Clear(_)) => return false,
+            Ok(Line::Hide(entries)) => entries,
+            Ok(Line::Nothing) | Err(_) => return true,
+        };
+        let mut messages = entries.iter().filter_map(JournalEntry::message);
+        messages.all(|message| each(Step::Message(message)))
     };
     let (_, tail) =
         scan(&mut file, 0, |line, _| see_line(line)).map_err(Error::io("read", path))?;
@@ -448,10 +551,11 @@ fn count_own_line(line: &[u8], before: usize) -> usize {
 
 /// As [`count_own_line`], also for a line that may be incomplete.
 fn count_line(line: &[u8], before: usize) -> usize {
+    let count = |entries: &[JournalEntry]| entries.iter().filter_map(JournalEntry::message).count();
     match read_line(line) {
-        Ok(Line::Message(_)) => before + 1,
-        Ok(Line::Clear(messages)) => messages.len(),
-        Ok(Line::Hide(messages)) => before + messages.len(),
+        Ok(Line::Entry(entry)) => before + count(&[entry]),
+        Ok(Line::Clear(entries)) => count(&entries),
+        Ok(Line::Hide(entries)) => before + count(&entries),
         Ok(Line::Nothing) | Err(_) => before,
     }
 }
@@ -459,7 +563,10 @@ fn count_line(line: &[u8], before: usize) -> usize {
 fn apply(line: Line, messages: &mut Vec<Arc<Message>>) {
     let more = match line {
         Line::Nothing => return,
-        Line::Message(message) => return messages.push(Arc::new(*message)),
+        Line::Entry(entry) => {
+            messages.extend(entry.into_message().map(Arc::new));
+            return;
+        }
         Line::Clear(more) => {
             messages.clear();
             more
@@ -469,7 +576,28 @@ fn apply(line: Line, messages: &mut Vec<Arc<Message>>) {
             more
         }
     };
-    messages.extend(more.into_iter().map(Arc::new));
+    extend(messages, more);
+}
+
+fn extend(messages: &mut Vec<Arc<Message>>, entries: Vec<JournalEntry>) {
+    let more = entries.into_iter().filter_map(JournalEntry::into_message);
+    messages.extend(more.map(Arc::new));
+}
+
+fn apply_to_entries(line: Line, entries: &mut Vec<JournalEntry>) {
+    match line {
+        Line::Nothing => {}
+        Line::Entry(entry) => entries.push(entry),
+        Line::Clear(more) => *entries = more,
+        Line::Hide(more) => {
+            for entry in &mut *entries {
+                if let JournalEntry::Message(message) = entry {
+                    message.metadata.agent_visible = false;
+                }
+            }
+            entries.extend(more);
+        }
+    }
 }
 
 fn hide(messages: &mut [Arc<Message>]) {
@@ -480,36 +608,37 @@ fn hide(messages: &mut [Arc<Message>]) {
     }
 }
 
+impl Line {
+    fn has_unreadable(&self) -> bool {
+        let is_unreadable = |entry: &JournalEntry| entry.message().is_none();
+        match self {
+            Line::Nothing => false,
+            Line::Entry(entry) => is_unreadable(entry),
+            Line::Clear(entries) | Line::Hide(entries) => entries.iter().any(is_unreadable),
+        }
+    }
+}
+
 /// Parses a line. Fails if it is not JSON.
 fn read_line(line: &[u8]) -> serde_json::Result<Line> {
     if line.trim_ascii().is_empty() {
         return Ok(Line::Nothing);
     }
-    let refused = match crate::json::from_slice(line) {
-        Ok(message) => return Ok(Line::Message(Box::new(message))),
-        Err(refused) => refused,
+    if let Ok(message) = crate::json::from_slice(line) {
+        return Ok(Line::Entry(JournalEntry::Message(message)));
+    }
+    let operation = crate::json::from_slice::<AnyOperation>(line).ok();
+    let entry = |json: RawJson| match crate::json::from_str(json.get()) {
+        Ok(message) => JournalEntry::Message(message),
+        Err(_) => JournalEntry::Unreadable(json),
     };
-    let Ok(operation) = crate::json::from_slice::<AnyOperation>(line) else {
-        crate::json::from_slice::<IgnoredAny>(line)?;
-        log::warn!("skipped a line that is not a message reason={refused}");
-        return Ok(Line::Nothing);
-    };
-    let messages = operation
-        .messages
-        .iter()
-        .filter_map(|message| {
-            crate::json::from_str(message.get())
-                .inspect_err(|e| log::warn!("skipped an entry that is not a message reason={e}"))
-                .ok()
-        })
-        .collect();
-    match operation.op.as_str() {
-        "clear" => Ok(Line::Clear(messages)),
-        "hide" => Ok(Line::Hide(messages)),
-        unknown => {
-            log::warn!("skipped an unknown operation op={unknown:?}");
-            Ok(Line::Nothing)
-        }
+    let entries = |operation: AnyOperation| operation.messages.into_iter().map(entry).collect();
+    match operation {
+        Some(operation) if operation.op == "clear" => Ok(Line::Clear(entries(operation))),
+        Some(operation) if operation.op == "hide" => Ok(Line::Hide(entries(operation))),
+        _ => Ok(Line::Entry(JournalEntry::Unreadable(
+            crate::json::from_slice(line)?,
+        ))),
     }
 }
 
@@ -585,15 +714,20 @@ fn read_preceding(file: &mut File, end: u64) -> io::Result<[u8; PRECEDING_BYTES]
     Ok(bytes)
 }
 
-fn not_json(path: &Path, file: &mut File, at: u64, error: &serde_json::Error) -> Error {
+/// The number of the line at the offset `at`, from 1; 0 if the file can no longer be read.
+fn line_number(file: &mut File, at: u64) -> usize {
     let mut line = 1;
     let counted = scan(file, 0, |_, start| {
         line += usize::from(start < at);
         start < at
     });
+    counted.map_or(0, |_| line)
+}
+
+fn not_json(path: &Path, line: usize, error: &serde_json::Error) -> Error {
     Error::Broken {
         path: path.to_owned(),
-        line: counted.map_or(0, |_| line),
+        line,
         column: error.column(),
         reason: "this line is not JSON".to_owned(),
     }

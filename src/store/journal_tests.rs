@@ -180,6 +180,38 @@ fn what_is_not_understood_is_kept_and_passed_over() {
         ["[a]", "[b]", "c", "d"]
     );
 
+    let entries = read_entries(&folder.file()).unwrap();
+    let unreadable = |entry: &JournalEntry| match entry {
+        JournalEntry::Unreadable(json) => Some(json.get().to_owned()),
+        JournalEntry::Message(_) => None,
+    };
+    let kept: Vec<_> = entries.iter().map(unreadable).collect();
+    let json = |n: usize| Some(lines[n].to_string());
+    let nobody = Some(json!({"role": "nobody"}).to_string());
+    assert_eq!(
+        kept,
+        [
+            None,
+            json(1),
+            json(2),
+            json(3),
+            json(4),
+            None,
+            nobody,
+            None,
+            json(7),
+            None
+        ]
+    );
+    let mut copy = Journal::open("x", &folder.0, "copy", &folder.0.join("lock")).unwrap();
+    copy.append_entries(entries.clone()).unwrap();
+    let again = read_entries(&folder.0.join("copy")).unwrap();
+    assert_eq!(json_of(&again), json_of(&entries));
+    copy.replace_with_entries(again).unwrap();
+    assert_eq!(of(&copy), of(&journal));
+    let again = read_entries(&folder.0.join("copy")).unwrap();
+    assert_eq!(json_of(&again), json_of(&entries));
+
     fs::write(folder.file(), format!("{}\ngarbage\n{{}}\n", message("a"))).unwrap();
     for broken in [
         read(&folder.file()).map(drop),
@@ -192,6 +224,10 @@ fn what_is_not_understood_is_kept_and_passed_over() {
             "{broken:?}"
         );
     }
+}
+
+fn json_of(entries: &[JournalEntry]) -> Value {
+    serde_json::to_value(entries).unwrap()
 }
 
 #[test]

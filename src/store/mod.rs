@@ -26,7 +26,7 @@ pub mod zip;
 
 pub use config::{Config, Extensions};
 pub use error::{Error, Result};
-pub use journal::Journal;
+pub use journal::{Journal, JournalEntry};
 pub use paths::{Os, Paths};
 pub use permissions::{PermissionLevel, Permissions};
 pub use search::Query;

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
-use super::journal::{self, Count, Journal};
+use super::journal::{self, Count, Journal, JournalEntry};
 use super::session_cache::{Entry, SessionCache, StoredSession};
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, file_lock, files};
@@ -133,12 +133,12 @@ impl Sessions {
             made.map_err(Error::io("write into", &self.root))
         });
         let _ = fs::remove_file(&probe);
-        match made {
-            Err(Error::Io { source, .. })
-                if matches!(
         if self.goose_database().is_some() {
             self.warn_of_goose_database();
         }
+        match made {
+            Err(Error::Io { source, .. })
+                if matches!(
                     source.kind(),
                     io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
                 ) =>
@@ -194,11 +194,11 @@ impl Sessions {
         self.add(session, Vec::new())
     }
 
-    /// Creates a session like `like`, with these messages and its own id and times.
+    /// Creates a session like `like`, with this conversation and its own id and times.
     ///
     /// # Errors
     /// [`Error::Io`]. No session exists then.
-    pub fn add(&self, like: Session, messages: Vec<Message>) -> Result<Session> {
+    pub fn add(&self, like: Session, conversation: Vec<JournalEntry>) -> Result<Session> {
         let (id, dir) = self.claim_id()?;
         let now = clock::now_rfc3339();
         let session = Session {
@@ -206,12 +206,15 @@ impl Sessions {
             created_at: now.clone(),
             updated_at: now,
             conversation: None,
-            message_count: messages.len(),
+            message_count: conversation
+                .iter()
+                .filter_map(JournalEntry::message)
+                .count(),
             ..like
         };
         let path = dir.join(SESSION);
         // Messages first: a folder without `session.json` is not a session.
-        let written = write_messages(&session.id, &dir, messages)
+        let written = write_entries(&session.id, &dir, conversation)
             .and_then(|()| render(&path, Map::new(), &session))
             .and_then(|content| files::replace(&path, &content, || Ok(())));
         if let Err(error) = written {
@@ -282,10 +285,17 @@ impl Sessions {
     /// # Errors
     /// [`Error::Broken`] when a line other than an incomplete last one is not JSON, [`Error::Io`].
     pub fn conversation(&self, id: &str) -> Result<Option<Vec<Message>>> {
-        match self.dir(id).filter(|dir| dir.join(SESSION).exists()) {
-            Some(dir) => journal::read(&dir.join(MESSAGES)).map(Some),
-            None => Ok(None),
-        }
+        let file = self.dir_of_existing(id).map(|dir| dir.join(MESSAGES));
+        file.map(|file| journal::read(&file)).transpose()
+    }
+
+    /// As [`Sessions::conversation`], with the parts that are not messages.
+    ///
+    /// # Errors
+    /// As [`Sessions::conversation`].
+    pub fn entries_of(&self, id: &str) -> Result<Option<Vec<JournalEntry>>> {
+        let file = self.dir_of_existing(id).map(|dir| dir.join(MESSAGES));
+        file.map(|file| journal::read_entries(&file)).transpose()
     }
 
     /// Applies `change` to the session `id` and returns it without its messages.
@@ -476,10 +486,12 @@ impl Sessions {
         parse_id(id).map(|_| self.root.join(id))
     }
 
+    fn dir_of_existing(&self, id: &str) -> Option<PathBuf> {
+        self.dir(id).filter(|dir| dir.join(SESSION).exists())
+    }
+
     fn require_dir(&self, id: &str) -> Result<PathBuf> {
-        self.dir(id)
-            .filter(|dir| dir.join(SESSION).exists())
-            .ok_or_else(|| not_found(id))
+        self.dir_of_existing(id).ok_or_else(|| not_found(id))
     }
 
     fn lock(&self, id: &str, dir: &Path) -> Result<file_lock::FileLock> {
@@ -584,6 +596,10 @@ impl Sessions {
         };
         let mut left_overs = Vec::new();
         for name in self.entries()? {
+            if name == GOOSE_DATABASE {
+                self.warn_of_goose_database();
+                highest = highest.max(GOOSE_NUMBERS);
+            }
             let deleted = name.strip_prefix(DELETED);
             let id = deleted.map_or(&*name, |rest| rest.split('-').next().unwrap_or_default());
             let number = number_of(id).unwrap_or_default();
@@ -599,10 +615,6 @@ impl Sessions {
                 let _ = fs::remove_dir_all(self.root.join(name));
             }
         }
-            if name == GOOSE_DATABASE {
-                self.warn_of_goose_database();
-                highest = highest.max(GOOSE_NUMBERS);
-            }
         Ok(highest)
     }
 
@@ -638,12 +650,12 @@ impl Sessions {
     }
 }
 
-fn write_messages(id: &str, dir: &Path, messages: Vec<Message>) -> Result<()> {
-    if messages.is_empty() {
+fn write_entries(id: &str, dir: &Path, entries: Vec<JournalEntry>) -> Result<()> {
+    if entries.is_empty() {
         return Ok(());
     }
     let mut journal = Journal::open(id, dir, MESSAGES, &dir.join(LOCK))?;
-    journal.append(messages)?;
+    journal.append_entries(entries)?;
     journal.sync()
 }
 
@@ -690,7 +702,15 @@ fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Res
     let Value::Object(fields) = crate::json::to_value(session).map_err(unwritable)? else {
         return Err(Error::broken(path, "a session must be a JSON object"));
     };
+    // A type that only a later version knows stays.
+    let is_unknown = |stored: &Value| crate::json::from_value::<SessionType>(stored).is_err();
+    let later_type = stored.get(TYPE).filter(|it| is_unknown(it)).cloned();
     stored.extend(fields);
+    if let Some(later_type) = later_type
+        && session.session_type == SessionType::default()
+    {
+        stored.insert(TYPE.to_owned(), later_type);
+    }
     for name in DERIVED {
         stored.shift_remove(name);
     }
@@ -700,11 +720,3 @@ fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Res
     };
     serde_json::to_vec_pretty(&stored).map_err(unwritable)
 }
-    // A type that only a later version knows stays.
-    let is_unknown = |stored: &Value| crate::json::from_value::<SessionType>(stored).is_err();
-    let later_type = stored.get(TYPE).filter(|it| is_unknown(it)).cloned();
-    if let Some(later_type) = later_type
-        && session.session_type == SessionType::default()
-    {
-        stored.insert(TYPE.to_owned(), later_type);
-    }

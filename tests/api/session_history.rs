@@ -236,6 +236,46 @@ fn a_fork_is_a_copy_or_cuts_the_session_short() {
 }
 
 #[test]
+fn what_is_not_a_message_is_named_and_kept_by_forks_and_exports() {
+    let server = Server::new().start();
+    let id = talk(&server, &["a", "b", "c"]);
+    let file = |id: &str| {
+        server
+            .root()
+            .join(format!("data/sessions/{id}/messages.jsonl"))
+    };
+    let lines = fs::read_to_string(file(&id)).unwrap();
+    let (first, rest) = lines.split_once('\n').unwrap();
+    let later = r#"{"role":"oracle","created":1,"content":[{"type":"prophecy"}]}"#;
+    fs::write(file(&id), format!("{first}\n{later}\n{rest}")).unwrap();
+    assert_eq!(heard(&server, &id), ["a", "b", "c"]);
+    server.logs("lines that are not messages");
+    server.logs(&format!("{id}/messages.jsonl\" lines=[2]"));
+
+    let fork = |of: &str, truncate: bool, copy: bool| {
+        let body = json!({"timestamp": 3, "truncate": truncate, "copy": copy});
+        let answer = server.post(&format!("/sessions/{of}/fork"), body).is(200);
+        answer.body["sessionId"].as_str().unwrap().to_owned()
+    };
+    let copy = fork(&id, true, true);
+    assert_eq!(heard(&server, &copy), ["a", "b"]);
+    let copied = fs::read_to_string(file(&copy)).unwrap();
+    assert_eq!(copied.lines().nth(1), Some(later));
+    fork(&id, true, false);
+    assert_eq!(heard(&server, &id), ["a", "b"]);
+    for id in [&id, &copy] {
+        let exported = server.get(&format!("/sessions/{id}/export")).is(200).body;
+        let text = exported.as_str().unwrap();
+        let export: Value = serde_json::from_str(text).unwrap();
+        let later: Value = serde_json::from_str(later).unwrap();
+        assert_eq!(export["unreadable_messages"], json!([later]));
+        assert_eq!(export["message_count"], 2);
+        let import = server.post("/sessions/import", json!({"json": text}));
+        assert_eq!(import.is(200).body["message_count"], 2);
+    }
+}
+
+#[test]
 fn an_export_can_be_imported_again() {
     let server = Server::new().start();
     let id = talk(&server, &["é \"quoted\"\n", "b"]);
