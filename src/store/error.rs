@@ -41,6 +41,11 @@ pub enum Error {
         /// Which process runs it; `None` if it is this one.
         holder: Option<String>,
     },
+    /// The file has YAML anchors, which a rewrite would replace by copies. It was left as it is.
+    Anchors {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another program, for example an editor, kept changing the file while it was being rewritten.
     Changing {
         /// The file.
@@ -109,6 +114,12 @@ impl fmt::Display for Error {
                 f,
                 "{} was left as it is, because the new content would not read back: {reason}; \
                  store a simpler value",
+                path.display()
+            ),
+            Self::Anchors { path } => write!(
+                f,
+                "{} was left as it is, because it has YAML anchors (`&name`), which would be replaced by copies; \
+                 write their values out, or change the file with an editor",
                 path.display()
             ),
             Self::Locked { path, waited } => write!(

@@ -69,6 +69,32 @@ pub fn render(mapping: &Mapping) -> Result<String, String> {
     }
 }
 
+/// Whether the text, which [`parse`] accepts, has anchors (`&name`), with which an edit of one place changes others,
+/// too. Written twice, an anchor is an error, unlike the same characters in strings and comments.
+pub fn has_anchors(text: &[u8]) -> bool {
+    let mut doubled = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'&') {
+        let (before, anchor) = rest.split_at(at);
+        let in_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+        let name = anchor[1..].iter().take_while(in_name).count();
+        let (anchor, behind) = anchor.split_at(1 + name);
+        doubled.extend_from_slice(before);
+        if name > 0
+            && doubled
+                .last()
+                .is_none_or(|byte| b" \t\r\n[{,:".contains(byte))
+        {
+            doubled.extend_from_slice(anchor);
+            doubled.push(b' ');
+        }
+        doubled.extend_from_slice(anchor);
+        rest = behind;
+    }
+    doubled.extend_from_slice(rest);
+    doubled.len() > text.len() && parse(&doubled).is_err()
+}
+
 /// Counts brackets in and outside of strings; no ordinary text has so many open.
 fn refuse_depth(text: &[u8]) -> Result<(), YamlError> {
     let mut open = 0usize;

@@ -229,6 +229,11 @@ impl YamlFile {
                 reason: format!("the file would be larger than {} MiB", MAX_SIZE >> 20),
             });
         }
+        if before.is_some_and(|it| yaml::has_anchors(&it.content)) {
+            return Err(Error::Anchors {
+                path: self.path.clone(),
+            });
+        }
         if let Some(before) = before
             && !self.secret
             && *lock(&self.written) != Some(before.stamp)

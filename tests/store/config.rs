@@ -220,6 +220,43 @@ fn a_value_that_would_make_the_file_unreadable_is_refused() {
 }
 
 #[test]
+fn a_file_with_anchors_is_not_rewritten() {
+    let dir = temp_dir();
+    let config = config_in(&dir);
+    let secrets = secrets_at(&dir.path().join("secrets.yaml"));
+    for text in [
+        "a: &x {b: 1}\nc: *x\n",
+        "a: &x\n  b: 1\nc:\n  <<: *x\n",
+        "&x a: 1\n",
+    ] {
+        fs::write(config.path(), text).unwrap();
+        fs::write(secrets.path(), text).unwrap();
+        let written = config.upsert("d", &json!(1));
+        assert!(
+            matches!(written, Err(Error::Anchors { .. })),
+            "{text}: {written:?}"
+        );
+        let error = secrets.set("d", &json!(1)).unwrap_err().to_string();
+        assert!(error.contains("anchors"), "{error}");
+        assert_eq!(fs::read_to_string(config.path()).unwrap(), text);
+        assert_eq!(fs::read_to_string(secrets.path()).unwrap(), text);
+    }
+    // The same characters elsewhere are text.
+    for text in [
+        "a: R &D, x=1&y=2 &z\nb&c: \"&x &amp; *x\"\n",
+        "a: |\n  &x text\n  * item\n  - &y z\nb: '[ &x ]' # &x\n",
+        "a: one\n  &two three\nb: [x &y, z &a]\n",
+    ] {
+        fs::write(config.path(), text).unwrap();
+        let before = config.all().unwrap();
+        config.upsert("d", &json!(1)).unwrap();
+        let mut after = config.all().unwrap();
+        after.shift_remove("d");
+        assert_eq!(after, before, "{text}");
+    }
+}
+
+#[test]
 fn what_somebody_wrote_meanwhile_is_kept_and_what_we_wrote_is_not() {
     let dir = temp_dir();
     let path = dir.path().join("config.yaml");
