@@ -127,7 +127,7 @@ impl ConnectionState {
 /// The error for the client.
 pub(super) fn error_object(error: &Error) -> ErrorObject {
     match error {
-        Error::Model(error) => model_error(error),
+        Error::Model(error) => model_error(error, false),
         Error::NoSession => ErrorObject::new(RESOURCE_NOT_FOUND, error.to_string()),
         Error::Working { .. } => ErrorObject::new(INVALID_REQUEST, error.to_string()),
         Error::WorkingDir { .. } | Error::Config { .. } => {
@@ -137,13 +137,18 @@ pub(super) fn error_object(error: &Error) -> ErrorObject {
     }
 }
 
-fn model_error(error: &provider::Error) -> ErrorObject {
+fn model_error(error: &provider::Error, has_begun: bool) -> ErrorObject {
     let code = match error.class {
         ErrorClass::Config | ErrorClass::Authentication => AUTHENTICATION_REQUIRED,
         _ => INTERNAL_ERROR,
     };
     let message = printable(&error.to_string(), MAX_SENTENCE);
-    ErrorObject::new(code, format!("The model gave no answer: {message}"))
+    let what = if has_begun {
+        "The model's answer broke off"
+    } else {
+        "The model gave no answer"
+    };
+    ErrorObject::new(code, format!("{what}: {message}"))
 }
 
 /// Sends the events of one turn as updates.
@@ -208,8 +213,8 @@ impl EventSink for TurnUpdates<'_> {
         }
     }
 
-    fn model_failed(&mut self, error: &provider::Error) {
-        self.model_error = Some(model_error(error));
+    fn model_failed(&mut self, error: &provider::Error, has_begun: bool) {
+        self.model_error = Some(model_error(error, has_begun));
     }
 
     fn call_begins(&mut self, request: &str) {

@@ -36,10 +36,13 @@ far you have come.";
 const MIN_NEW_MESSAGES: usize = 6;
 
 impl Turn<'_> {
-    /// Whether the conversation was not compacted in this turn, or has grown since.
+    /// Whether a summary can make the conversation shorter: the model sees more of it than the question, and it was
+    /// not compacted in this turn, or has grown since.
     pub(super) fn may_compact(&self) -> bool {
-        self.compacted == 0
-            || self.state.journal.messages().len() >= self.compacted + MIN_NEW_MESSAGES
+        let messages = self.state.journal.messages();
+        let mut seen = messages.iter().filter(|m| m.metadata.agent_visible);
+        seen.nth(1).is_some()
+            && (self.compacted == 0 || messages.len() >= self.compacted + MIN_NEW_MESSAGES)
     }
 
     /// The context limit of the model, in tokens. A limit of 0 counts as unknown.

@@ -66,8 +66,8 @@ pub trait EventSink {
     fn event(&mut self, event: Event<'_>);
     /// Sends the buffered events now, because none follows for a while.
     fn flush(&mut self);
-    /// The model failed. A message that says so follows.
-    fn model_failed(&mut self, _error: &provider::Error) {}
+    /// The model failed, before or after its answer had begun. A message that says so follows.
+    fn model_failed(&mut self, _error: &provider::Error, _has_begun: bool) {}
     /// The turn ends without having done its task. A message that says why follows.
     fn turn_failed(&mut self) {}
     /// The conversation is being replaced by a summary, or that has ended.

@@ -54,11 +54,12 @@ impl Turn<'_> {
                 Ok(message)
             }
             Err(error) => {
+                let has_begun = !streamed.content.iter().all(is_thought);
                 if !streamed.content.is_empty() {
                     self.store(streamed)?;
                 }
                 if error.class != ErrorClass::Cancelled {
-                    self.report_model_error(&error)?;
+                    self.report_model_error(&error, has_begun)?;
                 }
                 Ok(None)
             }
@@ -139,12 +140,6 @@ impl Turn<'_> {
             StopReason::Filtered => TurnStop::Filtered,
         };
         self.output.count_request(answer.usage);
-        let is_thought = |part: &Content| {
-            matches!(
-                part,
-                Content::Thinking(_) | Content::RedactedThinking(_) | Content::Reasoning(_)
-            )
-        };
         if message.content.iter().all(is_thought) {
             if !message.content.is_empty() {
                 self.store(message)?;
@@ -209,21 +204,30 @@ impl Turn<'_> {
         }
     }
 
-    /// Tells the user that the model failed. The model does not see this message.
-    fn report_model_error(&mut self, error: &provider::Error) -> Result<(), Error> {
+    /// Tells the user that the model failed, and whether its answer had begun. The model does not see this message.
+    fn report_model_error(
+        &mut self,
+        error: &provider::Error,
+        has_begun: bool,
+    ) -> Result<(), Error> {
         log::warn!(
             "model failed class={:?} reason={:?}",
             error.class,
             error.message
         );
-        self.output.events.model_failed(error);
+        self.output.events.model_failed(error, has_begun);
         if error.class == ErrorClass::Credits {
             self.output
                 .notify(NotificationType::CreditsExhausted, &error.message);
         }
-        self.failure = Some(format!("the model gave no answer: {error}"));
+        let what = if has_begun {
+            "model's answer broke off"
+        } else {
+            "model gave no answer"
+        };
+        self.failure = Some(format!("the {what}: {error}"));
         self.reply_without_model(format!(
-            "The model gave no answer: {error}\n\nSend your message again to try once more."
+            "The {what}: {error}\n\nSend your message again to try once more."
         ))
     }
 
@@ -292,6 +296,13 @@ impl Turn<'_> {
         let list = todo::list(session.extension_data.0.get(todo::KEY))?;
         Some(Message::text(Role::User, system_prompt::checklist(list)))
     }
+}
+
+fn is_thought(part: &Content) -> bool {
+    matches!(
+        part,
+        Content::Thinking(_) | Content::RedactedThinking(_) | Content::Reasoning(_)
+    )
 }
 
 /// The notification for an answer without text and calls.

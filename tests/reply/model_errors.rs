@@ -29,7 +29,9 @@ fn every_kind_of_failure_is_said_and_the_next_message_is_answered() {
     let session = server.session([]);
     for class in CLASSES {
         let turn = session.say(class).finishes();
-        let turn = turn.says(&format!("the {class} is to blame"));
+        let turn = turn
+            .says(&format!("the {class} is to blame"))
+            .says("The model gave no answer");
         let message = turn.events_of("Message").pop().unwrap()["message"].clone();
         let only_user = json!({"userVisible": true, "agentVisible": false});
         assert_eq!(message["metadata"], only_user);
@@ -62,6 +64,9 @@ fn what_was_said_before_a_failure_is_kept() {
     let session = server.session([]);
     let turn = session.say("tell me").finishes();
     let said = turn.says("I was about to").says("the line is cut");
+    let said = said
+        .says("The model's answer broke off")
+        .never_says("gave no answer");
     let id = &said.events_of("Message")[0]["message"]["id"];
     let stored = session.conversation();
     assert_eq!(stored.len(), 3);

@@ -138,7 +138,7 @@ impl EventSink for TurnDisplay<'_> {
         self.check(flushed);
     }
 
-    fn model_failed(&mut self, _: &provider::Error) {
+    fn model_failed(&mut self, _: &provider::Error, _: bool) {
         self.state.failed = true;
     }
 

@@ -383,7 +383,7 @@ fn what_stands_in_the_place_of_an_answer_goes_to_stderr() {
         state: DisplayState::default(),
     };
     let class = provider::ErrorClass::Server;
-    display.model_failed(&provider::Error::new(class, "it broke"));
+    display.model_failed(&provider::Error::new(class, "it broke"), false);
     display.event(Event::Message {
         message: &Message::text(Role::Assistant, "It broke.\nTry again."),
         token_state: TokenState::default(),
