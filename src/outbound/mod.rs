@@ -24,6 +24,8 @@ pub(crate) use address_cache::AddressCache;
 pub(crate) use connection::Connection;
 pub(crate) use fetch::Fetch;
 pub(crate) use retry_after::retry_after;
+#[cfg(feature = "google")]
+pub(crate) use retry_after::wait_of;
 pub(crate) use target::{Target, TargetOptions, is_loopback_url};
 
 use std::io;

@@ -11,7 +11,7 @@ mod tests;
 use super::protocol::{Decoder, HttpRequest, Protocol};
 use super::tool_names::ToolNames;
 use super::{CompletionRequest, Error, ErrorClass, classify_error};
-use crate::sys::TimeLimit;
+use crate::outbound::wait_of;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::Value;
@@ -182,7 +182,7 @@ impl ApiError<'_> {
         if status == 429 || self.status == "RESOURCE_EXHAUSTED" {
             let delay = self.details.iter().find_map(|detail| {
                 let seconds: f64 = detail.retry_delay.strip_suffix('s')?.parse().ok()?;
-                TimeLimit::from_secs_f64(seconds).map(TimeLimit::get)
+                wait_of(seconds)
             });
             return ErrorClass::RateLimit { after: delay };
         }

@@ -291,12 +291,11 @@ impl HttpProvider {
         let advice = match error.class {
             ErrorClass::Authentication => key_hint.clone(),
             ErrorClass::Credits => "add credits, or choose another provider".to_owned(),
-            ErrorClass::RateLimit { after: Some(after) } => {
+            // Beyond that, the number is not the one that the provider sent.
+            ErrorClass::RateLimit { after: Some(after) } if after < Duration::MAX => {
                 format!("try again in {} s", after.as_secs().max(1))
             }
-            ErrorClass::RateLimit { after: None } | ErrorClass::Server => {
-                "try again in a while".to_owned()
-            }
+            ErrorClass::RateLimit { .. } | ErrorClass::Server => "try again in a while".to_owned(),
             ErrorClass::ContextExceeded => "make it shorter, or choose another model".to_owned(),
             ErrorClass::Refused | ErrorClass::Image if status == Some(StatusCode::NOT_FOUND) => {
                 "check the name of the model, and the host and path of the provider".to_owned()

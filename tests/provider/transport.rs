@@ -201,14 +201,19 @@ fn a_busy_provider_is_asked_again_and_that_is_told() {
 
 #[test]
 fn a_provider_that_wants_long_peace_is_left_alone() {
-    let head = "429 Too Many Requests\r\nRetry-After: 3600";
-    let server = ModelServer::new(vec![Reply::new(head, "{}")]);
-    let (answer, recorded) = Question::default().ask(&openai(&server.url));
-    let error = answer.unwrap_err();
-    let after = Some(Duration::from_secs(3600));
-    assert_eq!(error.class, ErrorClass::RateLimit { after });
-    assert!(error.message.contains("3600"), "{error}");
-    assert_eq!(recorded.retries, []);
+    for seconds in [3600, 99_999_999] {
+        let head = format!("429 Too Many Requests\r\nRetry-After: {seconds}");
+        let server = ModelServer::new(vec![Reply::new(&head, "{}")]);
+        let (answer, recorded) = Question::default().ask(&openai(&server.url));
+        let error = answer.unwrap_err();
+        let after = Some(Duration::from_secs(seconds));
+        assert_eq!(error.class, ErrorClass::RateLimit { after });
+        assert!(
+            error.message.contains(&format!("in {seconds} s")),
+            "{error}"
+        );
+        assert_eq!(recorded.retries, []);
+    }
 }
 
 #[test]
