@@ -312,7 +312,10 @@ fn a_session_has_one_turn_at_a_time_through_every_route() {
 fn bad_requests_are_refused() {
     let server = server();
     let session = server.session([]);
-    session.cancels(&request_id()).is(404);
+    let unknown = session.cancels(&request_id()).is(404);
+    unknown
+        .says("no such request")
+        .never_says("Session not found");
     for id in [
         "",
         "1",
@@ -338,7 +341,8 @@ fn bad_requests_are_refused() {
         server
             .post(&format!("{unknown}/reply"), body.clone())
             .is(404);
-        server.post(&format!("{unknown}/cancel"), body).is(404);
+        let refused = server.post(&format!("{unknown}/cancel"), body).is(404);
+        refused.says("Session not found");
         server.get(&format!("{unknown}/events")).is(404);
     }
     for (method, route) in [("GET", "events"), ("POST", "reply"), ("POST", "cancel")] {

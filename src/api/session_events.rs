@@ -138,11 +138,17 @@ fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error>
     }
 }
 
-/// Ignores a request that does not run.
+/// Ignores a request that does not run, unless the session has had none at all.
 fn cancel(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: CancelRequest = request.json()?;
-    registry.cancel_request(request.param("session_id"), &body.request_id)?;
-    Ok(Response::empty(200))
+    let session = request.param("session_id");
+    match registry.cancel_request(session, &body.request_id) {
+        Ok(()) => Ok(Response::empty(200)),
+        Err(agent::Error::NoSession) if registry.session(session).is_ok() => Err(Error::not_found(
+            "there is no such request: the session has had none since the server started",
+        )),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Whether this is a UUID in its usual form.
