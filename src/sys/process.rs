@@ -19,8 +19,8 @@
 //! environment. Processes that fork without end are killed until none is found, for one second here and half a
 //! minute by the guardian. The exceptions:
 //!
-//! - A descendant that cleans its environment, sets the limit that carries the mark and has its own session is
-//!   not found. No program does that by accident; this is not a sandbox.
+//! - A descendant that cleans its environment and sets the limit that carries the mark is not found once it has left
+//!   its group, or once the group's leader was reaped. No program does that by accident; this is not a sandbox.
 //! - If the hard limit on file locks is lower than the mark, and on 32-bit systems, the mark is in the
 //!   environment only.
 //! - A program that is setuid or has file capabilities loses the parent-death signal, and its environment

@@ -45,6 +45,15 @@ impl Signal {
             Signal::Kill => libc::SIGKILL,
         }
     }
+
+    /// Sends it with `send`. A stopped process is continued, so that it can end by itself.
+    fn send_with(self, send: impl Fn(i32) -> io::Result<()>) -> io::Result<()> {
+        send(self.number())?;
+        match self {
+            Signal::Terminate => send(libc::SIGCONT),
+            Signal::Kill => Ok(()),
+        }
+    }
 }
 
 /// Sets the soft limit that carries marks, or resets it, if the hard limit allows that. Called in a child
@@ -152,7 +161,7 @@ pub(super) fn kill_child(pid: i32) {
 /// Signals a whole group. Ignores that it is gone.
 pub(super) fn signal_group(group: i32, signal: Signal) {
     if group > 1 {
-        let _ = kill(-group, signal.number());
+        let _ = signal.send_with(|number| kill(-group, number));
     }
 }
 
@@ -268,12 +277,12 @@ pub(super) fn signal_if(pid: i32, signal: Signal, still_meant: impl Fn() -> bool
         return SignalOutcome::Gone;
     }
     #[cfg(target_os = "linux")]
-    let sent = match handle {
-        Some(handle) => handle.signal(signal),
-        None => kill(pid, signal.number()),
-    };
+    let sent = signal.send_with(|number| match &handle {
+        Some(handle) => handle.signal(number),
+        None => kill(pid, number),
+    });
     #[cfg(not(target_os = "linux"))]
-    let sent = kill(pid, signal.number());
+    let sent = signal.send_with(|number| kill(pid, number));
     match sent {
         Ok(()) => SignalOutcome::Signalled,
         Err(e) if is_no_such_process(&e) => SignalOutcome::Gone,
@@ -363,13 +372,13 @@ mod linux {
             self.0.as_raw_fd()
         }
 
-        pub(super) fn signal(&self, signal: super::Signal) -> Result<(), Error> {
+        pub(super) fn signal(&self, signal: i32) -> Result<(), Error> {
             // SAFETY: plain integers and a null siginfo, which is allowed.
             let result = unsafe {
                 libc::syscall(
                     libc::SYS_pidfd_send_signal,
                     self.0.as_raw_fd(),
-                    signal.number(),
+                    signal,
                     std::ptr::null::<libc::siginfo_t>(),
                     0,
                 )

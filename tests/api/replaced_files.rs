@@ -58,7 +58,9 @@ fn secrets_in_a_report() {
 
 #[test]
 fn files_of_a_session() {
-    let server = Server::scripted(json!({"repeat": true, "turns": [{"steps": [{"text": "hello"}]}]})).start();
+    let server =
+        Server::scripted(json!({"repeat": true, "turns": [{"steps": [{"text": "hello"}]}]}))
+            .start();
     for name in [".turn", ".lock", "messages.jsonl", "session.json"] {
         for put in [put_pipe as fn(&Path), put_device] {
             let session = server.session([]);

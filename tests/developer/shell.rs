@@ -229,6 +229,21 @@ fn a_deadline_ends_it_with_what_it_had_said() {
 }
 
 #[test]
+fn a_stopped_command_can_end_by_itself_when_its_time_is_over() {
+    with_developer(|session| {
+        let command = "trap 'echo ended; exit' TERM; echo begun; kill -STOP $$; echo continued";
+        let arguments = json!({"command": command, "timeout_secs": 0.5});
+        let answer = session.call("developer__shell", arguments).is(200);
+        let text = model_text(&answer);
+        assert!(
+            text.starts_with("begun\n") && text.contains("ended\n"),
+            "{text}"
+        );
+        assert!(text.contains("[ended after 0.5 s"), "{text}");
+    });
+}
+
+#[test]
 fn a_command_ends_others_with_a_signal() {
     with_developer(|session| {
         let command = "sleep 1000 & kill $!; wait $!; echo $?";
