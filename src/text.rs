@@ -56,6 +56,20 @@ pub fn strip_invisible(text: &str) -> String {
     text.chars().filter(harmless).collect()
 }
 
+/// JSON text for a terminal: the same value, with the characters that [`printable`] escapes as `\u…`.
+pub fn escape_in_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_invisible(c) && c != '\n' {
+            let units = c.encode_utf16(&mut [0; 2]).to_vec();
+            out.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Control characters, and characters that change how the text around them is shown: directions, joiners, tags.
 fn is_invisible(c: char) -> bool {
     c.is_control()

@@ -772,7 +772,10 @@ fn a_form_of_an_mcp_server_is_shown_and_its_answer_arrives() {
         client.answering("elicitation/create", |params| {
             assert_eq!(
                 (&params["mode"], &params["message"]),
-                (&json!("form"), &json!("Who are you?"))
+                (
+                    &json!("form"),
+                    &json!("The extension \"asker\" asks: Who are you?")
+                )
             );
             Some(Ok(json!({"action": "accept", "content": {"name": "Ada"}})))
         });
@@ -786,7 +789,7 @@ fn a_form_of_an_mcp_server_is_shown_and_its_answer_arrives() {
     assert!(answered.contains("Ada"), "{answered}");
     let declined = run(json!({}));
     assert!(
-        declined.contains("decline") && declined.contains("Who are you?"),
+        declined.contains("decline") && declined.contains("\"asker\" asks: Who are you?"),
         "{declined}"
     );
 }

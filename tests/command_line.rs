@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Output, Stdio};
 use std::{fs, thread};
-use support::server::{demo_command, gosling, scripted_mcp};
+use support::scripted::{Action, Script};
+use support::server::{as_argument, demo_command, gosling, scripted_mcp};
 use support::{TempDir, temp_dir, until};
 
 /// The output of a command.
@@ -286,6 +287,35 @@ fn the_key_may_come_from_a_file() {
 }
 
 #[test]
+fn a_key_that_is_easily_found_is_refused() {
+    for key in ["x", "  ", "\t\t\t\t", " abc "] {
+        let root = temp_dir();
+        let output = gosling()
+            // It cannot listen there, so that it ends in any case.
+            .args(["agent", "--port", "0", "--host", "192.0.2.1"])
+            .env("GOOSE_SERVER__SECRET_KEY", key)
+            .env("GOOSE_PATH_ROOT", root.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("at least 4 are needed"), "{key:?}: {said}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+    let root = temp_dir();
+    let file = root.path().join("key");
+    fs::write(&file, "x\n").unwrap();
+    let file = file.to_str().unwrap();
+    for server in [
+        &["agent", "--port", "0"][..],
+        &["mcp", "todo", "--http", "0"],
+    ] {
+        run(&[server, &["--secret-file", file]].concat())
+            .exits(1)
+            .complains("at least 4 are needed");
+    }
+}
+
+#[test]
 fn a_key_that_was_drawn_is_printed_once() {
     let mut keys = Vec::new();
     for _ in 0..2 {
@@ -401,6 +431,53 @@ fn call_prints_what_a_tool_says() {
     for bad in ["{", "[]", "5", "message=x"] {
         call(&["echo", bad]).exits(2).complains("not a JSON object");
     }
+}
+
+#[cfg(feature = "chat")]
+#[test]
+fn call_lets_no_server_steer_the_terminal() {
+    let clipboard = "\u{1b}]52;c;aGk=\u{7}\u{9b}2J\u{202e}done\nand more";
+    let script = Script::new()
+        .tool("steer", [Action::text(clipboard)])
+        .tool("fails", [Action::Error(-32000, clipboard.to_owned())])
+        .tool(
+            "raw",
+            [Action::Result(json!({"content": [
+                {"type": "resource", "resource": {"uri": "a:b", "text": clipboard}},
+            ]}))],
+        );
+    let server = format!("'{}' '{}'", scripted_mcp(), as_argument(&script));
+    let call = |more: &[&str]| run(&[&["call", "--server", &server], more].concat());
+    let steers = |c: char| c != '\n' && c.is_control() || c == '\u{202e}';
+    call(&["steer"])
+        .exits(0)
+        .prints_exactly("]52;c;aGk=2Jdone\nand more\n");
+    for more in [&["--json", "steer"][..], &["raw"], &["--json", "raw"]] {
+        let done = call(more).exits(0).prints("done");
+        assert!(!done.stdout().contains(steers), "{:?}", done.stdout());
+        let value: Value = serde_json::from_str(&done.stdout()).unwrap();
+        assert!(value.to_string().contains("\u{202e}done"), "{value}");
+    }
+    let done = call(&["fails"]).exits(1);
+    assert!(!done.stderr().contains(steers), "{:?}", done.stderr());
+}
+
+#[cfg(feature = "chat")]
+#[test]
+fn call_passes_no_key_of_a_provider_to_a_server() {
+    let root = temp_dir();
+    let seen = root.path().join("seen");
+    let server = format!("sh -c 'env >{}; exit 1'", seen.display());
+    let output = gosling()
+        .args(["call", "--server", &server, "x"])
+        .env("GOOSE_PATH_ROOT", root.path())
+        .env("OPENAI_API_KEY", "sk-of-the-user")
+        .env("SOME_VARIABLE", "inherited")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("SOME_VARIABLE=inherited") && !seen.contains("sk-of-the-user"));
 }
 
 #[cfg(feature = "chat")]

@@ -249,3 +249,92 @@ fn an_address_that_refuses_is_tried_again_and_was_not_lost() {
     }
     assert_eq!(status(&session)[0]["restarts"], 0);
 }
+
+/// How many sessions' agents would be noticed in the server's memory.
+const MANY: usize = 400;
+
+#[test]
+fn many_idle_sessions_take_next_to_no_memory() {
+    let server = soon_idle().start();
+    let first = server.session([]);
+    let before = server.memory("RssAnon");
+    let others: Vec<_> = (0..MANY).map(|_| server.session([])).collect();
+    // An agent has more than ten kilobytes.
+    until("the agents to be put away", || {
+        let more = server.memory("RssAnon").saturating_sub(before);
+        (more < MANY * 4_000).then_some(())
+    });
+    for session in others.iter().chain([&first]) {
+        session.tools();
+    }
+}
+
+#[test]
+fn what_was_put_away_answers_as_before_and_what_was_stopped_does_not() {
+    let (one, two) = (Record::new(), Record::new());
+    let server = soon_idle().start();
+    let session = server.session([
+        scripted("one", &one),
+        scripted("two", &two),
+        Extension(json!({"type": "frontend", "name": "mine", "tools": [
+            {"name": "paint", "description": "Paints.", "inputSchema": {"type": "object"}},
+        ]})),
+    ]);
+    session.echoes("one");
+    let status_of = |key: &str| {
+        let all = status(&session);
+        all.into_iter().find(|extension| extension["key"] == key)
+    };
+    until_put_away(&session);
+    assert_eq!(status_of("mine").unwrap()["state"], "frontend");
+    assert_eq!(status_of("mine").unwrap()["tools"], 1);
+    assert_eq!(one.starts().len(), 1, "the status starts nothing");
+    // An extension that is removed does not come back.
+    let remove = json!({"session_id": session.id, "name": "two"});
+    server.post("/agent/remove_extension", remove).is(200);
+    until_put_away(&session);
+    assert_eq!(session.tools(), ["one__echo", "paint"]);
+    assert!(status_of("two").is_none());
+    until_put_away(&session);
+    let results = session.resume();
+    let all_up = results.iter().all(|result| result["success"] == true);
+    assert!(all_up && results.len() == 2, "{results:?}");
+    until_put_away(&session);
+    session.stop();
+    session.call("one__echo", json!({})).is(424);
+    let path = format!("/agent/extensions?session_id={}", session.id);
+    server.get(&path).is(424);
+}
+
+#[test]
+fn a_server_that_the_developer_has_started_keeps_its_session() {
+    let server = soon_idle().start();
+    let session = server.session([Extension::builtin("developer")]);
+    let run = |command: &str| {
+        let arguments = json!({"command": command});
+        session
+            .call("developer__shell", arguments)
+            .is(200)
+            .content()
+            .to_owned()
+    };
+    run("echo quick");
+    until_put_away(&session);
+    run("sleep 1000 >/dev/null 2>&1 & echo $! >pid");
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(run("kill -0 $(cat pid) && echo lives").trim(), "lives");
+    run("kill $(cat pid)");
+    until_put_away(&session);
+}
+
+/// Waits until the session's agent is put away: its extensions no longer know their servers.
+fn until_put_away(session: &Session<'_>) {
+    until("its agent to be put away", || {
+        let all = status(session);
+        let is_idle = |extension: &Value| {
+            ["idle", "frontend"].contains(&extension["state"].as_str().unwrap())
+                && extension.get("server").is_none()
+        };
+        all.iter().all(is_idle).then_some(())
+    });
+}

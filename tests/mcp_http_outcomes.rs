@@ -364,6 +364,24 @@ fn another_server_gets_nothing_by_a_redirect() {
 }
 
 #[test]
+fn the_host_of_a_redirect_discloses_no_secret() {
+    let peer = Peer::new(|_, stream| {
+        let head = "307 Temporary Redirect\r\nLocation: https://SK-hunter2HUNTER2.evil.example/x";
+        answer(stream, head, "")
+    });
+    let client = Client::with(HttpOptions {
+        headers: vec![("Authorization".into(), "Bearer sk-Hunter2hunter2".into())],
+        ..HttpOptions::new("elsewhere", &peer.url)
+    });
+    client.request(1, "tools/call");
+    let text = client.log.failure(1).to_string();
+    assert!(
+        text.contains("redirects to https://[secret].evil.example"),
+        "{text}"
+    );
+}
+
+#[test]
 fn redirects_without_end_come_to_one() {
     let peer = Peer::new(|seen, stream| {
         let head = format!("307 Temporary Redirect\r\nLocation: {}x", seen.path);

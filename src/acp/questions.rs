@@ -107,7 +107,7 @@ impl TurnUpdates<'_> {
         if !self.connection.client().elicitation_form {
             registry.answer(&self.session.id, id, None);
             let text = format!(
-                "An MCP server asks: {}\nThis client cannot show its form, so it was told no.",
+                "{}\nThis client cannot show its form, so it was told no.",
                 printable(message, MAX_SENTENCE)
             );
             self.tell(NotificationType::InlineMessage, &text);

@@ -1,5 +1,6 @@
-//! The housekeeper thread: it suspends the MCP servers of idle sessions (the next request resumes them), frees
-//! the events that no client waits for, and returns memory to the system when no session is in use.
+//! The housekeeper thread: it suspends the MCP servers of idle sessions and puts their agents away (the next
+//! request makes them again), frees the events that no client waits for, and returns memory to the system when no
+//! session is in use.
 
 use super::Agent;
 use super::agent_table::AgentTable;
@@ -65,11 +66,13 @@ fn run(
         if closed.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
             return;
         }
-        let agents = live.all();
         if let Some(limit) = limit {
-            agents.iter().for_each(|agent| agent.suspend_if_idle(limit));
+            live.all()
+                .into_iter()
+                .for_each(|agent| rest(live, agent, limit));
         }
         has_freed |= event_logs.release_unused();
+        let agents = live.all();
         let all_unused = agents.iter().all(|agent| agent.is_unused());
         let used = agents.iter().any(|agent| agent.last_used() > trimmed.0);
         if all_unused && (used || has_freed || agents.len() != trimmed.1) {
@@ -78,5 +81,14 @@ fn run(
             drop(agents);
             sys::trim_memory();
         }
+    }
+}
+
+/// Suspends the servers of an idle agent, and puts it away unless its end would lose something.
+fn rest(live: &AgentTable<Agent>, agent: Arc<Agent>, limit: Duration) {
+    agent.suspend_if_idle(limit);
+    if agent.can_be_put_away() {
+        let id = agent.session_id.clone();
+        live.put_away(&id, agent, Agent::is_suspended);
     }
 }

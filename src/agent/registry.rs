@@ -8,6 +8,7 @@ use super::housekeeper::Housekeeper;
 use super::name_observers::NameObservers;
 use super::prompt_templates::Prompts;
 use super::recipe_tools::RecipeTools;
+use super::session_agent::{InitialExtensions, idle_status};
 use super::stored_session_data::StoredSessionData;
 use super::turn_state_lru::TurnStateLru;
 use super::{Agent, Error, ExtensionResult, client_extensions, settings};
@@ -367,17 +368,18 @@ impl Registry {
         self.stores.sessions.load(id)?.ok_or(Error::NoSession)
     }
 
-    /// The running agent of a session; its extensions may still be starting. Never starts one.
+    /// The running agent of a session; its extensions may still be starting. Makes one again that was put away,
+    /// and starts no other.
     ///
     /// # Errors
-    /// When there is no such session, or its agent does not run.
+    /// When there is no such session, or its agent was not started or has been stopped.
     pub fn agent(&self, id: &str) -> Result<Arc<Agent>, Error> {
         if let Some(agent) = self.agents.running(id) {
             agent.mark_used();
             return Ok(agent);
         }
-        self.session(id)?;
-        Err(Error::NotRunning { id: id.to_owned() })
+        let (_, agent) = self.agent_for_stored(id, IfRunning::KeepStarted)?;
+        Ok(agent)
     }
 
     /// The status of the extensions of a session, including those that failed. Sends nothing to the servers
@@ -388,16 +390,19 @@ impl Registry {
     pub fn status(&self, id: &str) -> Result<Vec<Status>, Error> {
         match self.agents.running(id) {
             Some(agent) => Ok(agent.status()),
+            None if self.agents.is_put_away(id) => {
+                Ok(idle_status(self.session(id)?.enabled_extensions()))
+            }
             None => self.agent(id).map(|agent| agent.status()),
         }
     }
 
-    /// How many sessions have a live agent, and how many active extensions these have.
+    /// How many sessions have an agent, with those that are put away, and how many active extensions these have.
     pub fn live_counts(&self) -> (usize, usize) {
         let agents = self.agents.all();
         let statuses = agents.iter().flat_map(|agent| agent.status());
         let active = statuses.filter(|status| status.state == State::Active);
-        (agents.len(), active.count())
+        (self.agents.len(), active.count())
     }
 
     /// Activates an extension in a running session and stores it with the session.
@@ -549,7 +554,9 @@ impl Registry {
         session: &Session,
         if_running: IfRunning,
     ) -> Result<(Arc<Agent>, bool), Error> {
-        if let (IfRunning::Keep, Some(agent)) = (if_running, self.agents.running(&session.id)) {
+        if let (IfRunning::Keep | IfRunning::KeepStarted, Some(agent)) =
+            (if_running, self.agents.running(&session.id))
+        {
             agent.mark_used();
             return Ok((agent, false));
         }
@@ -563,19 +570,32 @@ impl Registry {
         let configs = session.enabled_extensions().to_vec();
         let imported = session.extension_data.imported().unwrap_or_default();
         let answer_timeout = self.elicitation_timeout();
-        let (agent, new) = self
-            .agents
-            .get_or_insert(&session.id, if_running, |before| {
-                Agent::start(
-                    context,
-                    configs,
-                    imported,
-                    workspace,
-                    before,
-                    answer_timeout,
-                    &self.cancel,
-                )
-            })?;
+        // The model of the last turn answers sampling requests, until the next one begins.
+        let had_turn = session.message_count > 0 && self.agents.is_put_away(&session.id);
+        let last_model = had_turn.then(|| self.model_of(session).ok()).flatten();
+        let (agent, new) =
+            self.agents
+                .get_or_insert(&session.id, if_running, |before, was_put_away| {
+                    let extensions = if was_put_away {
+                        InitialExtensions::Suspended(configs)
+                    } else {
+                        InitialExtensions::New(configs)
+                    };
+                    let agent = Agent::start(
+                        context,
+                        extensions,
+                        imported,
+                        workspace,
+                        before,
+                        answer_timeout,
+                        &self.cancel,
+                    )?;
+                    if let Some(model) = last_model.filter(|_| was_put_away) {
+                        let mode = self.mode_of(session);
+                        agent.channel.begin_turn(&model, mode, true);
+                    }
+                    Ok(agent)
+                })?;
         if new {
             self.ensure_housekeeper()
         } else {

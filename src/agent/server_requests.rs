@@ -18,11 +18,11 @@ use crate::provider::{
     Completion, CompletionRequest, DiscardDeltas, ModelConfig, Purpose, StopReason,
 };
 use crate::sys::cancel::Cancel;
-use crate::text::{for_model, json_for_model};
+use crate::text::{for_model, json_for_model, printable};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How long a request waits for the user's answer, unless a setting says otherwise.
@@ -34,6 +34,8 @@ const MAX_SAMPLING_TOKENS: u64 = 4_096;
 const MAX_PARALLEL_SAMPLING: usize = 4;
 /// The error code that MCP's example has for a user who rejects a sampling request.
 const REJECTED: i64 = -1;
+/// The longest text of an elicitation, in characters.
+const MAX_QUESTION: usize = 4_000;
 const NO_USER: &str = "there is no user to ask whether the model may answer";
 
 /// Handles the requests for one session.
@@ -43,6 +45,8 @@ pub(super) struct SessionRequestHandler {
     answer_timeout: Duration,
     /// Sampling requests that are being handled.
     sampling: AtomicUsize,
+    /// Whether the log says that elicitations outside of turns are declined.
+    told_no_turn: AtomicBool,
 }
 
 impl SessionRequestHandler {
@@ -51,6 +55,7 @@ impl SessionRequestHandler {
             channel,
             answer_timeout,
             sampling: AtomicUsize::new(0),
+            told_no_turn: AtomicBool::new(false),
         }
     }
 
@@ -161,10 +166,10 @@ impl ServerRequestHandler for SessionRequestHandler {
             Some(schema) => crate::json::from_str(schema.get()).unwrap_or_default(),
             None => json!({"type": "object", "properties": {}}),
         };
-        let mut message = for_model(&params.message).into_owned();
+        let mut message = question_text(from.extension, &params.message);
         if params.mode == ElicitMode::Url {
             // Reading the request has checked that the scheme is http or https.
-            let url = params.url.as_deref().unwrap_or_default();
+            let url = printable(params.url.as_deref().unwrap_or_default(), MAX_QUESTION);
             message = format!("{message}\n\nOpen this address, if you trust it: {url}");
         }
         if !self.channel.is_attended() {
@@ -183,7 +188,13 @@ impl ServerRequestHandler for SessionRequestHandler {
             })));
         let extension = from.extension;
         if !shown {
-            log::info!("elicitation declined, as no turn is running extension={extension:?}");
+            // A server may ask without end.
+            if !self.told_no_turn.swap(true, Ordering::Relaxed) {
+                log::info!(
+                    "elicitations are declined, as no turn is running, which is logged once \
+                     extension={extension:?}"
+                );
+            }
             return Ok(unanswered(ElicitAction::Decline));
         }
         match question.wait(self.answer_timeout, cancel) {
@@ -272,6 +283,27 @@ fn unanswered(action: ElicitAction) -> ElicitResult {
         action,
         content: None,
     }
+}
+
+/// The text of an elicitation. It begins with the extension. Each further line of the server's text is marked, so
+/// that it cannot pass for a line of gosling or for the question of another extension.
+fn question_text(extension: &str, message: &str) -> String {
+    let mut shown: String = for_model(message).chars().take(MAX_QUESTION).collect();
+    if message.chars().count() > MAX_QUESTION {
+        shown.push('…');
+    }
+    let ends_line = |c| {
+        matches!(
+            c,
+            '\n' | '\r' | '\x0b' | '\x0c' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
+    };
+    let lines = shown
+        .split(ends_line)
+        .map(|line| line.replace(char::is_control, " "));
+    let lines: Vec<_> = lines.filter(|line| !line.trim().is_empty()).collect();
+    let name = printable(extension, 100);
+    format!("The extension {name:?} asks: {}", lines.join("\n> "))
 }
 
 fn question_message(data: Action) -> Message {

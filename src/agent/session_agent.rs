@@ -53,6 +53,34 @@ pub struct ExtensionResult {
     pub screening: Option<Box<Decision>>,
 }
 
+impl ExtensionResult {
+    /// The status of an extension that is not active.
+    fn failed_status(&self) -> Status {
+        let mut status = Status::bare(&self.name, config::key(&self.name), None, State::Failed);
+        status.error = self.error.clone();
+        status.class = self.class;
+        status.screening = self.screening.as_deref().cloned();
+        status
+    }
+}
+
+/// The status of the extensions of an agent that is put away.
+pub(super) fn idle_status(configs: &[Value]) -> Vec<Status> {
+    let status = |plan: Result<ExtensionConfig, ExtensionResult>| match plan {
+        Ok(config) => Status::idle(&config),
+        Err(failed) => failed.failed_status(),
+    };
+    plan(configs).into_iter().map(status).collect()
+}
+
+/// The extensions that an agent starts with.
+pub(super) enum InitialExtensions {
+    /// Of an agent that is new, to activate.
+    New(Vec<Value>),
+    /// Of one that was put away, to resume. The next use of one that does not come back tries it again.
+    Suspended(Vec<Value>),
+}
+
 /// How long the end of an agent, or the next turn, waits for a cancelled turn to end.
 const CANCELLED_TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a turn that has sent its last event may take to end.
@@ -158,7 +186,7 @@ impl Agent {
     /// When the thread cannot start.
     pub(super) fn start(
         mut context: Context,
-        configs: Vec<Value>,
+        extensions: InitialExtensions,
         imported: ImportReport,
         workspace: Arc<WorkspaceSlot>,
         before: Option<Arc<Agent>>,
@@ -166,6 +194,10 @@ impl Agent {
         server: &Cancel,
     ) -> Result<Arc<Agent>, Error> {
         let name = format!("activate {}", context.session_id);
+        let (plans, was_put_away) = match extensions {
+            InitialExtensions::New(configs) => (plan(&configs), false),
+            InitialExtensions::Suspended(configs) => (plan(&configs), true),
+        };
         let (activating, ready) = bounded::<()>(0);
         let channel = Arc::new(TurnChannel::default());
         context.request_handler = Some(Arc::new(SessionRequestHandler::new(
@@ -192,13 +224,17 @@ impl Agent {
             ready,
             activation: Mutex::default(),
         });
+        if was_put_away {
+            let configs = plans.iter().flatten();
+            configs.for_each(|config| agent.extensions.add_suspended(config));
+        }
         let this = agent.clone();
         let mut slot = lock(&agent.activation);
         let thread = sys::spawn(name, None, move || {
             if let Some(before) = before {
                 before.close();
             }
-            let mut results = this.activate(&configs);
+            let mut results = this.activate(&plans);
             let disabled = |it: &DisabledExtension| failed(&it.name, imported.reason(it), None);
             results.extend(imported.switched_off.iter().map(disabled));
             this.extensions.initial_done();
@@ -210,7 +246,7 @@ impl Agent {
         Ok(agent)
     }
 
-    fn activate(&self, configs: &[Value]) -> Vec<ExtensionResult> {
+    fn activate(&self, plans: &[Result<ExtensionConfig, ExtensionResult>]) -> Vec<ExtensionResult> {
         let activate = |plan: &Result<ExtensionConfig, ExtensionResult>| match plan {
             Ok(config) => self.activate_one(config),
             Err(failed) => failed.clone(),
@@ -224,11 +260,16 @@ impl Agent {
             }
             Err(failed) => failed.clone(),
         };
-        parallel_map(&plan(configs), MAX_PARALLEL, activate, panicked)
+        parallel_map(plans, MAX_PARALLEL, activate, panicked)
     }
 
     fn activate_one(&self, config: &ExtensionConfig) -> ExtensionResult {
-        match self.extensions.add_initial(config, &self.cancel) {
+        let activated = if self.extensions.has(config.name()) {
+            self.extensions.resume_one(config.name(), &self.cancel)
+        } else {
+            self.extensions.add_initial(config, &self.cancel)
+        };
+        match activated {
             Ok(()) => ExtensionResult {
                 name: config.name().to_owned(),
                 success: true,
@@ -497,7 +538,8 @@ impl Agent {
         InUse(self)
     }
 
-    /// Suspends the servers and drops the turn state if the session was unused for `limit`.
+    /// Suspends the servers and drops the turn state if the session was unused for `limit`. A running turn, with its
+    /// questions, is a use.
     pub(super) fn suspend_if_idle(&self, limit: Duration) {
         let idle = {
             let usage = lock(&self.usage);
@@ -508,8 +550,19 @@ impl Agent {
             return;
         }
         drop(self.release_turn_state());
-        let is_suspended = || self.suspended.load(Ordering::SeqCst);
-        self.extensions.suspend(&is_suspended);
+        self.extensions.suspend(&|| self.is_suspended());
+    }
+
+    /// Whether its end loses nothing. A request that uses the agent changes that.
+    pub(super) fn can_be_put_away(&self) -> bool {
+        self.is_suspended()
+            && !self.is_ending()
+            && self.extensions.is_at_rest(self.last_used().elapsed())
+    }
+
+    /// Whether the servers are suspended, and no request has come since.
+    pub(super) fn is_suspended(&self) -> bool {
+        self.suspended.load(Ordering::SeqCst)
     }
 
     /// Whether no request is being served.
@@ -527,13 +580,9 @@ impl Agent {
         let mut all = self.extensions.status();
         let results = self.results.get().map_or(&[][..], Vec::as_slice);
         for result in results.iter().filter(|result| !result.success) {
-            let key = config::key(&result.name);
+            let status = result.failed_status();
             // It may have been added later.
-            if all.iter().all(|status| status.key != key) {
-                let mut status = Status::bare(&result.name, key, None, State::Failed);
-                status.error = result.error.clone();
-                status.class = result.class;
-                status.screening = result.screening.as_deref().cloned();
+            if all.iter().all(|other| other.key != status.key) {
                 all.push(status);
             }
         }

@@ -112,7 +112,7 @@ impl Registry {
 
     /// What extensions inherit of this server's environment: the setting `GOOSE_ENV_POLICY`, `inherit` or
     /// `clean`. Any other value counts as `clean`, since the user wants some restriction.
-    pub(super) fn inherited(&self) -> Inherited {
+    pub(crate) fn inherited(&self) -> Inherited {
         let policy = self.text("GOOSE_ENV_POLICY").unwrap_or_default();
         let clean = match policy.trim() {
             "" | "inherit" => false,

@@ -2,8 +2,8 @@
 //! SEP-1865.
 //!
 //! The page itself, `ui_proxy.html`, says how it isolates the UI. This module builds its Content Security
-//! Policy, which is also that of the UI. `/mcp-app-view`, the document of an MCP App, contains nothing and does
-//! nothing that a page of its own could not do, so it needs no key, which the app would find in its address.
+//! Policy, which is also that of the UI. `/mcp-app-view`, the document of an MCP App, contains nothing and takes an
+//! app only from a page of this server, so it needs no key, which the app would find in its address.
 
 use crate::http::Access::{Public, QueryKeyed};
 use crate::http::{Error, Request, Response, Router};
@@ -51,6 +51,15 @@ fn app_page(request: &Request) -> Result<Response, Error> {
 }
 
 fn app_view(request: &Request) -> Result<Response, Error> {
+    // Not `frame-ancestors`, which the client's page around the proxy page would have to match, too. The document
+    // itself takes an app from a page of this server only, for browsers that do not send this.
+    let site = request.header("Sec-Fetch-Site").unwrap_or("same-origin");
+    if !matches!(site, "same-origin" | "none") {
+        return Err(Error::new(
+            403,
+            "Only pages of this server may show this document",
+        ));
+    }
     let policy = Domains::of(request)?.policy("");
     Ok(page(VIEW, &format!("{policy}; {VIEW_SANDBOX}")))
 }

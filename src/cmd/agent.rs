@@ -78,7 +78,10 @@ fn start(options: Options) -> Result<(), Failure> {
     let paths = super::paths()?;
     logging::start(&paths);
     let (secret, drawn) = match options.secret {
-        Some(secret) => (secret, false),
+        Some(secret) => {
+            serve::check_key(&secret)?;
+            (secret, false)
+        }
         None => (sys::random_hex(24).map_err(failed("no random key"))?, true),
     };
     let stores = Stores::new(&paths);

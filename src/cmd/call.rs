@@ -1,8 +1,8 @@
 //! `gosling call`: calls one tool of an MCP server, without `gosling agent`.
 
 use super::{Failure, print, text};
+use crate::agent::{Registry, Stores};
 use crate::builtin::InMemoryData;
-use crate::extension::environment::Inherited;
 use crate::extension::{
     Containers, Context, ExtensionConfig, Limits, Manager, inline_python, pinning, screening,
 };
@@ -10,7 +10,7 @@ use crate::mcp::client::CallOptions;
 use crate::mcp::types::CallToolResult;
 use crate::store::Config;
 use crate::sys::cancel::Cancel;
-use crate::text::split_command;
+use crate::text::{escape_in_json, printable, split_command, strip_invisible};
 use lexopt::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
@@ -103,6 +103,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> {
     let working_dir = env::current_dir().map_err(super::failed("no working directory"))?;
     let paths = super::paths()?;
+    let registry = Registry::new(Stores::new(&paths), offline);
     let manager = Manager::new(Context {
         session_id: "call".to_owned(),
         working_dir,
@@ -117,7 +118,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         user_interfaces: false,
         log_level: None,
         containers: Containers::default(),
-        inherited: Inherited::default(),
+        inherited: registry.inherited(),
         inline_python: inline_python::Settings::default(),
         request_handler: None,
     });
@@ -135,12 +136,13 @@ fn list(config: &ExtensionConfig, offline: bool, as_json: bool) -> Result<(), Fa
     for listed in tools {
         let tool = listed.tool;
         let line = if as_json {
-            serde_json::to_string(&tool).unwrap_or_default()
+            escape_in_json(&serde_json::to_string(&tool).unwrap_or_default())
         } else {
             let description = tool.description.as_deref().unwrap_or_default();
             let description = description.lines().next().unwrap_or_default();
             let parameters = tool.parameters().join(", ");
-            format!("{} {{{parameters}}}  {description}", tool.name)
+            let line = format!("{} {{{parameters}}}  {description}", tool.name);
+            printable(&line, usize::MAX)
         };
         let _ = writeln!(out, "{}", line.trim_end());
     }
@@ -165,10 +167,8 @@ fn call(
     manager.close();
     let result = result.map_err(|error| Failure::Failed(error.to_string()))?;
     if as_json {
-        print(&format!(
-            "{}\n",
-            serde_json::to_string(&result).unwrap_or_default()
-        ))?
+        let json = serde_json::to_string(&result).unwrap_or_default();
+        print(&format!("{}\n", escape_in_json(&json)))?
     } else {
         print(&readable(&result))?
     }
@@ -178,19 +178,19 @@ fn call(
     }
 }
 
-/// Text content as text, everything else as one line of JSON each.
+/// Text content as text, everything else as one line of JSON each. Nothing in it steers a terminal.
 fn readable(result: &CallToolResult) -> String {
     let mut out = String::new();
     for part in &result.content {
         let json: Json = crate::json::from_str(part.as_json()).unwrap_or_default();
         let line = match (json["type"].as_str(), json["text"].as_str()) {
-            (Some("text"), Some(text)) => text,
-            _ => part.as_json(),
+            (Some("text"), Some(text)) => strip_invisible(text),
+            _ => escape_in_json(part.as_json()),
         };
         let _ = writeln!(out, "{line}");
     }
     if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
-        let _ = writeln!(out, "{structured}");
+        let _ = writeln!(out, "{}", escape_in_json(structured.get()));
     }
     out
 }

@@ -191,6 +191,9 @@ fn serve_http(
     sys::protect_memory();
     signal::block();
     logging::start(&paths);
+    if let Some(secret) = &secret {
+        serve::check_key(secret)?;
+    }
     let keyless = secret.is_none();
     let label = name.clone();
     let sessions = Arc::new(Sessions::new(move || server(&name, pages, &paths)));

@@ -39,6 +39,7 @@ use crate::features;
 use crate::store::Paths;
 use crate::sys;
 use crate::sys::process::SERVER_KEY;
+use crate::text::strip_invisible;
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::fmt;
@@ -122,7 +123,7 @@ pub fn main() -> ExitCode {
         Err(Failure::Usage(message)) => (2, Some(message)),
     };
     if let Some(message) = message {
-        logging::say(&format!("gosling: {message}\n"));
+        logging::say(&format!("gosling: {}\n", strip_invisible(&message)));
     }
     log::logger().flush();
     ExitCode::from(code)

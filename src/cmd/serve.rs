@@ -40,6 +40,30 @@ pub(super) fn read_secret(file: PathBuf) -> Result<String, Failure> {
     }
 }
 
+/// The shortest key of a server that is accepted, and the shortest that is accepted without a warning.
+const MIN_KEY: (usize, usize) = (4, 8);
+
+/// Refuses a key that is empty but for white space, or can be found by trying all, and warns of a short one.
+///
+/// # Errors
+/// What to do instead.
+pub(super) fn check_key(key: &str) -> Result<(), Failure> {
+    let (shortest, short) = MIN_KEY;
+    let length = key.trim().chars().count();
+    if length < shortest {
+        return Err(Failure::Failed(format!(
+            "the key that clients must send has {length} characters besides white space around it, and at \
+             least {shortest} are needed; `openssl rand -hex 32` prints a good one"
+        )));
+    }
+    if length < short {
+        log::warn!(
+            "the key that clients must send is short, and can be guessed characters={length}"
+        );
+    }
+    Ok(())
+}
+
 /// The host names by which clients may call the server, in addition to those of this machine.
 pub(super) fn allowed_hosts() -> Vec<String> {
     let hosts = variable("GOOSE_ALLOWED_HOSTS").unwrap_or_default();

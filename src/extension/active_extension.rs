@@ -43,6 +43,15 @@ impl Extension {
         subscriptions: Arc<Subscriptions>,
     ) -> Self {
         let server = Supervisor::new(config, context, connection, subscriptions);
+        Extension::supervised(config, number, server)
+    }
+
+    /// An extension whose server has not been connected yet; its first use does that.
+    pub(super) fn suspended(config: &ExtensionConfig, number: u64, context: Arc<Context>) -> Self {
+        Extension::supervised(config, number, Supervisor::suspended(config, context))
+    }
+
+    fn supervised(config: &ExtensionConfig, number: u64, server: Supervisor) -> Self {
         Extension {
             key: config.key(),
             config: config.clone(),

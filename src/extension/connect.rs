@@ -58,6 +58,20 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// A connection that was never made.
+    pub(super) fn closed(name: &str) -> Self {
+        Connection {
+            client: Client::closed(name),
+            tools: Reviewed::default(),
+            stale: Arc::default(),
+            location: None,
+            container: None,
+            screening: None,
+            since: Instant::now(),
+            secrets: Vec::new(),
+        }
+    }
+
     /// Text of the server, shortened, escaped and with its secrets redacted.
     pub(super) fn shown(&self, text: &str) -> String {
         shown(text, &self.secrets)

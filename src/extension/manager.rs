@@ -187,6 +187,19 @@ impl Manager {
         self.activate_and_count(config, true, cancel)
     }
 
+    /// Adds an initial extension as [`suspend`](Self::suspend) leaves it; [`resume_one`](Self::resume_one) or its
+    /// first use connects its server. Does nothing for an extension without a server.
+    pub fn add_suspended(&self, config: &ExtensionConfig) {
+        if matches!(config, ExtensionConfig::Frontend(_)) {
+            return;
+        }
+        let mut table = lock(&self.table);
+        table.activations += 1;
+        let (number, context) = (table.activations, self.context.clone());
+        let extension = Extension::suspended(config, number, context);
+        table.active.insert(config.key(), Arc::new(extension));
+    }
+
     /// Marks the end of the initial activations.
     pub fn initial_done(&self) {
         let mut table = lock(&self.table);
@@ -576,9 +589,24 @@ impl Manager {
         });
     }
 
-    /// Reconnects what [`suspend`](Self::suspend) has ended.
+    /// Reconnects what [`suspend`](Self::suspend) has ended. A failure is logged.
     pub fn resume(&self, cancel: &Cancel) {
-        self.each_server(&|server| server.resume(cancel));
+        self.each_server(&|server| drop(server.resume(cancel)));
+    }
+
+    /// Reconnects a suspended extension.
+    ///
+    /// # Errors
+    /// There is no such extension, or its server does not start. The next use tries again.
+    pub fn resume_one(&self, extension: &str, cancel: &Cancel) -> Result<(), Error> {
+        supervisor(&*self.require_active(extension)?)?.resume(cancel)
+    }
+
+    /// Whether nothing is lost if all extensions, unused for this time, end and are added again later.
+    pub fn is_at_rest(&self, unused: Duration) -> bool {
+        let active = self.active(None);
+        let mut servers = active.iter().filter_map(|active| active.supervisor());
+        servers.all(|server| server.is_at_rest(unused)) && lock(&self.table).starting.is_empty()
     }
 
     fn each_server(&self, work: &(dyn Fn(&Supervisor) + Sync)) {

@@ -119,7 +119,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// The tools of a server, and which of them are offered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Reviewed {
     /// What the server lists.
     pub listed: Arc<Vec<Tool>>,

@@ -1,8 +1,8 @@
 //! The status of an extension: state, server, and statistics of its calls.
 
-use super::Class;
 use super::pinning::Report;
 use super::screening::Decision;
+use super::{Class, ExtensionConfig};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,7 +16,8 @@ const RECENT: usize = 256;
 pub enum State {
     /// Its server is connected.
     Active,
-    /// The server was ended because the session was idle; the next request restarts it.
+    /// The server was ended because the session was idle; the next request restarts it. If all that is idle of a
+    /// session can be put away, only name, key and type are known.
     Idle,
     /// The connection is lost; the next use restarts the server.
     Lost,
@@ -111,6 +112,18 @@ pub struct Status {
 }
 
 impl Status {
+    /// The status of an extension whose session is put away.
+    pub(crate) fn idle(config: &ExtensionConfig) -> Self {
+        let (state, tools) = match config {
+            ExtensionConfig::Frontend(frontend) => (State::Frontend, frontend.tools.len()),
+            _ => (State::Idle, 0),
+        };
+        Status {
+            tools,
+            ..Status::bare(config.name(), config.key(), Some(config.kind()), state)
+        }
+    }
+
     /// The status of an extension without a server.
     pub(crate) fn bare(name: &str, key: String, kind: Option<&'static str>, state: State) -> Self {
         Status {

@@ -40,6 +40,11 @@ impl Subscriptions {
         lock(&self.subscriptions).remove(uri).is_some()
     }
 
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.subscriptions).is_empty()
+    }
+
     /// Sends the log level and the subscriptions on a new connection. A refusal is only logged, because the
     /// server can still be used.
     pub(super) fn apply(

@@ -143,6 +143,15 @@ impl Supervisor {
         }
     }
 
+    /// A supervisor without a connection, in the state that [`suspend`](Self::suspend) leaves.
+    pub(super) fn suspended(config: &ExtensionConfig, context: Arc<Context>) -> Self {
+        let connection = Connection::closed(config.name());
+        let mut server = Supervisor::new(config, context, connection, Arc::default());
+        let state = server.state.get_mut();
+        state.unwrap_or_else(PoisonError::into_inner).suspended = true;
+        server
+    }
+
     /// The current connection, which may be lost.
     pub(super) fn connection(&self) -> Arc<Connection> {
         lock(&self.state).connection.clone()
@@ -225,14 +234,31 @@ impl Supervisor {
         );
     }
 
-    /// Reconnects after [`suspend`](Self::suspend). A failure is logged; the next use of the server tries
-    /// again.
-    pub(super) fn resume(&self, cancel: &Cancel) {
+    /// Reconnects after [`suspend`](Self::suspend).
+    ///
+    /// # Errors
+    /// The reconnection failed, which is logged; the next use of the server tries again.
+    pub(super) fn resume(&self, cancel: &Cancel) -> Result<(), Error> {
         let (connection, suspended) = self.present();
-        if suspended {
-            let end = Instant::now() + self.config.timeout();
-            let _ = self.reconnect(&connection, cancel, end);
+        if !suspended {
+            return Ok(());
         }
+        let end = Instant::now() + self.config.timeout();
+        self.reconnect(&connection, cancel, end).map(drop)
+    }
+
+    /// Whether nothing is lost if the server, unused for this time, ends and is connected again later.
+    pub(super) fn is_at_rest(&self, unused: Duration) -> bool {
+        let (connection, is_suspended) = {
+            let state = lock(&self.state);
+            if state.operations > 0 || state.reconnecting {
+                return false;
+            }
+            (state.connection.clone(), state.suspended)
+        };
+        let is_inside = connection.location.is_none();
+        let is_resting = is_suspended || !connection.client.is_open() || is_inside;
+        is_resting && self.subscriptions.is_empty() && !connection.client.holds_state(unused)
     }
 
     /// The status of the extension. Sends no request.
@@ -264,13 +290,14 @@ impl Supervisor {
             status.uptime = Some(connection.since.elapsed().as_secs());
         }
         status.screening.clone_from(&connection.screening);
-        let initialized = connection.client.server();
-        let shown = |text: &str| connection.shown(text);
-        status.protocol_version = Some(initialized.protocol_version.clone());
-        status.server = Some(ServerInfo {
-            name: shown(&initialized.server_info.name),
-            version: shown(&initialized.server_info.version),
-        });
+        if let Some(initialized) = connection.client.initialized() {
+            let shown = |text: &str| connection.shown(text);
+            status.protocol_version = Some(initialized.protocol_version.clone());
+            status.server = Some(ServerInfo {
+                name: shown(&initialized.server_info.name),
+                version: shown(&initialized.server_info.version),
+            });
+        }
         let calls = lock(&self.calls);
         status.calls = calls.ended;
         status.errors = calls.failed;

@@ -15,7 +15,7 @@ use server_requests::ServerRequests;
 use super::error::Error;
 use super::jsonrpc::{self, Id, RawJson};
 use super::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
-use super::transport::{Transport, TransportError};
+use super::transport::{Transport, TransportError, memory};
 use super::types::*;
 use crate::sys::cancel::Cancel;
 use crate::text::{printable, redact};
@@ -169,7 +169,26 @@ impl Client {
         notification_handler: Arc<dyn NotificationHandler>,
         cancel: &Cancel,
     ) -> Result<Client, Error> {
-        let client = Client {
+        let client = Client::new(transport, options, notification_handler);
+        client.initialize(cancel)?;
+        Ok(client)
+    }
+
+    /// A client whose connection was never made, and is closed.
+    pub(crate) fn closed(name: &str) -> Client {
+        let (transport, _) = memory::pair();
+        let handler = Arc::new(IgnoreNotifications);
+        let client = Client::new(Arc::new(transport), Options::new(name), handler);
+        client.inner.pending.fail(TransportError::Closed);
+        client
+    }
+
+    fn new(
+        transport: Arc<dyn Transport>,
+        options: Options,
+        notification_handler: Arc<dyn NotificationHandler>,
+    ) -> Client {
+        Client {
             inner: Arc::new_cyclic(|this| Inner {
                 meta_members: meta_members(&options.meta),
                 options,
@@ -181,9 +200,7 @@ impl Client {
                 requests: ServerRequests::default(),
                 this: this.clone(),
             }),
-        };
-        client.initialize(cancel)?;
-        Ok(client)
+        }
     }
 
     fn initialize(&self, cancel: &Cancel) -> Result<(), Error> {
@@ -214,7 +231,7 @@ impl Client {
     /// The server's answer to `initialize`.
     pub fn server(&self) -> &InitializeResult {
         static NOT_INITIALIZED: OnceLock<InitializeResult> = OnceLock::new();
-        self.inner.server.get().unwrap_or_else(|| {
+        self.initialized().unwrap_or_else(|| {
             NOT_INITIALIZED.get_or_init(|| InitializeResult {
                 protocol_version: String::new(),
                 capabilities: ServerCapabilities::default(),
@@ -222,6 +239,17 @@ impl Client {
                 instructions: None,
             })
         })
+    }
+
+    /// The server's answer to `initialize`, if there was one.
+    pub(crate) fn initialized(&self) -> Option<&InitializeResult> {
+        self.inner.server.get()
+    }
+
+    /// Whether the server holds something, after it was unused for this time, that its end would lose. Only a server
+    /// in this process is asked.
+    pub(crate) fn holds_state(&self, unused: Duration) -> bool {
+        self.inner.transport.holds_state(unused)
     }
 
     /// The counters of skipped and refused messages.

@@ -178,7 +178,17 @@ impl Target {
     pub(crate) fn describe_redirect(&self, response: &HeaderMap) -> String {
         let location = response.get(header::LOCATION).map(HeaderValue::as_bytes);
         match location.and_then(|location| redirect::resolve(&self.uri, location)) {
-            Some(to) if !redirect::is_same_origin(&self.uri, &to) => origin(&to),
+            Some(to) if !redirect::is_same_origin(&self.uri, &to) => {
+                // The server chooses the host, and case does not matter in it.
+                let secrets = self
+                    .secrets
+                    .iter()
+                    .map(|secret| secret.to_ascii_lowercase());
+                redact(
+                    &origin(&to).to_ascii_lowercase(),
+                    &secrets.collect::<Vec<_>>(),
+                )
+            }
             Some(_) => format!("another path of {}", self.origin),
             None => "nowhere".to_owned(),
         }

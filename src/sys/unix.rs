@@ -457,9 +457,10 @@ pub(super) fn wait_signal_timeout(limit: Duration) -> Option<i32> {
     }
     #[cfg(target_os = "linux")]
     {
+        // The types of the fields differ between targets, and musl's `time_t` is deprecated by name.
         let limit = libc::timespec {
-            tv_sec: limit.as_secs() as libc::time_t,
-            tv_nsec: limit.subsec_nanos().into(),
+            tv_sec: limit.as_secs() as _,
+            tv_nsec: limit.subsec_nanos() as _,
         };
         // SAFETY: a valid set and a valid time; no place for more information is given.
         let signal =
@@ -559,9 +560,10 @@ pub fn kernel_release() -> Option<String> {
         }
         name
     };
-    let bytes = name.release.iter().map(|byte| byte.cast_unsigned());
-    let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    // `c_char` is signed or not, as the processor has it.
+    let bytes = name.release.map(|byte| byte as u8);
+    let release = CStr::from_bytes_until_nul(&bytes).ok()?;
+    Some(release.to_string_lossy().into_owned())
 }
 
 /// The processor time of this process, of user and system.

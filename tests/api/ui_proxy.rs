@@ -169,6 +169,27 @@ fn the_document_of_an_app_needs_no_key_and_has_an_opaque_origin_and_the_policy_o
 }
 
 #[test]
+fn only_pages_of_the_server_show_the_document_of_an_app() {
+    let server = Server::new().start();
+    for (site, status) in [
+        ("same-origin", 200),
+        ("none", 200),
+        ("same-site", 403),
+        ("cross-site", 403),
+        ("", 403),
+    ] {
+        let key = format!("{QUERY_KEY}\r\nSec-Fetch-Site: {site}");
+        let answer = server.ask("GET", "/mcp-app-view", Some(&key), None);
+        let answer = answer.is(status);
+        // Nor does the document take an app from a page with another origin.
+        assert_eq!(
+            answer.text.contains("origin !== location.origin"),
+            status == 200
+        );
+    }
+}
+
+#[test]
 fn the_domains_may_be_one_json_object() {
     let server = Server::new().start();
     let lists = policy(

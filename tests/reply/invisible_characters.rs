@@ -129,7 +129,8 @@ fn what_a_server_asks_the_user_shows_all_that_it_says() {
     let session = server.session([Extension::scripted("one", &script)]);
     let mut turn = session.begin_turn("go");
     let (id, question) = turn.elicits();
-    assert_eq!(question["message"], "Your name?");
+    let shown = "The extension \"one\" asks: Your name?";
+    assert_eq!(question["message"], shown);
     session.fills_in(&id, json!({"name": "Ann"}));
     turn.rest().finishes();
 }

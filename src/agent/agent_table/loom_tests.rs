@@ -61,7 +61,7 @@ impl World {
     }
 
     fn enter(self: &Arc<Self>, running: IfRunning) -> Option<Arc<Agent>> {
-        let entered = self.table.get_or_insert("s", running, |before| {
+        let entered = self.table.get_or_insert("s", running, |before, _| {
             let mut replaced = Vec::new();
             if let Some(before) = &before {
                 replaced.clone_from(&before.replaced);
@@ -184,6 +184,27 @@ fn each_of_two_who_stop_it_waits_until_it_is_gone() {
         assert!(agent.is_gone());
         other.join().unwrap();
         world.settle();
+    });
+}
+
+#[test]
+fn an_agent_that_is_put_away_is_not_in_use_and_is_made_again() {
+    check(|| {
+        let world = World::new();
+        drop(world.enter(IfRunning::Keep));
+        let user = with(&world, |world| {
+            let agent = world.enter(IfRunning::KeepStarted).unwrap();
+            assert!(!agent.is_ending(), "it was ended while it was in use");
+        });
+        for agent in world.table.all() {
+            // The world's reference is one more than a real agent has.
+            crate::sys::lock(&world.made).retain(|made| !Arc::ptr_eq(made, &agent));
+            world.table.put_away("s", agent, |_| true);
+        }
+        user.join().unwrap();
+        assert_eq!(world.table.len(), 1);
+        world.table.stop("s");
+        assert!(world.enter(IfRunning::KeepStarted).is_none());
     });
 }
 

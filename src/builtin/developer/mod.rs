@@ -41,6 +41,10 @@ use run_command::OutputReader;
 pub(crate) use shell::{Check, run_check};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How long the edits that can be undone, and saved outputs, are kept in a session that is not used.
+const KEEP_UNUSED: Duration = Duration::from_secs(24 * 60 * 60);
 
 const INSTRUCTIONS: &str = "\
 Tools to work on this computer, in the session's working directory unless a path says otherwise.
@@ -66,11 +70,13 @@ pub fn server(paths: &Paths, data: Arc<dyn SessionData>, offline: bool) -> Serve
         edits: Mutex::default(),
         ignore_rules: Mutex::default(),
     });
+    let held = developer.clone();
     let folder = prompts::PromptFolder::new(paths.config.join("prompts").join("developer"));
     let server = Server::new("developer", env!("CARGO_PKG_VERSION"))
         .title("gosling developer")
         .instructions(INSTRUCTIONS)
         .logging()
+        .holding(move |unused| held.holds_state(unused))
         .tool(analyze::tool(&developer))
         .tool(image::tool(&developer))
         .tool(screen::list_tool(&developer))
@@ -108,6 +114,17 @@ impl Developer {
             return Ok(family.clone());
         }
         Ok(family.insert(Arc::new(Family::new()?)).clone())
+    }
+
+    /// Whether its end would lose something after it was unused for this time: processes, or edits that can be undone
+    /// and saved outputs.
+    fn holds_state(&self, unused: Duration) -> bool {
+        let keeps = unused < KEEP_UNUSED;
+        if keeps && !(lock(&self.edits).is_empty() && self.outputs.is_empty()) {
+            return true;
+        }
+        let family = lock(&self.family).clone();
+        family.is_some_and(|family| family.may_live())
     }
 
     fn track_reader(&self, reader: OutputReader) {

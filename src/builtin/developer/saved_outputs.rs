@@ -37,6 +37,11 @@ impl SavedOutputs {
         SavedOutputs::under(env::temp_dir())
     }
 
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.files).entries.is_empty()
+    }
+
     fn under(parent: PathBuf) -> SavedOutputs {
         SavedOutputs {
             parent,

@@ -82,6 +82,11 @@ impl Edit {
 }
 
 impl History {
+    /// Whether no edit can be undone.
+    pub(super) fn is_empty(&self) -> bool {
+        self.edits.values().all(VecDeque::is_empty)
+    }
+
     /// Records an edit before it is made. The caller calls [`commit`](Self::commit),
     /// [`edit_failed`](Self::edit_failed) or [`forget_last`](Self::forget_last) next.
     pub(super) fn begin(&mut self, path: &Path, edit: Edit) {

@@ -272,15 +272,14 @@ impl TurnDisplay<'_> {
     /// Asks for the fields of an elicitation; `None` if the user declines.
     fn fill_in(&mut self, message: &str, schema: &str) -> Option<Value> {
         if !self.input.is_terminal() {
-            self.note(&format!("asked: {}", printable(message, MAX_SENTENCE)));
+            self.note(&printable(message, MAX_SENTENCE));
             self.note("there is no terminal to ask at");
             return None;
         }
         if message.contains('\n') || message.len() > MAX_SENTENCE {
-            self.note("asked:");
             self.show(&argument_rows::text(message)).ok()?;
         } else {
-            self.note(&format!("asked: {}", escape_invisible(message)));
+            self.note(&escape_invisible(message));
         }
         let fields = elicitation_form::fields(schema);
         if fields.is_empty() {

@@ -113,6 +113,11 @@ impl Connection {
         self.version() == Some(jsonrpc::BATCHES)
     }
 
+    /// The server.
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+
     /// Whether a call runs.
     pub fn is_busy(&self) -> bool {
         self.calls.is_busy()

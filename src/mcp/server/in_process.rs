@@ -7,6 +7,7 @@ use crate::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 type Slot = Mutex<Option<Arc<dyn MessageHandler>>>;
 
@@ -49,6 +50,11 @@ impl Transport for InProcess {
         let connection = connection.ok_or(TransportError::Closed)?;
         connection.receive(&message, &self.sink);
         Ok(())
+    }
+
+    fn holds_state(&self, unused: Duration) -> bool {
+        let connection = lock(&self.connection).clone();
+        connection.is_some_and(|connection| connection.server().holds_state(unused))
     }
 
     fn close(&self) {

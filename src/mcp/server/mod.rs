@@ -90,10 +90,14 @@ pub struct Server {
     live_prompts: Option<Live<Prompt>>,
     logging: bool,
     page_size: usize,
+    holds_state: Option<Arc<HoldsState>>,
 }
 
 /// Finds the current items.
 type Live<T> = Arc<dyn Fn(&Context) -> Vec<T> + Send + Sync>;
+
+/// Whether a server that was unused for this time holds something that its end would lose.
+type HoldsState = dyn Fn(Duration) -> bool + Send + Sync;
 
 impl Server {
     /// A server without tools, resources and prompts.
@@ -113,7 +117,22 @@ impl Server {
             live_prompts: None,
             logging: false,
             page_size: usize::MAX,
+            holds_state: None,
         }
+    }
+
+    /// Sets what tells whether the server, unused for the given time, holds something that its end would lose.
+    /// Without it, the server of an idle session may be ended and made again.
+    pub fn holding(
+        mut self,
+        holds_state: impl Fn(Duration) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.holds_state = Some(Arc::new(holds_state));
+        self
+    }
+
+    pub(super) fn holds_state(&self, unused: Duration) -> bool {
+        self.holds_state.as_ref().is_some_and(|holds| holds(unused))
     }
 
     /// Sets the name for users.

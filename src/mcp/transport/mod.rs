@@ -44,6 +44,12 @@ pub trait Transport: Send + Sync {
     /// The negotiated protocol version. Called before `notifications/initialized` is sent.
     fn negotiated(&self, _version: &str) {}
 
+    /// Whether the server at the other end is known to hold something, after it was unused for this time, that its
+    /// end would lose.
+    fn holds_state(&self, _unused: Duration) -> bool {
+        false
+    }
+
     /// Closes the connection and ends its threads and processes. Takes a bounded time; a second call does
     /// nothing.
     fn close(&self);

@@ -45,6 +45,11 @@ impl Family {
         self.mark.of_member(number)
     }
 
+    /// Whether a descendant may be running. Searches all processes.
+    pub fn may_live(&self) -> bool {
+        !marked_processes::can_see_processes() || marked_processes::any_left(&self.mark, SWEEP)
+    }
+
     /// Ends all descendants: sends SIGTERM to all, waits up to a second, and kills those that are left. Returns
     /// at once if there is none, unless that cannot be determined.
     pub fn end(&self) {

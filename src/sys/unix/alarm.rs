@@ -74,6 +74,10 @@ impl AlarmFiles {
     }
 
     /// Sets the timer to the moment, or stops it. A moment in the past expires at once.
+    #[allow(
+        deprecated,
+        reason = "musl's `time_t`: its type will change, and any fits"
+    )]
     fn set_timer(&self, moment: Option<i64>) {
         let flags = libc::TFD_TIMER_ABSTIME | libc::TFD_TIMER_CANCEL_ON_SET;
         // SAFETY: a structure of integers, for which zero is valid, and which outlives the call.
