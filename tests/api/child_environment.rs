@@ -146,8 +146,21 @@ fn hijacks_are_refused() {
         error.contains("`LD_PRELOAD`") && !error.contains("evil"),
         "{error}"
     );
-    for name in ["", "A=B", "A\0B"] {
-        server.refuses(one().with("envs", json!({name: "x"})));
+    for name in [
+        "",
+        "A=B",
+        "A\0B",
+        "1A",
+        "npm_config_node-options",
+        "BASH_FUNC_ls%%",
+        "npm_config_//registry.npmjs.org/:_authToken",
+        "ÀB",
+    ] {
+        let error = server.refuses(one().with("envs", json!({name: "x"})));
+        assert!(
+            error.contains("cannot be an environment variable"),
+            "{error}"
+        );
     }
     assert_eq!(record.starts(), [Value::Null; 0], "none was started");
 }
@@ -179,6 +192,15 @@ fn a_hijack_is_refused_wherever_the_configuration_comes_from() {
                 json!({"title": "T", "description": "D", "prompt": "go", "extensions": [config]});
             let start = json!({"working_dir": server.work(), "recipe": recipe});
             server.post("/agent/start", start).is(400).says(key);
+        "npm_config_script_shell",
+        "npm_config_userconfig",
+        "pnpm_config_node_options",
+        "PYTHONWARNINGS",
+        "BROWSER",
+        "OPENSSL_CONF",
+        "UV_PYTHON",
+        "GIT_ASKPASS",
+        "DOCKER_CONFIG",
             let save = json!({ "recipe": recipe });
             server.post("/recipes/save", save).is(400).says(key);
         }
