@@ -492,6 +492,17 @@ impl ExtensionConfig {
         rest.get("container").filter(|named| !named.is_null())
     }
 
+    /// Where the program starts: the field `cwd` of a `stdio` or `inline_python` entry. The field is an addition of
+    /// gosling and may hold any JSON value.
+    pub fn cwd(&self) -> Option<&Value> {
+        let rest = match self {
+            ExtensionConfig::Stdio(c) => &c.rest,
+            ExtensionConfig::InlinePython(c) => &c.rest,
+            _ => return None,
+        };
+        rest.get("cwd").filter(|named| !named.is_null())
+    }
+
     /// Whether a tool of this name may be listed and called.
     pub fn allows(&self, tool: &str) -> bool {
         let available = match self {
