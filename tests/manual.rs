@@ -62,6 +62,7 @@ const NOT_VARIABLES: &[&str] = &[
     "CERTIFICATE",
     "FAILED",
     "FINISH_REASON_UNSPECIFIED",
+    "GOOSE_",
     "HEAD",
     "HEIGHT",
     "IDAT",
@@ -438,8 +439,18 @@ fn code_of(file: &Path) -> Source {
                 .extend(number.map(|number| literals[number].clone()));
         }
     }
+    source.literals.extend(literals.iter().flat_map(listed_in));
     source.literals.extend(literals);
     source
+}
+
+/// The variables of a literal that is a list of them.
+fn listed_in(text: &String) -> Vec<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || "_*".contains(c);
+    let is_list = words.iter().all(|word| word.chars().all(plain)) && words.len() > 4;
+    let words = words.into_iter().filter(|_| is_list);
+    words.map(str::to_owned).collect()
 }
 
 /// The text of the string literal that `code` begins with, and where it ends.

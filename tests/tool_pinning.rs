@@ -402,3 +402,52 @@ fn settings_turn_it_off_or_into_strict() {
         assert!(!server.root().join("data/tool_pins/todo.json").exists());
     }
 }
+
+#[test]
+fn what_a_tool_says_of_its_user_interface_counts() {
+    let server = strict().start();
+    session(&server, honest()).stop();
+    let mut other = honest();
+    other[0]["_meta"] = json!({"ui": {"resourceUri": "ui://weather/page"}});
+    let second = session(&server, other);
+    assert_eq!(
+        shown(&second),
+        json!({"changes": [{"tool": "forecast", "change": "changed", "parts": ["_meta"]}], "withheld": 1})
+    );
+    assert_eq!(second.tools(), ["weather__echo"]);
+}
+
+#[test]
+fn the_names_of_variables_count_and_their_values_do_not() {
+    let server = strict().start();
+    lists(&server, honest());
+    let with = |envs: Value| server.session([weather(&server).with("envs", envs)]);
+    assert_eq!(shown(&with(json!({"A": "1"}))), Value::Null);
+    assert_eq!(shown(&with(json!({"A": "2"}))), Value::Null);
+    let other = with(json!({"A": "1", "API_URL": "http://127.0.0.1:1"}));
+    assert_eq!(
+        shown(&other),
+        json!({"launch_changed": true, "changes": [], "withheld": 2})
+    );
+    accept(&server);
+    assert_eq!(other.tools().len(), 2);
+}
+
+#[test]
+fn pins_of_an_earlier_version_are_completed_and_need_not_be_accepted() {
+    let server = strict().start();
+    session(&server, honest()).stop();
+    let complete = fs::read_to_string(pins(&server)).unwrap();
+    let mut earlier: Value = serde_json::from_str(&complete).unwrap();
+    let accepted = earlier["accepted"][0].as_object_mut().unwrap();
+    accepted.remove("surroundings").expect("what is new");
+    for pin in accepted["tools"].as_object_mut().unwrap().values_mut() {
+        pin["hashes"].as_array_mut().unwrap().truncate(5);
+    }
+    fs::write(pins(&server), earlier.to_string()).unwrap();
+    let second = session(&server, honest());
+    assert_eq!(shown(&second), Value::Null);
+    assert_eq!(second.tools().len(), 2);
+    server.logs("completed the pins of an earlier version");
+    assert_eq!(fs::read_to_string(pins(&server)).unwrap(), complete);
+}

@@ -6,6 +6,9 @@ use crate::store::{self, mask};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
+/// The settings of gosling whose names do not begin with `GOOSE_`.
+const OTHER_SETTINGS: [&str; 2] = ["CONTEXT_FILE_NAMES", "OSV_ENDPOINT"];
+
 /// The value of a setting for a client.
 #[derive(Debug, PartialEq)]
 pub enum ShownSetting {
@@ -32,7 +35,8 @@ impl Registry {
         Ok(config)
     }
 
-    /// One setting, from the secrets if `is_secret`; `None` if it is not set.
+    /// One setting, from the secrets if `is_secret`; `None` if it is not set, or if only a variable has
+    /// this name and it is not that of a setting.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -41,10 +45,16 @@ impl Registry {
             let secret = self.stores().secrets.get(key)?;
             return Ok(secret.map(|secret| ShownSetting::Masked(secret.masked())));
         }
-        let Some(value) = self.stores().config.get(key)? else {
+        let config = &self.stores().config;
+        let Some(value) = config.get(key)? else {
             return Ok(None);
         };
-        Ok(Some(if Declared::read(self)?.is_secret(key)? {
+        let declared = Declared::read(self)?;
+        // Another variable of the environment is not for clients.
+        if !config.has(key)? && !declared.is_setting(key)? {
+            return Ok(None);
+        }
+        Ok(Some(if declared.is_secret(key)? {
             ShownSetting::Masked(mask(&value))
         } else {
             ShownSetting::Plain(value)
@@ -74,6 +84,14 @@ impl<'a> Declared<'a> {
             providers,
             extensions: names.map(str::to_uppercase).collect(),
         })
+    }
+
+    /// Whether this is the name of a setting of gosling, of a provider or of an extension.
+    fn is_setting(&self, key: &str) -> store::Result<bool> {
+        let name = key.to_uppercase();
+        let is_own = name.starts_with("GOOSE_") || OTHER_SETTINGS.contains(&&*name);
+        let is_declared = self.providers.contains_key(&name) || self.extensions.contains(&name);
+        Ok(is_own || is_declared || self.registry.stores().secrets.declares(key)?)
     }
 
     /// The declaration of a provider takes precedence: the `env_keys` of an extension may also name a setting

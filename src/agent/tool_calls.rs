@@ -19,7 +19,7 @@ use crate::mcp::pending_requests::CallOptions;
 use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::provider::{is_part_for_model, result_text};
-use crate::store::{PermissionLevel, Permissions, Sessions};
+use crate::store::{PermissionLevel, Permissions, Sessions, ToolOrigin};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use crossbeam_channel::{Receiver, Sender, bounded, select};
@@ -78,6 +78,8 @@ struct PermittedCall<'c> {
     call: ToolCall,
     /// The listed tool; `None` for a tool of gosling itself.
     tool: Option<ListedTool>,
+    /// What an approval is for; `None` where there is none to ask for, and for a tool of gosling itself.
+    origin: Option<ToolOrigin>,
     approval: Option<PendingQuestion<'c, Confirmation>>,
 }
 
@@ -279,6 +281,7 @@ impl Turn<'_> {
             return Plan::Run(Box::new(PermittedCall {
                 call: call.clone(),
                 tool: None,
+                origin: None,
                 approval: None,
             }));
         }
@@ -292,7 +295,17 @@ impl Turn<'_> {
             let error = self.unknown_tool(&call.name);
             return Plan::Answered(Outcome::Error { error });
         }
-        let level = match self.registry.stores().permissions.level(&call.name) {
+        // Without questions, "always" makes no difference.
+        let asks_user = self.mode.asks_user() && tool.is_some();
+        let origin = asks_user
+            .then(|| agent.extensions.origin(&call.name))
+            .flatten();
+        let permissions = &self.registry.stores().permissions;
+        let level = match &origin {
+            Some(origin) => permissions.level_for(&call.name, origin),
+            None => permissions.level(&call.name),
+        };
+        let level = match level {
             Ok(level) => level,
             Err(error) => {
                 log::warn!("permissions not read tool={:?} reason={error}", call.name);
@@ -333,6 +346,7 @@ impl Turn<'_> {
         Plan::Run(Box::new(PermittedCall {
             call: call.clone(),
             tool,
+            origin,
             approval,
         }))
     }
@@ -445,7 +459,8 @@ impl ToolCallRunner<'_> {
             match approval.wait(APPROVAL_TIMEOUT, self.cancel) {
                 Ok(answer) => {
                     if let Some(level) = answer.permission_level()
-                        && let Err(error) = self.permissions.set(name, level)
+                        && let Err(error) =
+                            (self.permissions).set(name, level, permitted.origin.as_ref())
                     {
                         log::warn!("permission not remembered tool={name:?} reason={error}");
                     }

@@ -40,7 +40,8 @@ pub(super) fn installation(config: &ExtensionConfig) -> Installation {
         query.add("env", key);
     }
     if let Some(fields) = entry.as_object_mut() {
-        fields.retain(|_, value| !is_empty(value));
+        // Goose starts every program in the working directory.
+        fields.retain(|name, value| name != "cwd" && !is_empty(value));
     }
     let by_key = json!({ config.key(): entry });
     Installation {

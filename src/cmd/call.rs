@@ -78,7 +78,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             let (cmd, args) = words
                 .split_first()
                 .ok_or_else(|| Failure::Usage("--server: no command".to_owned()))?;
-            json!({"type": "stdio", "name": NAME, "cmd": cmd, "args": args, "timeout": timeout})
+            json!({"type": "stdio", "name": NAME, "cmd": cmd, "args": args, "timeout": timeout, "cwd": "session"})
         }
         (None, Some(url)) => json!({
             "type": "streamable_http", "name": NAME, "uri": url, "headers": headers,

@@ -210,7 +210,7 @@ fn config(given: &Arguments, registry: &Registry) -> Result<ExtensionConfig, Fai
     }
     let value = match (&*given.command, &given.url, &given.extension) {
         ([cmd, args @ ..], None, None) => {
-            json!({"type": "stdio", "name": NAME, "cmd": cmd, "args": args, "envs": given.envs})
+            json!({"type": "stdio", "name": NAME, "cmd": cmd, "args": args, "envs": given.envs, "cwd": "session"})
         }
         ([], Some(url), None) => json!({
             "type": "streamable_http", "name": NAME, "uri": url, "headers": given.headers,

@@ -88,7 +88,7 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
     )?;
     let config = json!({
         "type": "stdio", "name": "demo", "description": "", "cmd": server[0],
-        "args": server[1..], "timeout": 60,
+        "args": server[1..], "timeout": 60, "cwd": "session",
     });
     // A relative CMD refers to the user's working directory.
     let working_dir = if ours {

@@ -4,7 +4,7 @@ use super::{
     Error, ErrorClass, ExtensionLink, Link, LinkTransport, MAX_NAME, MAX_REPEATED, MAX_TIMEOUT,
     MAX_VALUE, error, invalid,
 };
-use crate::extension::config;
+use crate::extension::{config, environment};
 use crate::text::may_hide_words;
 use percent_encoding::percent_decode_str;
 
@@ -189,9 +189,7 @@ fn seconds(text: &str) -> Result<u64, Error> {
 }
 
 fn is_variable(name: &str) -> bool {
-    name.len() <= MAX_NAME
-        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && (name.bytes()).all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b))
+    name.len() <= MAX_NAME && environment::is_plain(name)
 }
 
 fn header(text: &str) -> Result<(String, String), Error> {

@@ -208,6 +208,18 @@ impl<'de> Deserialize<'de> for Envs {
     }
 }
 
+/// The fields that say what is launched.
+const LAUNCH: [&str; 8] = [
+    "type",
+    "cmd",
+    "args",
+    "uri",
+    "code",
+    "dependencies",
+    "container",
+    "cwd",
+];
+
 /// The fields of a configuration, taken out one by one: far less code than serde's derive for seven flattened
 /// types. The remaining fields are the unknown ones.
 struct Fields(Map<String, Value>);
@@ -490,6 +502,30 @@ impl ExtensionConfig {
             _ => return None,
         };
         rest.get("container").filter(|named| !named.is_null())
+    }
+
+    /// Where the program starts: the field `cwd` of a `stdio` or `inline_python` entry. The field is an addition of
+    /// gosling and may hold any JSON value.
+    pub fn cwd(&self) -> Option<&Value> {
+        let rest = match self {
+            ExtensionConfig::Stdio(c) => &c.rest,
+            ExtensionConfig::InlinePython(c) => &c.rest,
+            _ => return None,
+        };
+        rest.get("cwd").filter(|named| !named.is_null())
+    }
+
+    /// What is launched, as JSON: the program, address or code, where it runs, and the names of its variables.
+    pub fn launch(&self) -> String {
+        let mut launch = self.to_value();
+        let mut variables: Vec<&str> = self.variables().collect();
+        variables.sort_unstable();
+        variables.dedup();
+        if let Value::Object(fields) = &mut launch {
+            fields.retain(|field, value| LAUNCH.contains(&field.as_str()) && !value.is_null());
+            fields.insert("variables".to_owned(), variables.into());
+        }
+        launch.to_string()
     }
 
     /// Whether a tool of this name may be listed and called.

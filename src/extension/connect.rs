@@ -11,6 +11,7 @@ use super::program_lookup;
 use super::restart_policy::backoff;
 use super::screening::{Decision, Outcome};
 use super::server_requests::RequestForwarder;
+use super::start_folder;
 use super::status::Location;
 use super::subscriptions::Subscriptions;
 use super::{Error, Phase, unsupported};
@@ -525,9 +526,10 @@ impl Context {
         let folders = program_lookup::search_path();
         let mut command = match inside {
             None => {
+                let folder = self.start_folder(config, (cmd, args))?;
                 let program = program_lookup::program(cmd, &self.working_dir).map_err(failed)?;
                 let mut command = Command::new(program);
-                command.args(args).current_dir(&self.working_dir);
+                command.args(args).current_dir(folder);
                 self.inherited.apply(&mut command);
                 command
             }
@@ -561,6 +563,23 @@ impl Context {
             None => failed(program_lookup::explain(cmd, &folders, &e)),
             Some(_) => failed(format!("the container runtime could not be started: {e}")),
         })
+    }
+
+    /// The folder in which the command of an extension starts.
+    fn start_folder(
+        &self,
+        config: &ExtensionConfig,
+        line: (&str, &[String]),
+    ) -> Result<PathBuf, Error> {
+        let folder = start_folder::ensure(config, line, &self.working_dir, &self.paths.state);
+        let folder = folder.map_err(|reason| Error::new(config.name(), Phase::Config, reason))?;
+        if folder != self.working_dir {
+            let key = config.key();
+            log::info!(
+                "extension starts in a folder of its own extension={key:?} folder={folder:?}"
+            );
+        }
+        Ok(folder)
     }
 
     fn http(
@@ -598,6 +617,8 @@ fn start_error(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::E
     };
     if let Some(inside) = inside {
         failed.message += &inside.advice(config, status, stderr);
+    } else if !status.is_empty() {
+        failed.message += start_folder::advice(config);
     }
     if matches!(config, ExtensionConfig::InlinePython(_)) {
         inline_python::explain(&mut failed, stderr);

@@ -6,63 +6,72 @@ use super::config::Envs;
 use crate::sys::process::Command;
 use std::collections::BTreeMap;
 
-/// Variables that a configuration may not set, and why. Compared without regard to case. A name that ends in
-/// `*` matches every variable with that prefix.
+/// Variables that a configuration may not set, separated by white space, and why. Compared without regard to case.
+/// A name that ends in `*` matches every variable with that prefix. Goose refuses some of them.
 pub const REFUSED: &[(&str, &str)] = &[
-    ("PATH", COMMANDS),
-    ("PATHEXT", COMMANDS),
-    ("ComSpec", COMMANDS),
-    ("SystemRoot", COMMANDS),
-    ("windir", COMMANDS),
-    ("LD_*", LOADER),
-    ("DYLD_*", LOADER),
-    ("GLIBC_TUNABLES", LOADER),
-    ("GCONV_PATH", LOADER),
-    ("APPINIT_DLLS", LOADER),
-    ("PYTHONPATH", INTERPRETER),
-    ("PYTHONHOME", INTERPRETER),
-    ("PYTHONSTARTUP", INTERPRETER),
-    ("NODE_OPTIONS", INTERPRETER),
-    ("RUBYOPT", INTERPRETER),
-    ("RUBYLIB", INTERPRETER),
-    ("GEM_PATH", INTERPRETER),
-    ("GEM_HOME", INTERPRETER),
-    ("NODE_PATH", INTERPRETER),
-    ("PYTHONBREAKPOINT", INTERPRETER),
-    ("PERL5OPT", INTERPRETER),
-    ("PERL5LIB", INTERPRETER),
-    ("CLASSPATH", INTERPRETER),
-    ("JAVA_TOOL_OPTIONS", INTERPRETER),
-    ("_JAVA_OPTIONS", INTERPRETER),
-    ("JDK_JAVA_OPTIONS", INTERPRETER),
-    ("DOTNET_STARTUP_HOOKS", INTERPRETER),
-    ("LUA_INIT*", INTERPRETER),
-    ("PHPRC", INTERPRETER),
-    ("PHP_INI_SCAN_DIR", INTERPRETER),
-    ("NPM_CONFIG_NODE_OPTIONS", INTERPRETER),
-    ("NPM_CONFIG_SCRIPT_SHELL", INTERPRETER),
-    ("GO111MODULE", INTERPRETER),
-    ("GOROOT", INTERPRETER),
-    ("BASH_ENV", SHELL),
-    ("ENV", SHELL),
-    ("SHELLOPTS", SHELL),
-    ("BASHOPTS", SHELL),
-    ("PROMPT_COMMAND", SHELL),
-    ("IFS", SHELL),
-    ("ZDOTDIR", SHELL),
-    ("GIT_SSH", GIT),
-    ("GIT_SSH_COMMAND", GIT),
-    ("GIT_PROXY_COMMAND", GIT),
-    ("GIT_EXTERNAL_DIFF", GIT),
-    ("GIT_EXEC_PATH", GIT),
-    ("GIT_CONFIG_*", GIT),
-    ("SESSIONNAME", FOLDERS),
-    ("TEMP", FOLDERS),
-    ("TMP", FOLDERS),
-    ("LOCALAPPDATA", FOLDERS),
-    ("USERPROFILE", FOLDERS),
-    ("HOMEDRIVE", FOLDERS),
-    ("HOMEPATH", FOLDERS),
+    ("PATH PATHEXT COMSPEC SYSTEMROOT WINDIR SHELL", COMMANDS),
+    (
+        "LD_* DYLD_* GLIBC_TUNABLES GCONV_PATH LOCPATH NLSPATH APPINIT_DLLS
+        OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES KRB5_CONFIG GSS_MECH_CONFIG SASL_PATH
+        GIO_EXTRA_MODULES GIO_MODULE_DIR GTK_PATH GTK_MODULES GTK3_MODULES GTK_EXE_PREFIX GTK_IM_MODULE_FILE
+        GDK_PIXBUF_MODULE_FILE GDK_PIXBUF_MODULEDIR GST_PLUGIN_* GST_REGISTRY* QT_PLUGIN_PATH
+        QT_QPA_PLATFORM_PLUGIN_PATH QML_IMPORT_PATH QML2_IMPORT_PATH LIBGL_DRIVERS_PATH LIBVA_DRIVERS_PATH
+        VK_LAYER_PATH VK_ADD_LAYER_PATH VK_ICD_FILENAMES VK_DRIVER_FILES VK_ADD_DRIVER_FILES GBM_BACKENDS_PATH
+        ALSA_CONFIG_PATH MAGICK_CODER_MODULE_PATH MAGICK_FILTER_MODULE_PATH MAGICK_CONFIGURE_PATH MAGICK_HOME",
+        LOADER,
+    ),
+    (
+        "PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONBREAKPOINT PYTHONWARNINGS PYTHONUSERBASE PYTHONPLATLIBDIR
+        PYTHONPYCACHEPREFIX PYTHONINSPECT PYTHONEXECUTABLE __PYVENV_LAUNCHER__ IPYTHONDIR JUPYTER_CONFIG_*
+        JUPYTER_PATH PYTEST_ADDOPTS PYTEST_PLUGINS COVERAGE_PROCESS_* PYENV_HOOK_PATH UV_PYTHON
+        UV_PYTHON_INSTALL_DIR UV_PYTHON_INSTALL_MIRROR UV_PYPY_INSTALL_MIRROR UV_PYTHON_DOWNLOADS_JSON_URL
+        UV_PYTHON_SEARCH_PATH UV_TOOL_DIR UV_ENV_FILE UV_PROJECT UV_PROJECT_ENVIRONMENT UV_WORKING_DIR*
+        UV_CONFIG_FILE PIP_PYTHON PIP_CONFIG_FILE PIPX_DEFAULT_PYTHON CLOUDSDK_PYTHON
+        NODE_OPTIONS NODE_PATH NODE_REPL_EXTERNAL_MODULE NODE_COMPILE_CACHE NPM_CONFIG_NODE_OPTIONS
+        NPM_CONFIG_SCRIPT_SHELL NPM_CONFIG_SHELL NPM_CONFIG_USERCONFIG NPM_CONFIG_GLOBALCONFIG NPM_CONFIG_PREFIX
+        NPM_CONFIG_GIT NPM_CONFIG_EDITOR NPM_CONFIG_VIEWER NPM_CONFIG_BROWSER NPM_CONFIG_CALL NPM_CONFIG_PACKAGE
+        NPM_CONFIG_NODE_GYP NPM_CONFIG_PYTHON NPM_CONFIG_INIT_MODULE NPM_CONFIG_PNPMFILE
+        NPM_CONFIG_GLOBAL_PNPMFILE YARN_YARN_PATH YARN_PLUGINS YARN_RC_FILENAME YARN_SCRIPT_SHELL BUN_OPTIONS
+        BUN_INSPECT* BUN_RUNTIME_TRANSPILER_CACHE_PATH TS_NODE_COMPILER TSX_TSCONFIG_PATH
+        RUBYOPT RUBYLIB RUBYSHELL GEM_PATH GEM_HOME GEMRC BUNDLE_GEMFILE BUNDLE_APP_CONFIG BUNDLE_PATH
+        RBENV_HOOK_PATH PERL5OPT PERL5LIB PERL5DB PERL5SHELL PERLLIB
+        CLASSPATH JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS JAVA_OPTS OPENJ9_JAVA_OPTIONS IBM_JAVA_OPTIONS
+        MAVEN_OPTS MAVEN_ARGS GRADLE_OPTS GRADLE_USER_HOME JBANG_*
+        DOTNET_STARTUP_HOOKS DOTNET_ADDITIONAL_DEPS DOTNET_SHARED_STORE DOTNET_HOST_PATH CORECLR_* COR_* COMPLUS_*
+        ASPNETCORE_HOSTINGSTARTUPASSEMBLIES MSBUILD* PSMODULEPATH
+        GO111MODULE GOROOT GOFLAGS GOENV GOTOOLCHAIN GOCACHEPROG GOPACKAGESDRIVER
+        LUA_INIT* LUA_PATH* LUA_CPATH* PHPRC PHP_INI_SCAN_DIR COMPOSER COMPOSER_HOME R_PROFILE* R_ENVIRON* R_LIBS*
+        R_HOME JULIA_LOAD_PATH JULIA_DEPOT_PATH JULIA_PROJECT ERL_* ELIXIR_ERL_OPTIONS GUILE_LOAD_* TCLLIBPATH
+        AWKPATH AWKLIBPATH EMACSLOADPATH",
+        INTERPRETER,
+    ),
+    (
+        "CC CXX CPP FC AR MAKE MAKEFLAGS MAKEFILES PKG_CONFIG* CGO_* CMAKE_* GCC_EXEC_PREFIX COMPILER_PATH RUSTC*
+        RUSTDOC* RUSTFLAGS CARGO_ENCODED_RUSTFLAGS CARGO_BUILD_* CARGO_TARGET_*",
+        BUILDS,
+    ),
+    (
+        "BASH_ENV ENV SHELLOPTS BASHOPTS BASH_FUNC_* BASH_LOADABLES_PATH PROMPT_COMMAND PS0 PS1 PS2 PS4 IFS CDPATH
+        ZDOTDIR FPATH",
+        SHELLS,
+    ),
+    (
+        "GIT_SSH* GIT_PROXY_COMMAND GIT_EXTERNAL_DIFF GIT_EXEC_PATH GIT_CONFIG* GIT_ASKPASS GIT_EDITOR
+        GIT_SEQUENCE_EDITOR GIT_PAGER GIT_TEMPLATE_DIR GIT_DIR GIT_COMMON_DIR GIT_ALLOW_PROTOCOL",
+        GIT,
+    ),
+    (
+        "PAGER MANPAGER SYSTEMD_PAGER BAT_PAGER EDITOR VISUAL FCEDIT BROWSER LESS LESSOPEN LESSCLOSE LESSKEY*
+        LESSEDIT SSH_ASKPASS* SSH_SK_PROVIDER SSH_SK_HELPER SSH_PKCS11_HELPER SUDO_ASKPASS SUDO_EDITOR HGRCPATH
+        HGEDITOR HGMERGE SVN_SSH SVN_EDITOR SVN_MERGE CVS_RSH RSYNC_RSH RSYNC_CONNECT_PROG PSQLRC PSQL_PAGER
+        PSQL_EDITOR* EXINIT VIMINIT WGETRC SYSTEM_WGETRC DOCKER_CONFIG CONTAINERS_CONF* NIX_CONFIG
+        NIX_USER_CONF_FILES HELM_PLUGINS GS_OPTIONS GS_LIB",
+        HELPERS,
+    ),
+    (
+        "SESSIONNAME TEMP TMP LOCALAPPDATA USERPROFILE HOMEDRIVE HOMEPATH",
+        FOLDERS,
+    ),
     (crate::sys::process::MARK, OURS),
     ("AGENT_SESSION_ID", OURS),
     (crate::sys::process::SERVER_KEY, SERVER),
@@ -71,34 +80,31 @@ pub const REFUSED: &[(&str, &str)] = &[
 /// Variables that a link may not name either, because a person who installs from a link does not see what they
 /// change.
 const REFUSED_IN_LINKS: &[(&str, &str)] = &[
-    ("UV_*", SOURCES),
-    ("PIP_*", SOURCES),
-    ("PIPX_*", SOURCES),
-    ("NPM_CONFIG_*", SOURCES),
-    ("YARN_*", SOURCES),
-    ("DOCKER_*", CONNECTIONS),
-    ("HTTP_PROXY", CONNECTIONS),
-    ("HTTPS_PROXY", CONNECTIONS),
-    ("ALL_PROXY", CONNECTIONS),
-    ("NO_PROXY", CONNECTIONS),
-    ("SSL_CERT_FILE", CONNECTIONS),
-    ("SSL_CERT_DIR", CONNECTIONS),
-    ("NODE_EXTRA_CA_CERTS", CONNECTIONS),
-    ("NODE_TLS_REJECT_UNAUTHORIZED", CONNECTIONS),
-    ("REQUESTS_CA_BUNDLE", CONNECTIONS),
-    ("CURL_CA_BUNDLE", CONNECTIONS),
-    ("HOME", FOLDERS),
-    ("XDG_*", FOLDERS),
-    ("TMPDIR", FOLDERS),
-    ("APPDATA", FOLDERS),
-    ("PROGRAMDATA", FOLDERS),
+    (
+        "UV_* PIP_* PIPX_* NPM_CONFIG_* PNPM_* YARN_* BUN_* DENO_* COREPACK_* CARGO_* RUSTUP_* GOPROXY GOSUMDB
+        GOPRIVATE GOINSECURE GOPATH GOMODCACHE GEM_* BUNDLE_* NUGET_*",
+        SOURCES,
+    ),
+    (
+        "DOCKER_* CONTAINER_HOST HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR SSLKEYLOGFILE
+        NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED REQUESTS_CA_BUNDLE CURL_CA_BUNDLE CURL_HOME NETRC
+        GIT_SSL_*",
+        CONNECTIONS,
+    ),
+    (
+        "HOME XDG_* TMPDIR APPDATA PROGRAMDATA PREFIX JAVA_HOME DOTNET_ROOT* VIRTUAL_ENV CONDA_* PYENV_* RBENV_*
+        NVM_* VOLTA_* ASDF_* MISE_*",
+        FOLDERS,
+    ),
 ];
 
 const COMMANDS: &str = "it decides which programs are found";
 const LOADER: &str = "it makes the dynamic loader load other code";
 const INTERPRETER: &str = "it makes an interpreter or runtime load other code";
-const SHELL: &str = "it makes a shell run other code";
+const BUILDS: &str = "it makes builds of packages run other programs";
+const SHELLS: &str = "it makes a shell run other code";
 const GIT: &str = "it makes git run other programs";
+const HELPERS: &str = "it names what other programs run";
 const SERVER: &str = "it is the key of this server";
 const SOURCES: &str = "it decides where packages come from";
 const CONNECTIONS: &str = "it decides which servers a program connects to and trusts";
@@ -120,8 +126,19 @@ pub fn refusal_in_link(variable: &str) -> Option<&'static str> {
 }
 
 fn reason_in(refused: &[(&str, &'static str)], variable: &str) -> Option<&'static str> {
+    // pnpm reads its variables as npm does.
+    let is_pnpm = matches("PNPM_CONFIG_*", variable);
+    let of_npm = variable.get(1..).filter(|_| is_pnpm);
+    let has = |name: &str| refused_by(name, refused);
+    has(variable).or_else(|| of_npm.and_then(has))
+}
+
+fn refused_by(variable: &str, refused: &[(&str, &'static str)]) -> Option<&'static str> {
     let mut refused = refused.iter();
-    let hit = refused.find(|(pattern, _)| matches(pattern, variable));
+    let hit = refused.find(|(patterns, _)| {
+        let mut patterns = patterns.split_ascii_whitespace();
+        patterns.any(|pattern| matches(pattern, variable))
+    });
     hit.map(|(_, reason)| *reason)
 }
 
@@ -236,15 +253,22 @@ fn check(name: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether this is a plain name of a variable. One with other characters may be another name to the program that
+/// reads it (npm reads `-` as `_`, and podman `A*` as all that begin with `A`), or a function to bash.
+pub fn is_plain(name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !name.is_empty() && name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// Refuses a variable that no configuration may set.
 ///
 /// # Errors
 /// The message names the variable and the reason.
 pub fn check_name(name: &str) -> Result<(), String> {
-    if name.is_empty() || name.contains(|c: char| c == '=' || c.is_control()) {
+    if !is_plain(name) {
         return Err(format!(
-            "{name:?} cannot be an environment variable: it is empty, or contains `=`, NUL, a line break or \
-             another control character"
+            "{name:?} cannot be an environment variable: a name has only the letters A to Z, digits and `_`, and \
+             does not begin with a digit; rename it"
         ));
     }
     if let Some(reason) = refusal(name) {
@@ -404,6 +428,57 @@ mod tests {
         }
         for name in ["MY_PATH", "PATHS", "LD", "NODE_ENV", "ENVIRONMENT"] {
             assert!(environment(json!({ name: "x" }), &[]).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_program_reads_a_name_in_its_own_way() {
+        for name in [
+            "npm_config_node_options",
+            "NPM_CONFIG_USERCONFIG",
+            "pnpm_config_script_shell",
+            "bash_func_ls",
+            "UV_WORKING_DIRECTORY",
+            "GIT_SSH_VARIANT",
+        ] {
+            assert!(refusal(name).is_some(), "{name}");
+        }
+        for name in [
+            "a-b",
+            "BASH_FUNC_ls%%",
+            "A*",
+            "npm_config_//r:a",
+            "Ａ",
+            "1",
+            "A B",
+            "A\u{ad}",
+        ] {
+            let error = check_name(name).unwrap_err();
+            assert!(
+                error.contains("cannot be") && !error.contains('\u{ad}'),
+                "{error}"
+            );
+        }
+        // What users set for good reasons.
+        for name in [
+            "npm_config_registry",
+            "UV_INDEX_URL",
+            "UV_PYTHON_PREFERENCE",
+            "PIP_INDEX_URL",
+            "PYTHONUNBUFFERED",
+            "HTTP_PROXY",
+            "HOME",
+            "KUBECONFIG",
+            "DOCKER_HOST",
+            "JAVA_HOME",
+            "VIRTUAL_ENV",
+            "GIT_AUTHOR_NAME",
+            "GOOGLE_API_KEY",
+        ] {
+            assert_eq!(check_name(name), Ok(()));
+        }
+        for name in ["UV_INDEX_URL", "pnpm_home", "Curl_Home", "DOCKER_HOST"] {
+            assert!(refusal_in_link(name).is_some(), "{name}");
         }
     }
 

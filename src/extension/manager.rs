@@ -18,7 +18,7 @@ use crate::mcp::transport::stdio::MAX_LINE;
 use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
 use crate::metrics::METRICS;
 use crate::sorting::sort_by;
-use crate::store::Paths;
+use crate::store::{Paths, ToolOrigin};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crate::text::printable;
@@ -426,6 +426,16 @@ impl Manager {
             extension: extension.key.clone(),
             frontend: extension.is_frontend(),
             tool: found.clone(),
+        })
+    }
+
+    /// Where the tool of this name comes from; `None` if no MCP server has it.
+    pub fn origin(&self, name: &str) -> Option<ToolOrigin> {
+        let (extension, tool) = self.owner(name).ok()?;
+        (!extension.is_frontend()).then(|| ToolOrigin {
+            extension: extension.key.clone(),
+            tool: tool.to_owned(),
+            launch: extension.config.launch(),
         })
     }
 

@@ -23,6 +23,7 @@ pub mod resource_tools;
 mod restart_policy;
 pub mod screening;
 pub mod server_requests;
+mod start_folder;
 mod status;
 mod subscriptions;
 mod supervisor;

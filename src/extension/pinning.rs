@@ -76,7 +76,8 @@ pub struct Change {
     pub tool: String,
     /// How it differs.
     pub change: Difference,
-    /// What of a changed tool differs: `title`, `description`, `inputSchema`, `outputSchema`, `annotations`.
+    /// What of a changed tool differs: `title`, `description`, `inputSchema`, `outputSchema`, `annotations`,
+    /// `_meta`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<&'static str>,
     /// The beginning of the pinned description, if the description differs.

@@ -81,7 +81,8 @@ pub(super) fn program(cmd: &str, working_dir: &Path) -> Result<PathBuf, String> 
     })
 }
 
-fn is_path(cmd: &str) -> bool {
+/// Whether `cmd` is a path, and not a name to look up.
+pub(super) fn is_path(cmd: &str) -> bool {
     cmd.contains('/') || (cfg!(windows) && cmd.contains('\\'))
 }
 

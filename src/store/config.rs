@@ -65,6 +65,14 @@ impl Config {
         Ok(self.file.load()?.get(key).map(yaml::to_json))
     }
 
+    /// Whether the file has `key`.
+    ///
+    /// # Errors
+    /// As [`Config::get`].
+    pub fn has(&self, key: &str) -> Result<bool> {
+        Ok(self.file.load()?.contains_key(key))
+    }
+
     /// All settings in the file, without the environment.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use yaml_serde::{Mapping, Value as Yaml};
 
+use super::permission_launches::{Claim, PermissionLaunches, ToolOrigin};
 use super::yaml_file::YamlFile;
 use super::{Error, Paths, Result};
 
@@ -48,6 +49,7 @@ impl PermissionLevel {
 #[derive(Debug)]
 pub struct Permissions {
     file: YamlFile,
+    launches: PermissionLaunches,
 }
 
 impl Permissions {
@@ -55,6 +57,7 @@ impl Permissions {
     pub fn new(paths: &Paths) -> Self {
         Self {
             file: YamlFile::new(paths.config.join("permission.yaml")),
+            launches: PermissionLaunches::new(paths),
         }
     }
 
@@ -101,19 +104,62 @@ impl Permissions {
         Ok(all)
     }
 
-    /// Stores the decision about `tool`.
+    /// The decision about `tool` where `origin` runs it. "Always" for another origin counts as a wish to be
+    /// asked; one that has no origin yet, because Goose or a client stored it, gets this one.
     ///
     /// # Errors
-    /// As [`Permissions::set_all`].
-    pub fn set(&self, tool: &str, level: PermissionLevel) -> Result<()> {
-        self.set_all(&[(tool, level)])
+    /// As [`Permissions::level`], for both files.
+    pub fn level_for(&self, tool: &str, origin: &ToolOrigin) -> Result<Option<PermissionLevel>> {
+        let level = self.level(tool)?;
+        if level != Some(PermissionLevel::AlwaysAllow) {
+            return Ok(level);
+        }
+        let extension = &origin.extension;
+        match self.launches.claim(tool, origin)? {
+            Claim::Holds => Ok(level),
+            Claim::HoldsFromNow => {
+                log::info!(
+                    "always allowed from now on as it is launched now tool={tool:?} extension={extension:?}"
+                );
+                Ok(level)
+            }
+            Claim::IsForOthers => {
+                log::warn!(
+                    "asking again, because always was for another tool or launch tool={tool:?} extension={extension:?}"
+                );
+                Ok(Some(PermissionLevel::AskBefore))
+            }
+        }
     }
 
-    /// Stores decisions about several tools with one rewrite.
+    /// Stores the decision about `tool`, which `origin` runs.
     ///
     /// # Errors
-    /// As [`super::Config::edit`]; the file is unchanged then.
+    /// As [`super::Config::edit`]; `permission.yaml` is unchanged then.
+    pub fn set(
+        &self,
+        tool: &str,
+        level: PermissionLevel,
+        origin: Option<&ToolOrigin>,
+    ) -> Result<()> {
+        if let Some(origin) = origin.filter(|_| level == PermissionLevel::AlwaysAllow) {
+            self.launches.add(origin)?;
+        }
+        self.store(&[(tool, level)])
+    }
+
+    /// Stores decisions about several tools, whatever runs them.
+    ///
+    /// # Errors
+    /// As [`super::Config::edit`]; the user may be asked again then.
     pub fn set_all(&self, decisions: &[(&str, PermissionLevel)]) -> Result<()> {
+        self.store(decisions)?;
+        let tools: Vec<&str> = decisions.iter().map(|(tool, _)| *tool).collect();
+        self.launches.forget(&tools)
+    }
+
+    /// Stores decisions with one rewrite.
+    fn store(&self, decisions: &[(&str, PermissionLevel)]) -> Result<()> {
         if decisions.is_empty() {
             return Ok(());
         }
@@ -222,7 +268,7 @@ mod tests {
             PermissionLevel::AlwaysAllow,
             PermissionLevel::NeverAllow,
         ] {
-            permissions.set("a__b", level).unwrap();
+            permissions.set_all(&[("a__b", level)]).unwrap();
             assert_eq!(permissions.level("a__b").unwrap(), Some(level));
             assert_eq!(place.text().matches("a__b").count(), 1, "{}", place.text());
         }
@@ -242,7 +288,7 @@ mod tests {
         let permissions = place.permissions();
         assert_eq!(permissions.level("x__y").unwrap(), None);
         permissions
-            .set("a__b", PermissionLevel::NeverAllow)
+            .set_all(&[("a__b", PermissionLevel::NeverAllow)])
             .unwrap();
         assert_eq!(
             place.text(),
@@ -284,11 +330,55 @@ mod tests {
             let permissions = place.permissions();
             assert!(permissions.level("a").is_err(), "{odd}");
             assert!(permissions.all().is_err(), "{odd}");
-            assert!(
-                permissions.set("a", PermissionLevel::AlwaysAllow).is_err(),
-                "{odd}"
-            );
+            let allow = [("a", PermissionLevel::AlwaysAllow)];
+            assert!(permissions.set_all(&allow).is_err(), "{odd}");
             assert_eq!(place.text(), odd);
         }
+    }
+
+    #[test]
+    fn always_holds_for_the_origin_it_was_given_for_and_never_for_all() {
+        use PermissionLevel::{AlwaysAllow, AskBefore, NeverAllow};
+        let place = Place::new("origin");
+        let permissions = place.permissions();
+        let origin = |extension: &str, tool: &str, launch: &str| ToolOrigin {
+            extension: extension.to_owned(),
+            tool: tool.to_owned(),
+            launch: launch.to_owned(),
+        };
+        let level = |origin: &ToolOrigin| permissions.level_for("a__b__c", origin).unwrap();
+        let [one, two] = [origin("a", "b__c", "1"), origin("a__b", "c", "1")];
+        permissions.set("a__b__c", AlwaysAllow, Some(&one)).unwrap();
+        assert_eq!(level(&one), Some(AlwaysAllow));
+        assert_eq!(level(&two), Some(AskBefore));
+        let other = origin("a", "b__c", "2");
+        assert_eq!(level(&other), Some(AskBefore));
+        permissions
+            .set("a__b__c", AlwaysAllow, Some(&other))
+            .unwrap();
+        for known in [&one, &other] {
+            assert_eq!(level(known), Some(AlwaysAllow));
+        }
+        for launch in ["3", "4", "5"] {
+            let later = origin("a", "b__c", launch);
+            permissions
+                .set("a__b__c", AlwaysAllow, Some(&later))
+                .unwrap();
+        }
+        assert_eq!(level(&one), Some(AskBefore), "the oldest is forgotten");
+        permissions.set("a__b__c", NeverAllow, Some(&one)).unwrap();
+        for any in [&one, &two, &other] {
+            assert_eq!(level(any), Some(NeverAllow));
+        }
+        // A client does not say what it is for: the next origin takes it.
+        permissions.set_all(&[("a__b__c", AlwaysAllow)]).unwrap();
+        assert_eq!(level(&two), Some(AlwaysAllow));
+        assert_eq!(level(&one), Some(AskBefore));
+        fs::write(
+            place.0.join("config/permission_launches.yaml"),
+            "always_allow: 5\n",
+        )
+        .unwrap();
+        assert!(permissions.level_for("a__b__c", &two).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::client::KEY;
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Record, Server};
+use crate::support::server::{Extension, Record, Server, scripted_mcp};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -32,6 +32,48 @@ fn a_child_knows_its_session_and_works_in_its_folder() {
     let path = child["env"]["PATH"].as_str().unwrap();
     assert!(path.starts_with(&std::env::var("PATH").unwrap()), "{path}");
     assert!(path.split(':').any(|folder| folder == "/usr/bin"), "{path}");
+}
+
+#[test]
+fn a_package_runner_starts_outside_of_the_working_directory_unless_its_entry_says_otherwise() {
+    let server = Server::new().start();
+    let bin = server.root().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let work = json!(fs::canonicalize(server.work()).unwrap());
+    let started = |program: &str, cwd: Value| {
+        let path = bin.join(program);
+        if !path.exists() {
+            std::os::unix::fs::symlink(scripted_mcp(), &path).unwrap();
+        }
+        let record = Record::new();
+        let script = Script::new().recorded(&record.path());
+        let one = Extension::scripted("Node Modules", &script).with("cmd", path.to_str());
+        server.session([one.with("cwd", cwd)]).stop();
+        let initialize = &record.all("tools/list")[0];
+        let told = initialize["params"]["_meta"]["agent-working-dir"].clone();
+        (record.starts().remove(0)["cwd"].clone(), told)
+    };
+    let (own, told) = started("npx", Value::Null);
+    let root = fs::canonicalize(server.root()).unwrap();
+    assert_eq!(
+        own,
+        json!(root.join("state/extension_folders/nodemodules.d"))
+    );
+    assert_eq!(told, json!(server.work()), "the server can know it");
+    assert_eq!(fs::read_dir(own.as_str().unwrap()).unwrap().count(), 0);
+    assert_eq!(started("npx", json!("session")).0, work);
+    assert_eq!(started("server", Value::Null).0, work);
+    assert_eq!(started("server", json!("own")).0, own);
+    std::os::unix::fs::symlink("/bin/false", bin.join("bunx")).unwrap();
+    let error = server.refuses(Extension::stdio(
+        "ends",
+        bin.join("bunx").to_str().unwrap(),
+        &[],
+    ));
+    assert!(error.contains("a folder of its own"), "{error}");
+    let odd = Extension::stdio("odd", "true", &[]).with("cwd", "elsewhere");
+    let error = server.refuses(odd);
+    assert!(error.contains("`cwd` is neither"), "{error}");
 }
 
 #[test]
@@ -137,6 +179,15 @@ fn hijacks_are_refused() {
         "ComSpec",
         "AGENT_SESSION_ID",
         "GOSLING_PROCESS_MARK",
+        "npm_config_script_shell",
+        "npm_config_userconfig",
+        "pnpm_config_node_options",
+        "PYTHONWARNINGS",
+        "BROWSER",
+        "OPENSSL_CONF",
+        "UV_PYTHON",
+        "GIT_ASKPASS",
+        "DOCKER_CONFIG",
     ] {
         let error = server.refuses(one().with("envs", json!({name: "x"})));
         assert!(error.contains(&format!("`{name}`")), "{error}");
@@ -146,8 +197,21 @@ fn hijacks_are_refused() {
         error.contains("`LD_PRELOAD`") && !error.contains("evil"),
         "{error}"
     );
-    for name in ["", "A=B", "A\0B"] {
-        server.refuses(one().with("envs", json!({name: "x"})));
+    for name in [
+        "",
+        "A=B",
+        "A\0B",
+        "1A",
+        "npm_config_node-options",
+        "BASH_FUNC_ls%%",
+        "npm_config_//registry.npmjs.org/:_authToken",
+        "ÀB",
+    ] {
+        let error = server.refuses(one().with("envs", json!({name: "x"})));
+        assert!(
+            error.contains("cannot be an environment variable"),
+            "{error}"
+        );
     }
     assert_eq!(record.starts(), [Value::Null; 0], "none was started");
 }

@@ -156,6 +156,23 @@ fn what_a_provider_or_an_extension_calls_secret_is_masked_however_it_is_asked_fo
 }
 
 #[test]
+fn a_variable_that_is_not_a_setting_is_not_shown() {
+    const VALUE: &str = "abcdefghijklmnop";
+    let server = Server::new()
+        .env("DATABASE_URL", VALUE)
+        .env("GOOSE_MODE", "approve")
+        .env("CONTEXT_FILE_NAMES", "[]")
+        .env("OPENAI_HOST", "http://127.0.0.1:2")
+        .start();
+    for name in ["DATABASE_URL", "database_url", "PATH", "HOME"] {
+        assert_eq!(read(&server, name, false), Value::Null, "{name}");
+    }
+    assert_eq!(read(&server, "goose_mode", false), "approve");
+    assert_eq!(read(&server, "CONTEXT_FILE_NAMES", false), json!([]));
+    assert_eq!(read(&server, "OPENAI_HOST", false), "http://127.0.0.1:2");
+}
+
+#[test]
 fn a_variable_is_not_shown_while_the_file_of_secrets_cannot_be_read() {
     const VALUE: &str = "abcdefghijklmnop";
     let server = Server::new()

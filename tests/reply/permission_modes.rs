@@ -74,6 +74,96 @@ fn what_is_always_allowed_is_not_asked_again() {
     assert!(turn.parts_of("actionRequired").is_empty());
 }
 
+/// Whether the user is asked about the call of the next turn; it is not made then.
+fn is_asked(session: &Session<'_>) -> bool {
+    let mut turn = session.begin_turn("again");
+    let id = turn.calls();
+    let asked = turn.until("a question or a result", |event| {
+        let kind = event["message"]["content"][0]["type"].as_str()?;
+        match kind {
+            "actionRequired" => Some(true),
+            "toolResponse" => Some(false),
+            _ => None,
+        }
+    });
+    if asked {
+        session.confirm(&id, "deny_once");
+    }
+    turn.rest().finishes();
+    asked
+}
+
+#[test]
+fn always_does_not_hold_for_another_program_of_the_same_name() {
+    let record = Record::new();
+    let server = approving("approve");
+    let session = server.session([tool(&record)]);
+    assert!(say_and_answer(&session, "always_allow").contains("It says done."));
+    assert!(!is_asked(&session));
+    session.stop();
+    for other in [
+        tool(&Record::new()),
+        tool(&record).with("envs", json!({"MORE": "1"})),
+        tool(&record).with("cwd", "own"),
+    ] {
+        let session = server.session([other]);
+        assert!(is_asked(&session));
+        session.stop();
+    }
+    server.logs("asking again, because always was for another tool or launch tool=\"one__act\"");
+    let session = server.session([tool(&record).with("timeout", 9)]);
+    assert!(!is_asked(&session));
+    assert!(permissions(&server).contains("one__act"), "Goose reads it");
+}
+
+#[test]
+fn always_holds_for_one_of_two_tools_with_the_same_full_name() {
+    let extension = |name: &str, tool: &str| {
+        let script = Script::new().tool(tool, [Action::text("done")]);
+        Extension::scripted(name, &script)
+    };
+    let calls = json!({"repeat": true, "turns": [{"steps": [
+        {"call": {"name": "a__b__c", "arguments": {}}}, {"text": "It says {{last_result}}."},
+    ]}]});
+    let server = Server::scripted(calls)
+        .setting("GOOSE_MODE", "approve")
+        .start();
+    let session = server.session([extension("a", "b__c")]);
+    assert!(say_and_answer(&session, "always_allow").contains("It says done."));
+    assert!(!is_asked(&session));
+    assert!(is_asked(&server.session([extension("a__b", "c")])));
+}
+
+#[test]
+fn an_answer_without_an_origin_holds_for_the_first_program() {
+    let record = Record::new();
+    let server = approving("approve");
+    let text = "user:\n  always_allow: [one__act]\n  ask_before: []\n  never_allow: []\n";
+    std::fs::write(server.root().join("config/permission.yaml"), text).unwrap();
+    let session = server.session([tool(&record)]);
+    assert!(!is_asked(&session));
+    server.logs("always allowed from now on as it is launched now tool=\"one__act\"");
+    session.stop();
+    let other = tool(&record).with("env_keys", ["HOME"]);
+    assert!(is_asked(&server.session([other])));
+    let allow =
+        json!({"tool_permissions": [{"tool_name": "one__act", "permission": "always_allow"}]});
+    server.post("/config/permissions", allow).is(200);
+    let other = tool(&record).with("env_keys", ["HOME"]);
+    assert!(!is_asked(&server.session([other])));
+}
+
+#[test]
+fn never_holds_for_every_program() {
+    let record = Record::new();
+    let server = approving("approve");
+    let session = server.session([tool(&record)]);
+    say_and_answer(&session, "always_deny");
+    session.stop();
+    let session = server.session([tool(&record).with("envs", json!({"MORE": "1"}))]);
+    session.say("again").finishes().says("forbidden");
+}
+
 #[test]
 fn what_is_denied_is_not_called_and_the_model_learns_it() {
     let record = Record::new();

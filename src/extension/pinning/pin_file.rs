@@ -85,11 +85,18 @@ impl PinFile {
         }
         let _lock = self.lock()?;
         let (mut content, stamp) = self.read()?;
+        let is_of_earlier_version = content.is_of_earlier_version(now);
         let (found, has_changed) = content.note(now);
         if !has_changed {
             return Ok((found, stamp));
         }
         self.write(&content)?;
+        if is_of_earlier_version {
+            log::info!(
+                "completed the pins of an earlier version file={:?}",
+                self.path
+            );
+        }
         Ok((found, self.stamp()))
     }
 
@@ -111,7 +118,7 @@ impl PinFile {
             };
         };
         let found = content.compare(&seen).unwrap_or_default();
-        content.accepted.retain(|it| it.launch != seen.launch);
+        content.accepted.retain(|it| !it.has_launch_of(&seen));
         content.accepted.push(seen);
         let more = content.accepted.len().saturating_sub(MAX_LAUNCHES);
         content.accepted.drain(..more);
@@ -119,11 +126,11 @@ impl PinFile {
         Ok(found.changes)
     }
 
-    /// How many tools are pinned for this launch, or else for the one that was accepted last, and how what the
+    /// How many tools are pinned for the launch of `now`, or else for the one that was accepted last, and how what the
     /// extension listed last differs; `None` if nothing is pinned.
-    pub(super) fn pinned(&self, launch: &str) -> store::Result<Option<Pinned>> {
+    pub(super) fn pinned(&self, now: &Pins) -> store::Result<Option<Pinned>> {
         let (content, _) = self.read()?;
-        let of_launch = content.accepted.iter().find(|it| it.launch == launch);
+        let of_launch = content.accepted.iter().find(|it| it.has_launch_of(now));
         let Some(accepted) = of_launch.or(content.accepted.last()) else {
             return Ok(None);
         };
@@ -178,16 +185,26 @@ impl Content {
         let seen = match &found {
             Some(_) => Some(now.clone()),
             // What another launch differs in may still be accepted.
-            None => self.seen.clone().filter(|seen| seen.launch != now.launch),
+            None => self.seen.clone().filter(|seen| !seen.has_launch_of(now)),
         };
-        let has_changed = seen != self.seen;
+        let mut of_launch = self.accepted.iter_mut();
+        let of_launch = of_launch.find(|it| it.has_launch_of(now));
+        let has_more = of_launch.is_some_and(|it| it.complete(now));
+        let has_changed = has_more || seen != self.seen;
         self.seen = seen;
         (found, has_changed)
     }
 
+    /// Whether the pins of this launch lack what earlier versions did not pin.
+    fn is_of_earlier_version(&self, now: &Pins) -> bool {
+        let mut accepted = self.accepted.iter();
+        let of_launch = accepted.find(|it| it.has_launch_of(now));
+        of_launch.is_some_and(|it| it.surroundings.is_none())
+    }
+
     /// How these differ from what is pinned for their launch, or else from what was accepted last.
     fn compare(&self, now: &Pins) -> Option<Comparison> {
-        let of_launch = self.accepted.iter().find(|it| it.launch == now.launch);
+        let of_launch = self.accepted.iter().find(|it| it.has_launch_of(now));
         let found = of_launch.or(self.accepted.last())?.compare(now);
         (found.launch_changed || !found.changes.is_empty()).then_some(found)
     }

@@ -3,6 +3,7 @@
 use super::review::Comparison;
 use super::{Change, Difference};
 use crate::extension::ExtensionConfig;
+use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::Tool;
 use crate::text::{printable, redact};
 use ring::digest::{Context, SHA256};
@@ -21,12 +22,13 @@ const MAX_TEXT: usize = 300;
 const MAX_NAME: usize = 200;
 
 /// What is hashed of a tool, by the names in MCP.
-const PARTS: [&str; 5] = [
+const PARTS: [&str; 6] = [
     "title",
     "description",
     "inputSchema",
     "outputSchema",
     "annotations",
+    "_meta",
 ];
 
 /// The pins of all tools of a server, with what was launched.
@@ -34,6 +36,10 @@ const PARTS: [&str; 5] = [
 pub struct Pins {
     /// The hash of the program and its arguments, the address, or the code.
     pub launch: String,
+    /// The hash of where that runs and of the names of its variables; `None` in pins of versions that did not
+    /// compare it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<String>,
     /// By name.
     pub tools: BTreeMap<String, ToolPin>,
 }
@@ -41,7 +47,7 @@ pub struct Pins {
 /// The pin of one tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolPin {
-    /// The hash of each part, empty for one that the tool does not have.
+    /// The hash of each part, empty for one that the tool does not have. Pins of earlier versions have fewer.
     hashes: Vec<String>,
     /// The beginning of the description.
     text: String,
@@ -64,9 +70,42 @@ impl Pins {
             .iter()
             .map(|tool| (name(&tool.name).into_owned(), ToolPin::of(tool, secrets)));
         Ok(Pins {
-            launch: launch(config),
             tools: tools.collect(),
+            ..Pins::without_tools(config)
         })
+    }
+
+    /// The pins of a launch alone.
+    pub fn without_tools(config: &ExtensionConfig) -> Self {
+        Pins {
+            launch: launch(config),
+            surroundings: Some(surroundings(config)),
+            tools: BTreeMap::new(),
+        }
+    }
+
+    /// Whether both are of the same launch, as far as it is pinned.
+    pub fn has_launch_of(&self, other: &Pins) -> bool {
+        let pinned = self.surroundings.as_ref().zip(other.surroundings.as_ref());
+        self.launch == other.launch && pinned.is_none_or(|(before, now)| before == now)
+    }
+
+    /// Adds what an earlier version did not pin, from `now`, where all else is the same; returns whether there was
+    /// something to add.
+    pub fn complete(&mut self, now: &Pins) -> bool {
+        let mut has_added = self.surroundings.is_none() && now.surroundings.is_some();
+        if has_added {
+            self.surroundings.clone_from(&now.surroundings);
+        }
+        for (name, pin) in &mut self.tools {
+            let Some(now) = now.tools.get(name).filter(|now| !pin.differs_from(now)) else {
+                continue;
+            };
+            let missing = now.hashes.get(pin.hashes.len()..).unwrap_or_default();
+            has_added |= !missing.is_empty();
+            pin.hashes.extend_from_slice(missing);
+        }
+        has_added
     }
 
     /// Whether both have the same tools.
@@ -87,7 +126,7 @@ impl Pins {
         for (name, pin) in &now.tools {
             match self.tools.get(name) {
                 None => changes.push(change(name, Difference::Added, None, Some(pin))),
-                Some(before) if before.hashes != pin.hashes => {
+                Some(before) if before.differs_from(pin) => {
                     changes.push(change(name, Difference::Changed, Some(before), Some(pin)));
                 }
                 Some(_) => {}
@@ -98,7 +137,7 @@ impl Pins {
         changes
             .extend(removed.map(|(name, pin)| change(name, Difference::Removed, Some(pin), None)));
         Comparison {
-            launch_changed: self.launch != now.launch,
+            launch_changed: !self.has_launch_of(now),
             changes,
         }
     }
@@ -123,9 +162,7 @@ fn change(
 ) -> Change {
     let mut parts = Vec::new();
     if let (Some(before), Some(after)) = (before, after) {
-        let hash = |pin: &ToolPin, n: usize| pin.hashes.get(n).cloned();
-        let differs = |n: &usize| hash(before, *n) != hash(after, *n);
-        parts.extend((0..PARTS.len()).filter(differs).map(|n| PARTS[n]));
+        parts.extend(before.different_parts(after));
     }
     let is_shown = difference != Difference::Changed || parts.contains(&"description");
     let text = |pin: Option<&ToolPin>| pin.filter(|_| is_shown).map(|pin| pin.text.clone());
@@ -142,12 +179,14 @@ impl ToolPin {
     fn of(tool: &Tool, secrets: &[String]) -> Self {
         let annotations = tool.annotations.as_ref();
         let annotations = annotations.map(|it| crate::json::to_value(it).unwrap_or_default());
+        let json = |raw: &RawJson| hash(&[&canonical(raw.get())]);
         let parts = [
             tool.title.as_ref().map(|text| hash(&[text])),
             tool.description.as_ref().map(|text| hash(&[text])),
-            Some(hash(&[&canonical(tool.input_schema.get())])),
-            (tool.output_schema.as_ref()).map(|schema| hash(&[&canonical(schema.get())])),
+            Some(json(&tool.input_schema)),
+            tool.output_schema.as_ref().map(json),
             annotations.map(|it| hash(&[&it.to_string()])),
+            tool.meta.as_ref().map(json),
         ];
         let text = tool.description.as_deref().unwrap_or_default();
         ToolPin {
@@ -155,14 +194,34 @@ impl ToolPin {
             text: printable(&redact(text, secrets), MAX_TEXT),
         }
     }
+
+    /// The names of the parts that are pinned and differ in `now`.
+    fn different_parts(&self, now: &ToolPin) -> impl Iterator<Item = &'static str> {
+        let both = self.hashes.iter().zip(&now.hashes).zip(PARTS);
+        both.filter_map(|((before, now), part)| (before != now).then_some(part))
+    }
+
+    fn differs_from(&self, now: &ToolPin) -> bool {
+        self.different_parts(now).next().is_some()
+    }
 }
 
 /// The hash of what an extension launches. Variables, headers and settings do not belong to it.
-pub fn launch(config: &ExtensionConfig) -> String {
+fn launch(config: &ExtensionConfig) -> String {
     let value = config.to_value();
     let launched = ["type", "cmd", "args", "uri", "code", "dependencies"];
     let launched = launched.map(|field| value.get(field).map(Value::to_string).unwrap_or_default());
     hash(&launched.each_ref().map(String::as_str))
+}
+
+/// The hash of the names of an extension's variables, and of where it runs.
+fn surroundings(config: &ExtensionConfig) -> String {
+    let mut variables: Vec<&str> = config.variables().collect();
+    variables.sort_unstable();
+    variables.dedup();
+    let place = |value: Option<&Value>| value.map(Value::to_string).unwrap_or_default();
+    let places = [place(config.cwd()), place(config.container())];
+    hash(&[&places[0], &places[1], &variables.join(" ")])
 }
 
 /// SHA-256 of these texts with their lengths, in hexadecimal digits.
@@ -255,6 +314,7 @@ mod tests {
                 vec!["annotations"],
             ),
             ("annotations", json!(null), vec!["annotations"]),
+            ("_meta", json!({"n": 2}), vec!["_meta"]),
         ] {
             let mut other = tool();
             other[field] = value;
@@ -264,9 +324,31 @@ mod tests {
             let is_description = field == "description";
             assert_eq!(found.changes[0].after.is_some(), is_description, "{field}");
         }
-        let mut same = tool();
-        same["_meta"] = json!({"n": 2});
-        assert_eq!(before.compare(&pins(json!([same]))).changes, []);
+    }
+
+    #[test]
+    fn pins_of_an_earlier_version_are_completed_once_where_all_else_is_the_same() {
+        let [mut other, mut meta] = [tool(), tool()];
+        other["name"] = json!("other");
+        meta["_meta"] = json!({"n": 2});
+        let now = pins(json!([tool(), other]));
+        let mut before = now.clone();
+        before.surroundings = None;
+        for pin in before.tools.values_mut() {
+            pin.hashes.pop();
+        }
+        before.tools.get_mut("other").unwrap().hashes[1] = "changed".to_owned();
+        let found = before.compare(&now);
+        assert!(!found.launch_changed);
+        assert_eq!(found.changes.len(), 1);
+        assert_eq!(found.changes[0].parts, ["description"]);
+        assert!(before.complete(&now));
+        assert!(!before.complete(&now));
+        assert_eq!(before.surroundings, now.surroundings);
+        assert_eq!(before.tools["t"], now.tools["t"]);
+        assert_eq!(before.tools["other"].hashes.len(), 5, "it differs");
+        let found = before.compare(&pins(json!([meta])));
+        assert_eq!(found.changes[0].parts, ["_meta"]);
     }
 
     #[test]
@@ -291,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn the_launch_is_the_program_the_address_or_the_code_and_nothing_else() {
+    fn the_launch_is_the_program_the_address_or_the_code_with_names_of_variables_and_the_place() {
         let http = |uri: &str| config(json!({"type": "streamable_http", "name": "x", "uri": uri}));
         let python = |code: &str| {
             config(json!({"type": "inline_python", "name": "x", "description": "", "code": code}))
@@ -308,11 +390,31 @@ mod tests {
         all.sort();
         all.dedup();
         assert_eq!(all.len(), 7);
-        let more = config(
-            json!({"type": "stdio", "name": "One", "cmd": "npx", "args": ["a"], "timeout": 5,
-            "description": "d", "envs": {"A": "1"}, "env_keys": ["B"], "available_tools": ["t"]}),
-        );
-        assert_eq!(launch(&more), launch(&program(&["a"])));
+        let more = |more: Value| {
+            let mut value = json!({"type": "stdio", "name": "One", "cmd": "npx", "args": ["a"], "timeout": 5,
+                "description": "d", "envs": {"A": "1"}, "env_keys": ["B"], "available_tools": ["t"]});
+            value
+                .as_object_mut()
+                .unwrap()
+                .extend(more.as_object().cloned().unwrap());
+            Pins::without_tools(&config(value))
+        };
+        let some = more(json!({}));
+        assert_eq!(some.launch, launch(&program(&["a"])));
+        for same in [
+            json!({"envs": {"A": "2", "B": ""}}),
+            json!({"env_keys": ["B", "A"]}),
+        ] {
+            assert!(some.has_launch_of(&more(same)));
+        }
+        for other in [
+            json!({"envs": {}}),
+            json!({"env_keys": []}),
+            json!({"cwd": "session"}),
+            json!({"container": "box"}),
+        ] {
+            assert!(!some.has_launch_of(&more(other)));
+        }
     }
 
     #[test]

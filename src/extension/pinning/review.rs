@@ -113,7 +113,7 @@ impl Settings {
         if self.mode == Mode::Off || !is_pinned(config) {
             return Ok(None);
         }
-        self.pins(config).pinned(&pins::launch(config))
+        self.pins(config).pinned(&Pins::without_tools(config))
     }
 
     fn pins(&self, config: &ExtensionConfig) -> PinFile {

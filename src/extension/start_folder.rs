@@ -1,0 +1,182 @@
+//! The folder in which the program of an extension starts: the session's working directory, or a folder of
+//! gosling's own.
+//!
+//! Package runners, build tools and some interpreters run code of the folder that they start in, whatever their
+//! arguments are: `npx` the programs in `node_modules/.bin` and what `.npmrc` names, `python -m` the modules,
+//! `uv run` the build of the project. In a folder that the user has just cloned, that is the code of others. No
+//! option of `npx` prevents all of it, so these programs start elsewhere unless their entry says otherwise.
+
+use super::ExtensionConfig;
+use super::packages::program_name;
+use super::program_lookup::is_path;
+use crate::store::files;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// Package runners, which run code of the folder that they start in. `uvx` is not one of them: it reads the
+/// configuration of the user only.
+const RUNNERS: &str = "npx npm pnpm pnpx yarn yarnpkg corepack bun bunx deno tsx ts-node volta uv pipx pipenv poetry \
+    hatch pdm rye pixi jbang dnx mise asdf direnv";
+
+/// Interpreters and build tools that do the same. Their names are words, so as arguments of an unknown program
+/// they do not count.
+const TOOLS: &str = "lua luajit r rscript julia mix bundle bundler rake composer mvn mvnw gradle gradlew sbt dotnet \
+    go cargo make gmake just task pytest tox nox docker-compose podman-compose devcontainer";
+
+/// Shells, whose arguments contain command lines.
+const SHELLS: &str = "sh bash dash ash zsh ksh fish busybox cmd powershell pwsh nu";
+
+/// Options of Python that have no value and keep what it runs.
+const PYTHON_FLAGS: &str = "-u -B -E -s -S -I -P -O -OO -b -q -v -d";
+
+/// The folders in the state folder.
+const FOLDER: &str = "extension_folders";
+
+/// The longest key that is part of a folder's name.
+const MAX_KEY: usize = 100;
+
+/// Where a program starts.
+#[derive(Debug, PartialEq)]
+enum Place {
+    /// In the session's working directory.
+    Session,
+    /// In the folder of the extension.
+    Own,
+}
+
+/// The folder in which the command line of an extension starts. It exists, unless it is the session's.
+///
+/// # Errors
+/// The entry names another one, or the folder cannot be created.
+pub(super) fn ensure(
+    config: &ExtensionConfig,
+    line: (&str, &[String]),
+    session: &Path,
+    state: &Path,
+) -> Result<PathBuf, String> {
+    let place = place(config, line)?;
+    if place == Place::Session {
+        return Ok(session.to_owned());
+    }
+    let key = config.key();
+    // No program looks for a folder of such a name, as npm does for `node_modules`.
+    let name = format!("{}.d", key.get(..MAX_KEY).unwrap_or(&key));
+    let folder = state.join(FOLDER).join(name);
+    files::ensure_dir(&folder).map_err(|error| error.to_string())?;
+    Ok(folder)
+}
+
+/// Advice for a program that started and ended; empty if it started in the working directory.
+pub(super) fn advice(config: &ExtensionConfig) -> &'static str {
+    match config {
+        ExtensionConfig::Stdio(c) if place(config, (&c.cmd, &c.args)) == Ok(Place::Own) => {
+            "; it starts in a folder of its own: if it needs the working directory, see `cwd` in `gosling help \
+             extensions`"
+        }
+        _ => "",
+    }
+}
+
+fn place(config: &ExtensionConfig, (cmd, args): (&str, &[String])) -> Result<Place, String> {
+    match config.cwd() {
+        None => Ok(place_of(cmd, args)),
+        Some(Value::String(named)) if named == "session" => Ok(Place::Session),
+        Some(Value::String(named)) if named == "own" => Ok(Place::Own),
+        Some(_) => Err("`cwd` is neither `session` nor `own`; correct or remove it".to_owned()),
+    }
+}
+
+/// A program that is named by a path relative to the working directory is of that folder anyway. Wherever a
+/// runner is named, it may be what starts.
+fn place_of(cmd: &str, args: &[String]) -> Place {
+    if is_path(cmd) && !cmd.starts_with("~/") && Path::new(cmd).is_relative() {
+        return Place::Session;
+    }
+    let program = program_name(cmd);
+    let is_shell = has_word(SHELLS, &program);
+    let words: Vec<&str> = if is_shell {
+        let is_end = |c: char| !c.is_alphanumeric() && !"/\\._-".contains(c);
+        args.iter().flat_map(|arg| arg.split(is_end)).collect()
+    } else {
+        args.iter().map(String::as_str).collect()
+    };
+    let is_compose =
+        matches!(&*program, "docker" | "podman" | "nerdctl") && words.contains(&"compose");
+    let mut named = words.iter().enumerate();
+    let is_own = is_compose
+        || runs_its_folder(cmd, &words, true)
+        || named.any(|(n, word)| runs_its_folder(word, &words[n + 1..], is_shell));
+    if is_own { Place::Own } else { Place::Session }
+}
+
+/// Whether the program `word` runs code of its folder with the arguments that follow it.
+fn runs_its_folder(word: &str, arguments: &[&str], is_program: bool) -> bool {
+    let name = program_name(word);
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if matches!(name, "python" | "pythonw" | "pypy" | "py") {
+        // A script imports from its own folder.
+        let mut arguments = arguments.iter().filter(|arg| !has_word(PYTHON_FLAGS, arg));
+        let is_script = |arg: &&str| !arg.is_empty() && !arg.starts_with('-');
+        return !arguments.next().is_some_and(is_script);
+    }
+    has_word(RUNNERS, name) || (is_program && has_word(TOOLS, name))
+}
+
+fn has_word(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|it| it == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(line: &[&str]) -> Place {
+        let args: Vec<String> = line[1..].iter().map(ToString::to_string).collect();
+        place_of(line[0], &args)
+    }
+
+    #[test]
+    fn what_runs_code_of_its_folder_starts_elsewhere() {
+        for line in [
+            &["npx", "-y", "x"][..],
+            &["/usr/bin/npx", "x"],
+            &["NPX.cmd", "x"],
+            &["bunx", "x"],
+            &["uv", "run", "/srv/x.py"],
+            &["python", "-m", "x"],
+            &["/usr/bin/python3.12", "-um", "x"],
+            &["python3", "-u", "-c", "import x"],
+            &["python3", "-X", "dev", "-m", "x"],
+            &["python"],
+            &["uvx", "--with", "x", "python", "-m", "y"],
+            &["env", "A=1", "npx", "x"],
+            &["nice", "python3", "-m", "x"],
+            &["sh", "-c", "cd /srv;exec npx x"],
+            &["/bin/bash", "-lc", "A=1 /opt/bin/python -m x"],
+            &["cmd", "/c", "npx x"],
+            &["docker", "compose", "run", "x"],
+            &["go", "run", "x@latest"],
+            &["sh", "-c", "exec make serve"],
+        ] {
+            assert_eq!(place(line), Place::Own, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn other_programs_start_in_the_working_directory() {
+        for line in [
+            &["node", "/srv/x.js"][..],
+            &["uvx", "mcp-server-time", "--local-timezone", "UTC"],
+            &["uvx", "--with", "mcp", "python", "/tmp/x.py"],
+            &["python3", "-u", "server.py", "-m"],
+            &["x-mcp", "--text", "make it so", "npx-like"],
+            &["x-mcp", "--language", "go"],
+            &["./npx", "x"],
+            &["bin/python", "-m", "x"],
+            &["sh", "-c", "exec x-mcp --npx-like"],
+            &["docker", "run", "-i", "x"],
+        ] {
+            assert_eq!(place(line), Place::Session, "{line:?}");
+        }
+    }
+}
