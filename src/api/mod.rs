@@ -154,9 +154,9 @@ impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         let message = error.to_string();
         match error {
-            store::Error::Broken { .. } | store::Error::Unwritable { .. } => {
-                Error::unprocessable(message)
-            }
+            store::Error::Broken { .. }
+            | store::Error::Setting { .. }
+            | store::Error::Unwritable { .. } => Error::unprocessable(message),
             store::Error::SessionNotFound { .. } => Error::not_found("Session not found"),
             store::Error::TurnInProgress { .. } => Error::new(409, message),
             store::Error::Locked { .. } | store::Error::Changing { .. } => Error::new(503, message),

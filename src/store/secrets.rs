@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::yaml_file::YamlFile;
 use crate::sys::lock;
 
+use super::settings::Given;
 use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml};
 
 /// The secrets of one `secrets.yaml` (0600; a wider mode is repaired when it is read).
@@ -112,6 +113,18 @@ impl Secrets {
             return Ok(Some(Secret(from_env(text))));
         }
         Ok(self.file.load()?.get(key).map(yaml::to_json).map(Secret))
+    }
+
+    /// As [`Secrets::get`], with the place of the value; see [`super::Config::given`].
+    ///
+    /// # Errors
+    /// As [`Secrets::get`].
+    pub fn given(&self, key: &str) -> Result<Option<Given>> {
+        if let Some(text) = env_override(&self.env, key) {
+            return Ok(Some(Given::of_variable(&text)));
+        }
+        let value = self.file.load()?.get(key).map(yaml::to_json);
+        Ok(Given::in_file(self.path(), value))
     }
 
     /// As [`Secrets::get`], for an extension that declares `key` a secret, which is recorded.
