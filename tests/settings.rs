@@ -13,7 +13,7 @@ mod support;
 use model_server::{ModelServer, Reply};
 use serde_json::{Value, json};
 use std::fs;
-use support::scripted::Script;
+use support::scripted::{Action, Script};
 use support::server::{Extension, RunningServer, Server};
 
 /// A model server that answers every request with `Hello.`
@@ -294,4 +294,53 @@ fn a_file_of_a_provider_that_is_wrong_is_named_with_the_reason() {
         status == 200 && faults.contains("work.json") && faults.contains("o.json"),
         "{faults}"
     );
+}
+
+/// Asserts whether a tool call needs approval where the user's setting and the recipe name these modes.
+#[track_caller]
+fn assert_asks(of_user: Option<&str>, of_recipe: Value, expected: bool) {
+    let script = json!({"repeat": true, "turns": [{"steps": [
+        {"call": {"name": "one__act", "arguments": {}}}, {"text": "Done."},
+    ]}]});
+    let mut server = Server::scripted(script);
+    if let Some(mode) = of_user {
+        server = server.setting("GOOSE_MODE", mode);
+    }
+    let server = server.start();
+    let one = Extension::scripted("one", &Script::new().tool("act", [Action::text("acted")]));
+    let recipe = json!({
+        "title": "T", "description": "D", "prompt": "go", "extensions": [one.0],
+        "settings": {"goose_mode": of_recipe},
+    });
+    let session = server.start(json!({"working_dir": server.work(), "recipe": recipe}));
+    let mut turn = session.begin_turn("go");
+    if expected {
+        turn.asks();
+    } else {
+        let turn = turn.rest().finishes();
+        assert!(turn.parts_of("actionRequired").is_empty());
+    }
+}
+
+#[cfg(feature = "recipes")]
+#[test]
+fn the_mode_of_a_recipe_counts_where_it_is_stricter_than_the_users() {
+    assert_asks(None, json!("approve"), true);
+    assert_asks(Some("auto"), json!("approve"), true);
+    // A recipe does not loosen the mode.
+    assert_asks(Some("approve"), json!("auto"), true);
+    assert_asks(Some("auto"), json!("auto"), false);
+    assert_asks(None, Value::Null, false);
+}
+
+#[cfg(feature = "recipes")]
+#[test]
+fn a_recipe_with_an_unknown_mode_is_refused() {
+    let server = Server::scripted(json!({"turns": []})).start();
+    let recipe = json!({
+        "title": "T", "description": "D", "prompt": "go", "settings": {"goose_mode": "yolo"},
+    });
+    let body = json!({"working_dir": server.work(), "recipe": recipe});
+    let refused = server.post("/agent/start", body).is(400);
+    refused.says("goose_mode").says("smart_approve");
 }
