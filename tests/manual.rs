@@ -11,6 +11,7 @@ mod support;
 use gosling::extension::ExtensionConfig;
 use gosling::features::is_left_out;
 use gosling::manual::TOPICS;
+use gosling::store::settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -257,6 +258,36 @@ fn the_manual_names_every_variable_and_setting_of_the_code_and_no_other() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_manual_has_every_setting_of_the_table_with_its_default_and_no_other() {
+    let pages = pages();
+    let mut items = Vec::new();
+    for page in ["configuration", "models", "screening"] {
+        // Each item of a list, up to the next one or the end of the paragraph.
+        let paragraphs = pages[page].split("\n\n");
+        items.extend(paragraphs.flat_map(|paragraph| paragraph.split("\n- ")));
+    }
+    for setting in settings::ALL {
+        let name = format!("`{}`", setting.name);
+        let mut named = items.iter().filter(|item| item.contains(&name));
+        let is_word = |c: char| c.is_ascii_alphanumeric() || "._".contains(c);
+        let words: Vec<&str> = setting.default.split(|c| !is_word(c)).collect();
+        let has_default = |item: &&str| words.iter().all(|word| item.contains(word));
+        assert!(named.any(|item| has_default(&item)), "{setting:?}");
+    }
+    for (page, text) in pages.iter().filter(|(page, _)| *page != "contract") {
+        for name in names_in(text) {
+            // What `developer` tells programs that it starts, and the beginning of all names.
+            let is_other = ["GOOSE_TERMINAL", "GOOSE_"].contains(&name.as_str());
+            let is_known = settings::find(&name).is_some() || EXAMPLES.contains(&name.as_str());
+            assert!(
+                !name.starts_with("GOOSE_") || is_other || is_known,
+                "{page}: {name}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::extension::configured::{self, Change};
 use crate::extension::{ExtensionConfig, config};
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use crate::store;
+use crate::store::settings::{self, Setting};
 use crate::sys::cancel::Cancel;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -226,10 +227,9 @@ fn remove_setting(
 }
 
 fn read_defaults(state: &ConnectionState, _: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
-    let read = |key| state.registry.stores().config.get(key).map_err(stored);
-    let text = |value: Option<Value>| value.filter(Value::is_string);
-    let (provider, model) = (read("GOOSE_PROVIDER")?, read("GOOSE_MODEL")?);
-    Ok(json!({"providerId": text(provider), "modelId": text(model)}))
+    let config = &state.registry.stores().config;
+    let text = |setting: &Setting| setting.text(config).map_err(stored);
+    Ok(json!({"providerId": text(&settings::PROVIDER)?, "modelId": text(&settings::MODEL)?}))
 }
 
 fn save_defaults(

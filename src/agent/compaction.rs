@@ -3,15 +3,14 @@
 
 use super::conversation_digest::digest;
 use super::token_estimate::RequestSize;
-use super::turn::{Turn, TurnState, number};
+use super::turn::{Turn, TurnState};
 use super::turn_output::random_id;
 use super::{Compaction, Error, Event};
 use crate::conversation::{Message, Metadata, NotificationType, Role};
 use crate::provider::{CompletionRequest, DiscardDeltas, ErrorClass, Purpose, Usage};
+use crate::store::settings;
 use std::sync::Arc;
 
-/// How full the context may be, as a fraction, unless a setting says otherwise.
-const THRESHOLD: f64 = 0.8;
 /// The context of a model whose limit is unknown, in tokens.
 const DEFAULT_CONTEXT: u64 = 128_000;
 /// How much of the context the digest for a summary may fill, as a fraction.
@@ -55,8 +54,9 @@ impl Turn<'_> {
     /// `GOOSE_AUTO_COMPACT_THRESHOLD` allows, together with `beside` characters of prompt and tools. Returns
     /// the size of the request afterwards, if the setting or the provider needs it.
     pub(super) fn compact_if_full(&mut self, beside: usize) -> Result<Option<RequestSize>, Error> {
-        let setting = self.registry.setting("GOOSE_AUTO_COMPACT_THRESHOLD");
-        let threshold = number(setting.as_ref()).unwrap_or(THRESHOLD);
+        let setting = &settings::AUTO_COMPACT_THRESHOLD;
+        let threshold = setting.number(&self.registry.stores().config);
+        let threshold = threshold.unwrap_or_default();
         let is_on = threshold > 0.0 && threshold < 1.0;
         if !is_on && !self.model.provider.uses_input_size() {
             return Ok(None);

@@ -8,11 +8,10 @@
 
 use crate::sys::fs::{Stamp, read_start};
 use crate::sys::lock;
-use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -50,7 +49,7 @@ impl Hints {
         }
     }
 
-    /// The hints for a session in `working_dir`, from the files called `names` (see [`names`]): those of the
+    /// The hints for a session in `working_dir`, from the files called `names`: those of the
     /// project from its root down, then the user's. Each has its path as a heading; a truncated one says so.
     /// A file that cannot be read is left out and logged.
     ///
@@ -129,26 +128,6 @@ impl Hints {
     }
 }
 
-/// The names of the files: what the setting `CONTEXT_FILE_NAMES` lists, else `.goosehints` and
-/// `AGENTS.md`. Names only: a path would lead elsewhere.
-pub fn names(setting: Option<&Value>) -> Vec<String> {
-    let listed = match setting {
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
-        Some(Value::String(name)) => vec![name.as_str()],
-        _ => vec![".goosehints", "AGENTS.md"],
-    };
-    let names = listed.into_iter().filter(|name| is_name(name));
-    names.map(str::to_owned).collect()
-}
-
-fn is_name(name: &str) -> bool {
-    let mut parts = Path::new(name).components();
-    matches!(
-        (parts.next(), parts.next()),
-        (Some(Component::Normal(_)), None)
-    )
-}
-
 /// The folders to search, the project's root first.
 fn folders(working_dir: &Path) -> Vec<PathBuf> {
     let above = working_dir.ancestors().take(MAX_LEVELS);
@@ -186,8 +165,9 @@ fn heading_and(path: &Path, content: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    const NAMES: [&str; 2] = [".goosehints", "AGENTS.md"];
 
     struct Place(PathBuf);
 
@@ -213,7 +193,8 @@ mod tests {
         }
 
         fn text(&self) -> String {
-            self.hints().text(&self.0.join("repo/a/b"), &names(None))
+            self.hints()
+                .text(&self.0.join("repo/a/b"), &NAMES.map(str::to_owned))
         }
     }
 
@@ -264,7 +245,7 @@ mod tests {
     fn what_changes_is_read_again() {
         let place = Place::new().with("repo/AGENTS.md", "old");
         let hints = place.hints();
-        let read = || hints.text(&place.0.join("repo"), &names(None));
+        let read = || hints.text(&place.0.join("repo"), &NAMES.map(str::to_owned));
         assert!(read().contains("old"));
         fs::write(place.0.join("repo/AGENTS.md"), "newer").unwrap();
         assert!(read().contains("newer"));
@@ -319,22 +300,5 @@ mod tests {
         );
         fs::write(place.0.join("dotfile"), "owner says more").unwrap();
         assert!(place.text().contains("owner says more"));
-    }
-
-    #[test]
-    fn names_come_from_the_setting() {
-        assert_eq!(names(None), [".goosehints", "AGENTS.md"]);
-        assert_eq!(
-            names(Some(&json!([
-                "CLAUDE.md",
-                "../x",
-                "/etc/passwd",
-                "a/b",
-                "",
-                3
-            ]))),
-            ["CLAUDE.md"]
-        );
-        assert_eq!(names(Some(&json!("NOTES.md"))), ["NOTES.md"]);
     }
 }

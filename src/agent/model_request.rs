@@ -12,6 +12,7 @@ use crate::mcp::types::Tool;
 use crate::provider::{
     self, Completion, CompletionRequest, ErrorClass, Purpose, StopReason, ToolSpec,
 };
+use crate::store::settings;
 use crate::sys::clock;
 use crate::text::{for_model, json_for_model};
 use serde_json::value::RawValue;
@@ -267,7 +268,7 @@ impl Turn<'_> {
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
         let recipe_instructions = self.recipe.instructions();
-        let names = super::hints::names(self.registry.setting("CONTEXT_FILE_NAMES").as_ref());
+        let names = settings::CONTEXT_FILE_NAMES.list(&self.registry.stores().config);
         let hints = self
             .registry
             .stores()

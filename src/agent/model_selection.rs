@@ -5,6 +5,7 @@ use super::{Error, Registry};
 use crate::conversation::Session;
 use crate::provider::{self, Choice, ErrorClass, LeadWorker, ModelConfig, Progress};
 use crate::recipe;
+use crate::store::settings;
 use serde_json::{Map, Value};
 
 /// The model that a client chooses for a session.
@@ -32,7 +33,7 @@ impl Registry {
 
     /// Whether the configuration names a provider.
     pub fn has_configured_model(&self) -> bool {
-        matches!(self.name_in_settings("GOOSE_PROVIDER"), Ok(Some(_)))
+        matches!(settings::PROVIDER.text(&self.stores().config), Ok(Some(_)))
     }
 
     /// The name of the provider for the session: its own, else its recipe's, else that of the
@@ -40,17 +41,9 @@ impl Registry {
     fn provider_of(&self, session: &Session) -> Result<Option<String>, Error> {
         let name = session.provider_name.clone();
         match name.or_else(|| recipe_setting(session, "goose_provider")) {
-            None => self.name_in_settings("GOOSE_PROVIDER"),
+            None => Ok(settings::PROVIDER.text(&self.stores().config)?),
             name => Ok(name),
         }
-    }
-
-    /// The setting, unless it is blank.
-    fn name_in_settings(&self, key: &str) -> Result<Option<String>, Error> {
-        Ok(match self.stores().config.get(key)? {
-            Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
-            _ => None,
-        })
     }
 
     /// The session's model: its own, else its recipe's, else the configured one.
@@ -75,7 +68,7 @@ impl Registry {
             }
             None => {
                 let model = match recipe_setting(session, "goose_model") {
-                    None => self.name_in_settings("GOOSE_MODEL")?,
+                    None => settings::MODEL.text(&self.stores().config)?,
                     model => model,
                 };
                 self.model_config(&name, model.as_deref())?
@@ -118,10 +111,10 @@ impl Registry {
         self.session(id)?;
         let provider = self.catalog().provider(&choice.provider)?;
         let named = choice.model.filter(|model| !model.trim().is_empty());
-        let named = named.or_else(|| match self.setting("GOOSE_MODEL") {
-            Some(Value::String(model)) => Some(model),
-            _ => None,
-        });
+        let named = match named {
+            None => settings::MODEL.text(&self.stores().config)?,
+            named => named,
+        };
         let mut config = self.model_config(&choice.provider, named.as_deref())?;
         config.context_limit = choice.context_limit.or(config.context_limit);
         config.request_params = choice.request_params.or(config.request_params);
@@ -172,7 +165,7 @@ impl Registry {
 }
 
 /// A setting of the session's recipe.
-fn recipe_setting(session: &Session, key: &str) -> Option<String> {
+pub(super) fn recipe_setting(session: &Session, key: &str) -> Option<String> {
     recipe_settings(session)[key].as_str().map(str::to_owned)
 }
 

@@ -1,24 +1,25 @@
 //! Which tool calls need the user's approval: by the setting `GOOSE_MODE`, the stored permissions, and the
 //! annotations of the tool.
 
+use super::model_selection::recipe_setting;
 use super::{Error, Registry};
 use crate::conversation::Session;
 use crate::mcp::types::ToolAnnotations;
-use crate::store::PermissionLevel;
+use crate::store::{PermissionLevel, settings};
+use crate::text::printable;
 use serde::Deserialize;
-use serde_json::Value;
 
 /// Which tool calls need the user's approval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// The later of two is the stricter one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     /// None.
     #[default]
     Auto,
-    /// All.
-    Approve,
     /// Calls that may change something.
     SmartApprove,
+    /// All.
+    Approve,
     /// No tool is called.
     Chat,
 }
@@ -48,11 +49,16 @@ pub(super) enum Decision {
 }
 
 impl Registry {
-    /// The mode of a session: its own, else that of the setting `GOOSE_MODE`.
+    /// The mode of a session: its own, else the stricter one of the setting `GOOSE_MODE` and of its recipe, which may
+    /// come from a stranger.
     pub fn mode_of(&self, session: &Session) -> Mode {
-        match &session.goose_mode {
-            Some(mode) => Mode::of(Some(&Value::from(mode.as_str()))),
-            None => Mode::of(self.setting("GOOSE_MODE").as_ref()),
+        if let Some(mode) = &session.goose_mode {
+            return Mode::named(mode);
+        }
+        let mode = Mode::named(settings::MODE.word(&self.stores().config));
+        match recipe_setting(session, "goose_mode") {
+            Some(of_recipe) => mode.max(Mode::named(&of_recipe)),
+            None => mode,
         }
     }
 
@@ -86,19 +92,14 @@ impl Mode {
         }
     }
 
-    /// The mode that `GOOSE_MODE` names. An unknown value means [`Mode::Approve`], since the user wanted
-    /// some restriction.
-    pub(super) fn of(setting: Option<&Value>) -> Self {
-        let Some(setting) = setting else {
-            return Mode::default();
-        };
-        let named = setting
-            .as_str()
-            .map(|name| name.trim().to_ascii_lowercase());
-        let mode = crate::json::from_value(&Value::from(named.unwrap_or_default()));
-        mode.unwrap_or_else(|_| {
+    /// The mode of this name. An unknown one means [`Mode::Approve`], since some restriction was wanted.
+    fn named(name: &str) -> Self {
+        let mut modes = Mode::ALL.into_iter();
+        let mode = modes.find(|mode| mode.as_str().eq_ignore_ascii_case(name.trim()));
+        mode.unwrap_or_else(|| {
             log::warn!(
-                "unknown mode, so every call needs approval setting=GOOSE_MODE value={setting}"
+                "unknown mode, so every call needs approval mode={:?}",
+                printable(name, 100)
             );
             Mode::Approve
         })
@@ -146,7 +147,6 @@ impl Confirmation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn the_mode_the_user_and_the_tool_decide_in_this_order() {
@@ -184,9 +184,8 @@ mod tests {
 
     #[test]
     fn an_unknown_mode_asks() {
-        assert_eq!(Mode::of(None), Mode::Auto);
-        assert_eq!(Mode::of(Some(&json!("Smart_Approve "))), Mode::SmartApprove);
-        assert_eq!(Mode::of(Some(&json!("yolo"))), Mode::Approve);
-        assert_eq!(Mode::of(Some(&json!(5))), Mode::Approve);
+        assert_eq!(Mode::named("Smart_Approve "), Mode::SmartApprove);
+        assert_eq!(Mode::named("yolo"), Mode::Approve);
+        assert_eq!(Mode::named(""), Mode::Approve);
     }
 }

@@ -25,8 +25,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How long a request waits for the user's answer, unless a setting says otherwise.
-pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// The largest output of the model for one sampling request, in tokens.
 const MAX_SAMPLING_TOKENS: u64 = 4_096;
 /// How many sampling requests of one session the model answers at the same time. This bounds nested requests

@@ -2,12 +2,10 @@
 
 use super::Registry;
 use crate::extension::platform_extensions;
+use crate::store::settings::{self, Kind};
 use crate::store::{self, mask};
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
-
-/// The settings of gosling whose names do not begin with `GOOSE_`.
-const OTHER_SETTINGS: [&str; 2] = ["CONTEXT_FILE_NAMES", "OSV_ENDPOINT"];
 
 /// The value of a setting for a client.
 #[derive(Debug, PartialEq)]
@@ -89,7 +87,7 @@ impl<'a> Declared<'a> {
     /// Whether this is the name of a setting of gosling, of a provider or of an extension.
     fn is_setting(&self, key: &str) -> store::Result<bool> {
         let name = key.to_uppercase();
-        let is_own = name.starts_with("GOOSE_") || OTHER_SETTINGS.contains(&&*name);
+        let is_own = name.starts_with("GOOSE_") || settings::find(&name).is_some();
         let is_declared = self.providers.contains_key(&name) || self.extensions.contains(&name);
         Ok(is_own || is_declared || self.registry.stores().secrets.declares(key)?)
     }
@@ -100,6 +98,9 @@ impl<'a> Declared<'a> {
         let name = key.to_uppercase();
         if let Some(&is_secret) = self.providers.get(&name) {
             return Ok(is_secret);
+        }
+        if settings::find(&name).is_some_and(|setting| matches!(setting.kind, Kind::Secret)) {
+            return Ok(true);
         }
         let is_declared = || self.registry.stores().secrets.declares(key);
         Ok(self.extensions.contains(&name) || is_declared()?)

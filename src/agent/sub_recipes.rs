@@ -167,6 +167,11 @@ impl SubRecipes {
         };
         let session = registry.start_recipe(run).map_err(|it| it.to_string())?;
         self.set_model(registry, &session.id, recipe);
+        let mode = registry.mode_of(&self.session);
+        if mode > registry.mode_of(&session) {
+            let set = registry.set_mode(&session.id, mode);
+            set.map_err(|error| error.to_string())?;
+        }
         let options = RunOptions {
             addition: arguments.instructions,
             ..RunOptions::default()

@@ -2,9 +2,9 @@
 
 use super::Registry;
 use crate::extension::ExtensionConfig;
+use crate::store::settings::{self, Setting};
 use crate::sys;
 use serde::Serialize;
-use serde_json::Value;
 use std::env::consts;
 
 /// The program, the operating system and the settings in use (`SystemInfo` of Goose's OpenAPI document).
@@ -32,17 +32,19 @@ impl Registry {
     /// The version, the system, and the settings in use. A configuration that cannot be read counts as empty,
     /// because reports of faults need the rest most then.
     pub fn system_info(&self) -> SystemInfo {
-        let text = |key: &str| match self.setting(key) {
-            Some(Value::String(text)) if !text.is_empty() => Some(text),
-            _ => None,
+        let text = |setting: &Setting| {
+            setting.text(&self.stores().config).unwrap_or_else(|error| {
+                log::warn!("setting left out of the system's information reason={error}");
+                None
+            })
         };
         SystemInfo {
             app_version: env!("CARGO_PKG_VERSION"),
             os: consts::OS,
             os_version: sys::os_version(),
             architecture: consts::ARCH,
-            provider: text("GOOSE_PROVIDER"),
-            model: text("GOOSE_MODEL"),
+            provider: text(&settings::PROVIDER),
+            model: text(&settings::MODEL),
             enabled_extensions: self.enabled_names(),
         }
     }

@@ -14,13 +14,10 @@ use super::turn_output::{TurnOutput, random_id};
 use super::{Error, Registry, session_operations};
 use crate::conversation::{Message, Metadata, Role, Session, TokenState, ToolRequest};
 use crate::provider::{LeadWorker, Progress};
-use crate::store::Journal;
+use crate::store::{Journal, settings};
 use crate::sys::cancel::Cancel;
-use serde_json::Value;
 use std::sync::Arc;
 
-/// How many requests to the model a turn makes at most, unless a setting says otherwise.
-const MAX_REQUESTS: u64 = 1_000;
 /// The turn ends after so many answers in a row whose tool calls are all malformed.
 const MAX_MALFORMED: usize = 3;
 
@@ -308,16 +305,8 @@ impl Turn<'_> {
         if let Some(limit) = self.recipe.max_turns() {
             return (limit.max(1), "the recipe");
         }
-        let setting = self.registry.setting("GOOSE_MAX_TURNS");
-        let limit = number(setting.as_ref()).map(|limit| limit as u64);
-        (limit.unwrap_or(MAX_REQUESTS).max(1), "GOOSE_MAX_TURNS")
+        let setting = &settings::MAX_TURNS;
+        let limit = setting.count(&self.registry.stores().config);
+        (limit.max(1), setting.name)
     }
-}
-
-/// The setting as a number, if it is one.
-pub(super) fn number(value: Option<&Value>) -> Option<f64> {
-    let value = value?;
-    value
-        .as_f64()
-        .or_else(|| value.as_str()?.trim().parse().ok())
 }

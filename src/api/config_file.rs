@@ -23,13 +23,23 @@ fn init(registry: &Registry, _: &Request) -> Result<Response, Error> {
     }))
 }
 
+/// Goose only checks that the file parses. Wrong settings follow its sentence; one that makes requests fail is an
+/// error.
 fn validate(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let exists = registry.stores().config.validate()?;
-    Ok(Response::json(&if exists {
-        "Config file is valid"
-    } else {
-        "Config file does not exist"
-    }))
+    let faults = registry.setting_faults()?;
+    let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    if faults.iter().any(|fault| fault.is_error) {
+        return Err(Error::unprocessable(lines.join("\n")));
+    }
+    let mut message = match exists {
+        true => "Config file is valid".to_owned(),
+        false => "Config file does not exist".to_owned(),
+    };
+    if !lines.is_empty() {
+        message += &format!(", but not all settings are:\n{}", lines.join("\n"));
+    }
+    Ok(Response::json(&message))
 }
 
 fn back_up(registry: &Registry, _: &Request) -> Result<Response, Error> {

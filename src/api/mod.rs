@@ -155,6 +155,7 @@ impl From<store::Error> for Error {
         let message = error.to_string();
         match error {
             store::Error::Broken { .. }
+            | store::Error::Setting { .. }
             | store::Error::Unwritable { .. }
             | store::Error::Anchors { .. } => Error::unprocessable(message),
             store::Error::SessionNotFound { .. } => Error::not_found("Session not found"),

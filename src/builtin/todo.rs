@@ -4,9 +4,9 @@
 use super::SessionData;
 use crate::mcp::server::{Context, Server, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
+use crate::store::settings;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::env;
 use std::sync::Arc;
 
 const INSTRUCTIONS: &str = "\
@@ -20,12 +20,8 @@ writing replaces the whole list, so keep what still holds. Short tasks need no l
 pub const NAME: &str = "todo";
 /// The key under which Goose stores the list in a session.
 pub const KEY: &str = "todo.v0";
-/// The default limit on the length of the list, in characters.
-const DEFAULT_LIMIT: usize = 50_000;
 /// The highest limit that can be set, in characters.
 const MAX_LIMIT: usize = 1_000_000;
-/// The environment variable that sets the limit; 0 means [`MAX_LIMIT`].
-const LIMIT_VARIABLE: &str = "GOOSE_TODO_MAX_CHARS";
 
 /// Creates a `todo` server that stores its list in `data`.
 pub fn server(data: Arc<dyn SessionData>) -> Server {
@@ -34,7 +30,7 @@ pub fn server(data: Arc<dyn SessionData>) -> Server {
         .instructions(INSTRUCTIONS)
         .tool(write(
             data.clone(),
-            limit(env::var(LIMIT_VARIABLE).ok().as_deref()),
+            limit(settings::TODO_MAX_CHARS.count_in_environment()),
         ))
         .tool(read(data))
 }
@@ -45,11 +41,11 @@ pub fn list(kept: Option<&Value>) -> Option<&str> {
     (!list.trim().is_empty()).then_some(list)
 }
 
-fn limit(setting: Option<&str>) -> usize {
-    match setting.and_then(|setting| setting.trim().parse().ok()) {
-        None => DEFAULT_LIMIT,
-        Some(0) => MAX_LIMIT,
-        Some(limit) => MAX_LIMIT.min(limit),
+/// The limit that the setting means: 0 stands for the highest one.
+fn limit(setting: u64) -> usize {
+    match usize::try_from(setting) {
+        Ok(limit @ 1..MAX_LIMIT) => limit,
+        _ => MAX_LIMIT,
     }
 }
 
@@ -144,14 +140,12 @@ mod tests {
     #[test]
     fn the_limit_is_what_the_environment_says_within_reason() {
         for (setting, expected) in [
-            (None, DEFAULT_LIMIT),
-            (Some("10"), 10),
-            (Some(" 7 "), 7),
-            (Some("0"), MAX_LIMIT),
-            (Some("99999999"), MAX_LIMIT),
-            (Some("many"), DEFAULT_LIMIT),
+            (10, 10),
+            (0, MAX_LIMIT),
+            (99_999_999, MAX_LIMIT),
+            (u64::MAX, MAX_LIMIT),
         ] {
-            assert_eq!(limit(setting), expected, "{setting:?}");
+            assert_eq!(limit(setting), expected, "{setting}");
         }
     }
 

@@ -7,6 +7,7 @@ use crate::api;
 use crate::http::AccessControl;
 #[cfg(feature = "schedules")]
 use crate::schedule::Scheduler;
+use crate::store::settings::{HOST, PORT};
 use crate::sys::{self, signal};
 use lexopt::prelude::*;
 use std::sync::Arc;
@@ -49,11 +50,11 @@ struct Options {
 
 pub(super) fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
     let mut options = Options {
-        host: variable("GOOSE_HOST").unwrap_or_else(|| "127.0.0.1".to_owned()),
-        port: match variable("GOOSE_PORT") {
-            Some(port) => parse_port("GOOSE_PORT", &port)?,
-            None => 3000,
-        },
+        host: variable(HOST.name)?.unwrap_or_else(|| HOST.default.to_owned()),
+        port: parse_port(
+            PORT.name,
+            variable(PORT.name)?.as_deref().unwrap_or(PORT.default),
+        )?,
         secret: server_key,
         offline: false,
         tls: tls::Options::from_variables()?,
@@ -89,7 +90,7 @@ fn start(options: Options) -> Result<(), Failure> {
         "sessions cannot be stored (GOOSE_PATH_ROOT sets another folder)",
     ))?;
     let registry = Arc::new(Registry::new(stores, options.offline).with_user_interfaces());
-    let guard = AccessControl::new(Some(secret.clone().into_bytes()), serve::allowed_hosts());
+    let guard = AccessControl::new(Some(secret.clone().into_bytes()), serve::allowed_hosts()?);
     let router = api::router(registry.clone());
     #[cfg(feature = "schedules")]
     let scheduler = Scheduler::new(registry.clone());

@@ -11,6 +11,7 @@ use super::{Failure, failed, logging, print, text};
 use crate::agent::{Error, ModelChoice, Registry, Start, Stores};
 use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
+use crate::store::settings;
 use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
 use crate::text::printable;
@@ -332,9 +333,8 @@ fn model(
     let provider = match options.provider.clone().or(provider) {
         Some(provider) => provider,
         None => {
-            let setting = registry.stores().config.get("GOOSE_PROVIDER");
+            let setting = settings::PROVIDER.text(&registry.stores().config);
             let setting = setting.map_err(failed("the configuration"))?;
-            let setting = setting.and_then(|value| value.as_str().map(str::to_owned));
             let reason = "--model goes with --provider, as GOOSE_PROVIDER is not set";
             setting.ok_or_else(|| Failure::Usage(reason.to_owned()))?
         }

@@ -85,10 +85,22 @@ fn begin(folder: Option<PathBuf>, level: LevelFilter) {
         repeats: Mutex::default(),
     };
     let wanted = ["GOOSE_LOG", "RUST_LOG"];
-    let level = wanted.iter().find_map(|name| std::env::var(name).ok());
-    log::set_max_level(level.map_or(LevelFilter::Info, |text| level_of(&text)));
+    let wanted = wanted
+        .iter()
+        .find_map(|name| Some((name, std::env::var(name).ok()?)));
+    let level = wanted.as_ref().map(|(_, text)| level_of(text));
+    let (level, is_understood) = level.unwrap_or((LevelFilter::Info, true));
+    log::set_max_level(level);
     let _ = log::set_boxed_logger(Box::new(logger));
     STARTED.store(true, Ordering::Relaxed);
+    if let Some((name, text)) = wanted
+        && !is_understood
+    {
+        let text = printable(&text, 100);
+        log::warn!(
+            "{name} is {text:?}, but levels are off, error, warn, info, debug and trace; {level} is used"
+        );
+    }
     std::panic::set_hook(Box::new(|panic| {
         let reason = panic.payload_as_str().unwrap_or("unknown");
         match panic.location() {
@@ -104,17 +116,23 @@ fn stderr() -> &'static BackgroundWriter {
 }
 
 /// Parses a level such as `debug`, or a list such as `warn,gosling=debug,hyper=off`.
-fn level_of(text: &str) -> LevelFilter {
+/// Whether all of it that concerns gosling is a level comes second.
+fn level_of(text: &str) -> (LevelFilter, bool) {
     let mut general = None;
     let mut own = None;
+    let mut is_understood = true;
     for directive in text.split(',') {
-        match directive.split_once('=') {
-            Some(("gosling", level)) => own = level.trim().parse().ok(),
-            Some(_) => {}
-            None => general = directive.trim().parse().ok().or(general),
+        let (level, place) = match directive.split_once('=') {
+            Some(("gosling", level)) => (level, &mut own),
+            Some(_) => continue,
+            None => (directive, &mut general),
+        };
+        match level.trim().parse() {
+            Ok(level) => *place = Some(level),
+            Err(_) => is_understood &= level.trim().is_empty(),
         }
     }
-    own.or(general).unwrap_or(LevelFilter::Info)
+    (own.or(general).unwrap_or(LevelFilter::Info), is_understood)
 }
 
 impl Log for Logger {
@@ -203,7 +221,7 @@ mod tests {
             ("hyper=debug", LevelFilter::Info),
             ("nonsense", LevelFilter::Info),
         ] {
-            assert_eq!(level_of(text), level, "{text}");
+            assert_eq!(level_of(text).0, level, "{text}");
         }
     }
 }

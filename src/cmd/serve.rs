@@ -3,9 +3,11 @@
 use super::tls::Credentials;
 use super::{Failure, failed};
 use crate::http::{AccessControl, Limits, Router, Server};
+use crate::store::settings;
 use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
 use crossbeam_channel::bounded;
+use std::env::VarError;
 use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs, io, process};
@@ -18,9 +20,18 @@ const REQUEST_GRACE: Duration = Duration::from_secs(1);
 /// When the process ends at the latest; the guardian ends what is left.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_700);
 
-/// The environment variable `name`, unless it is missing or empty.
-pub(super) fn variable(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.is_empty())
+/// The environment variable `name`; `None` if it is missing or empty.
+///
+/// # Errors
+/// It is not Unicode.
+pub(super) fn variable(name: &str) -> Result<Option<String>, Failure> {
+    match env::var(name) {
+        Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(Failure::Usage(format!(
+            "{name} in the environment is not valid Unicode; correct or unset it"
+        ))),
+    }
 }
 
 pub(super) fn parse_port(from: &str, value: &str) -> Result<u16, Failure> {
@@ -65,10 +76,13 @@ pub(super) fn check_key(key: &str) -> Result<(), Failure> {
 }
 
 /// The host names by which clients may call the server, in addition to those of this machine.
-pub(super) fn allowed_hosts() -> Vec<String> {
-    let hosts = variable("GOOSE_ALLOWED_HOSTS").unwrap_or_default();
+///
+/// # Errors
+/// As [`variable`].
+pub(super) fn allowed_hosts() -> Result<Vec<String>, Failure> {
+    let hosts = variable(settings::ALLOWED_HOSTS.name)?.unwrap_or_default();
     let hosts = hosts.split(',').map(|host| host.trim().to_owned());
-    hosts.filter(|host| !host.is_empty()).collect()
+    Ok(hosts.filter(|host| !host.is_empty()).collect())
 }
 
 /// Listens on `address`, with TLS if there are `credentials`.

@@ -36,15 +36,16 @@ impl Options {
     /// Reads the variables. Files enable TLS, too, unless `GOOSE_TLS` is false.
     ///
     /// # Errors
-    /// When only one file is named, `GOOSE_TLS` is neither true nor false, or this build has no TLS.
+    /// When only one file is named, `GOOSE_TLS` is neither true nor false, a variable is not Unicode, or this build has
+    /// no TLS.
     pub(super) fn from_variables() -> Result<Options, Failure> {
-        let files = match (variable(CERTIFICATE), variable(KEY)) {
+        let files = match (variable(CERTIFICATE)?, variable(KEY)?) {
             (None, None) => None,
             (Some(certificate), Some(key)) => Some([certificate.into(), key.into()]),
             (Some(_), None) => return Err(missing(CERTIFICATE, KEY)),
             (None, Some(_)) => return Err(missing(KEY, CERTIFICATE)),
         };
-        let said = match variable(TLS).as_deref().map(str::trim) {
+        let said = match variable(TLS)?.as_deref().map(str::trim) {
             Some("true" | "1") => Some(true),
             Some("false" | "0") => Some(false),
             None => None,

@@ -88,6 +88,8 @@ pub struct Containers {
     /// The setting `GOOSE_CONTAINER_GOSLING`: the path of gosling inside the container, for builtin
     /// extensions.
     pub gosling: Option<String>,
+    /// Why one of these settings cannot be used; nothing starts in a container then.
+    pub fault: Option<String>,
 }
 
 /// Why nothing runs in a container, in a build without the feature `containers`.
@@ -131,6 +133,9 @@ impl Containers {
         };
         if !cfg!(feature = "containers") {
             return Err(containers_left_out());
+        }
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
         }
         let session_dir = || {
             let dir = session_dir.to_str().map(str::to_owned);

@@ -9,10 +9,10 @@ use super::config::InlinePython;
 use super::error::Class;
 use super::{Error, Phase};
 use crate::store::Config;
+use crate::store::settings::{self, Setting};
 use crate::sys;
 use crate::sys::fs::{has_owner_of, open_folder, private, private_dir};
 use crate::text::{printable, split_command};
-use serde_json::Value;
 use std::env;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -43,6 +43,8 @@ pub struct Settings {
     /// `GOOSE_INLINE_PYTHON_RUNNER`: the command line of another launcher, in which `{file}` stands for the
     /// file. It does not get the dependencies.
     pub runner: Option<String>,
+    /// Why one of them cannot be used; no code runs then.
+    pub fault: Option<String>,
 }
 
 /// A program that is ready to start.
@@ -54,20 +56,14 @@ pub(super) struct Launch {
 }
 
 impl Settings {
-    /// The settings of the user. One that cannot be read is logged and ignored.
+    /// The settings of the user.
     pub fn read(config: &Config) -> Self {
-        let text = |key: &str| match config.get(key) {
-            Ok(Some(Value::String(text))) => Some(text),
-            Ok(None | Some(Value::Null)) => None,
-            Ok(Some(other)) => Some(other.to_string()),
-            Err(error) => {
-                log::warn!("setting not read key={key} reason={error}");
-                None
-            }
-        };
+        let mut fault = None;
+        let mut text = |setting: &Setting<'_>| setting.text_or_fault(config, &mut fault);
         Settings {
-            sdk: text("GOOSE_INLINE_PYTHON_MCP"),
-            runner: text("GOOSE_INLINE_PYTHON_RUNNER"),
+            sdk: text(&settings::INLINE_PYTHON_MCP),
+            runner: text(&settings::INLINE_PYTHON_RUNNER),
+            fault,
         }
     }
 
@@ -98,6 +94,9 @@ impl Settings {
     /// The command and its arguments, with [`FILE`] in the place of the file.
     pub(super) fn words(&self, config: &InlinePython) -> Result<Vec<String>, Error> {
         let invalid = |reason| Error::new(&config.name, Phase::Config, reason);
+        if let Some(fault) = &self.fault {
+            return Err(invalid(fault.clone()));
+        }
         let is_set = |text: &&str| !text.trim().is_empty();
         if let Some(runner) = self.runner.as_deref().filter(is_set) {
             let words = split_command::split(runner).and_then(|words| {

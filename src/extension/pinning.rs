@@ -24,12 +24,11 @@ pub use pin_file::AcceptError;
 use super::{Error, ExtensionConfig, Phase};
 use crate::features;
 use crate::mcp::types::Tool;
-use crate::store::{Config, Paths};
+use crate::store::{Config, Paths, settings};
 #[cfg(feature = "pinning")]
 use crate::sys::fs::Stamp;
 use crate::text::printable;
 use serde::Serialize;
-use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -153,32 +152,14 @@ impl Reviewed {
 }
 
 impl Settings {
-    /// The settings of the user. Any other value counts as `strict`, since the user wants some restriction.
+    /// The settings of the user.
     pub fn read(config: &Config, paths: &Paths) -> Self {
-        let folder = paths.data.join(FOLDER);
-        let value = config.get("GOOSE_TOOL_PINNING").unwrap_or_else(|error| {
-            log::warn!("setting not read key=GOOSE_TOOL_PINNING reason={error}");
-            None
-        });
-        let text = match value {
-            None | Some(Value::Null) => String::new(),
-            // YAML reads the plain word `off` as a boolean.
-            Some(Value::Bool(false)) => "off".to_owned(),
-            Some(Value::String(text)) => text.trim().to_owned(),
-            Some(other) => other.to_string(),
-        };
-        let mode = match text.as_str() {
+        let mode = match settings::TOOL_PINNING.word(config) {
             "off" => Mode::Off,
-            "" | "warn" => Mode::Warn,
             "strict" => Mode::Strict,
-            other => {
-                log::warn!(
-                    "unknown value, so taken for strict setting=GOOSE_TOOL_PINNING value={:?}",
-                    printable(other, 100)
-                );
-                Mode::Strict
-            }
+            _ => Mode::Warn,
         };
+        let folder = paths.data.join(FOLDER);
         Settings { mode, folder }
     }
 

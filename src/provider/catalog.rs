@@ -15,7 +15,10 @@ mod tests;
 use super::{Error, ErrorClass, ModelConfig, Provider};
 use crate::features;
 use crate::outbound::is_loopback_url;
-use crate::store::{Config, Secrets};
+use crate::store::settings::{
+    CONTEXT_LIMIT, Fault, Kind, MAX_TOKENS, PROVIDER, Setting, TEMPERATURE, misplaced_secret,
+};
+use crate::store::{self, Config, Secrets};
 use crate::sys::lock;
 use builtin_providers::{Engine, PROVIDERS, ProviderSpec, builtin_providers};
 pub use custom_provider_edit::{CustomProviderError, CustomProviderRequest};
@@ -33,6 +36,8 @@ const DEFAULT_CONTEXT: u64 = 128_000;
 /// all of it at once; its own default is so small that the tools alone fill it.
 const MAX_OLLAMA_CONTEXT: u64 = 32_768;
 const FOLDER: &str = "custom_providers";
+/// How many files that cannot be used one error names.
+const MAX_UNUSED_FILES: usize = 3;
 
 /// All providers.
 pub struct Catalog {
@@ -282,8 +287,6 @@ impl Catalog {
     /// A model with its limits: from the user's settings (`GOOSE_CONTEXT_LIMIT`, `GOOSE_MAX_TOKENS`,
     /// `GOOSE_TEMPERATURE`), or the known ones.
     pub fn model_config(&self, provider: &str, model: &str) -> ModelConfig {
-        let text = |key: &str| self.reader().text(key).ok().flatten();
-        let count = |key: &str| text(key)?.parse().ok().filter(|&count: &u64| count > 0);
         let known = self.model_info(provider, model);
         let context = known
             .as_ref()
@@ -298,9 +301,9 @@ impl Catalog {
         let output = output.filter(|_| self.sends_output_limit(provider));
         ModelConfig {
             model_name: model.to_owned(),
-            context_limit: count("GOOSE_CONTEXT_LIMIT").or(Some(context)),
-            temperature: text("GOOSE_TEMPERATURE").and_then(|value| value.parse().ok()),
-            max_tokens: count("GOOSE_MAX_TOKENS").or(output),
+            context_limit: CONTEXT_LIMIT.count_if_set(&self.config).or(Some(context)),
+            temperature: TEMPERATURE.number(&self.config),
+            max_tokens: MAX_TOKENS.count_if_set(&self.config).or(output),
             ..ModelConfig::default()
         }
     }
@@ -375,6 +378,38 @@ impl Catalog {
         names
     }
 
+    /// The settings of builtin providers.
+    pub fn settings(&self) -> Vec<Setting<'static>> {
+        let settings = PROVIDERS.iter().flat_map(|spec| spec.settings);
+        settings.map(|setting| setting.declared()).collect()
+    }
+
+    /// What is wrong with the secrets of providers, and with the files of the user's own.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn faults(&self) -> store::Result<Vec<Fault>> {
+        let mut found = Vec::new();
+        for setting in self.settings() {
+            let is_secret = matches!(setting.kind, Kind::Secret | Kind::Headers);
+            if is_secret && let Some(given) = self.secrets.given(setting.name)? {
+                found.extend(setting.fault_of(&given));
+            }
+        }
+        let (customs, unused) = self.custom.read_all();
+        for name in customs.iter().filter_map(CustomProvider::key_name) {
+            if self
+                .config
+                .given(name)?
+                .is_some_and(|given| given.is_in_file())
+            {
+                found.push(misplaced_secret(name, self.config.path()));
+            }
+        }
+        found.extend(unused.iter().map(|file| Fault::warning(file.to_string())));
+        Ok(found)
+    }
+
     fn find(&self, name: &str) -> Result<Found<'_>, Error> {
         if let Some(spec) = builtin_providers().find(|spec| spec.name == name) {
             return Ok(Found::Builtin(spec));
@@ -390,14 +425,21 @@ impl Catalog {
         let own = self.own.iter().map(|own| own.name);
         let customs = customs.iter().map(|custom| custom.name.as_str());
         let names: Vec<&str> = builtin.chain(own).chain(customs).collect();
-        Err(Error::new(
-            ErrorClass::Config,
-            format!(
-                "Unsupported provider '{name}'. Known are {}{}",
-                names.join(", "),
-                features::hint_among(features::PROVIDERS, name)
-            ),
-        ))
+        let mut message = format!(
+            "Unsupported provider '{name}'. Known are {}{}",
+            names.join(", "),
+            features::hint_among(features::PROVIDERS, name)
+        );
+        let (_, unused) = self.custom.read_all();
+        if let Some(own) = unused.iter().find(|file| file.is_for(name)) {
+            message = format!("{own}; correct the file");
+        } else {
+            // One of them may be meant.
+            for file in unused.iter().take(MAX_UNUSED_FILES) {
+                message += &format!("; {file}");
+            }
+        }
+        Err(Error::new(ErrorClass::Config, message))
     }
 
     fn reader(&self) -> SettingsReader<'_> {
@@ -410,23 +452,15 @@ impl Catalog {
     }
 
     fn is_chosen(&self, name: &str) -> bool {
-        let chosen = self.reader().text("GOOSE_PROVIDER");
+        let chosen = PROVIDER.text(&self.config);
         chosen.is_ok_and(|chosen| chosen.as_deref() == Some(name))
     }
 
     fn is_builtin_configured(&self, spec: &ProviderSpec) -> bool {
         let reader = self.reader();
-        let is_set = |name: &str, secret: bool| {
-            if secret {
-                reader.secret(name).is_ok_and(|value| value.is_some())
-            } else {
-                reader.text(name).is_ok_and(|value| value.is_some())
-            }
-        };
         let is_mentioned = || {
             let mut settings = spec.settings.iter();
-            settings.any(|setting| is_set(setting.name, setting.secret()))
-                || self.is_chosen(spec.name)
+            settings.any(|setting| reader.is_set(setting)) || self.is_chosen(spec.name)
         };
         settings::resolve(spec, reader).is_ok() && (!spec.local || is_mentioned())
     }

@@ -1,5 +1,6 @@
 //! Errors of providers.
 
+use crate::store;
 use std::fmt;
 use std::time::Duration;
 
@@ -51,6 +52,13 @@ impl Error {
             class,
             message: message.into(),
         }
+    }
+}
+
+/// A setting that is wrong or cannot be read.
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Error::new(ErrorClass::Config, error.to_string())
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! The rules are those of Goose: <https://block.github.io/goose/docs/tutorials/lead-worker>.
 
+use crate::store::settings::{self, Setting};
 use crate::store::{Config, Result};
-use serde_json::Value;
 
 /// The lead model, and when it is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,27 +60,16 @@ impl LeadWorker {
     /// # Errors
     /// See [`Config::get`].
     pub fn from_config(config: &Config) -> Result<Option<Self>> {
-        let text = |key: &str| -> Result<Option<String>> {
-            let value = config.get(key)?;
-            let text = value.as_ref().and_then(Value::as_str).map(str::trim);
-            Ok(text.filter(|text| !text.is_empty()).map(str::to_owned))
-        };
-        let count = |key: &str, default: u32| -> Result<u32> {
-            let value = config.get(key)?;
-            let count = value.as_ref().and_then(Value::as_u64);
-            Ok(count
-                .and_then(|count| count.try_into().ok())
-                .unwrap_or(default))
-        };
-        let Some(lead_model) = text("GOOSE_LEAD_MODEL")? else {
+        let Some(lead_model) = settings::LEAD_MODEL.text(config)? else {
             return Ok(None);
         };
+        let count = |setting: &Setting| u32::try_from(setting.count(config)).unwrap_or(u32::MAX);
         Ok(Some(LeadWorker {
             lead_model,
-            lead_provider: text("GOOSE_LEAD_PROVIDER")?,
-            lead_turns: count("GOOSE_LEAD_TURNS", 3)?,
-            failure_threshold: count("GOOSE_LEAD_FAILURE_THRESHOLD", 2)?,
-            fallback_turns: count("GOOSE_LEAD_FALLBACK_TURNS", 2)?,
+            lead_provider: settings::LEAD_PROVIDER.text(config)?,
+            lead_turns: count(&settings::LEAD_TURNS),
+            failure_threshold: count(&settings::LEAD_FAILURE_THRESHOLD),
+            fallback_turns: count(&settings::LEAD_FALLBACK_TURNS),
         }))
     }
 

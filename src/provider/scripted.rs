@@ -50,6 +50,7 @@ use super::{
     Purpose,
 };
 use crate::conversation::{Content, Image, Message, Reasoning, ToolRequest};
+use crate::store::settings;
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::{Stamp, read_start};
 use crate::sys::lock;
@@ -71,9 +72,6 @@ const MAX_QUOTE: usize = 1_000;
 const BUILTIN_SCRIPT: &str = r#"{"repeat": true, "turns": [{"steps": [
     {"text": "This is the built-in script, not a model. I heard: {{last_user}}"}]}]}"#;
 
-/// The setting that names the file.
-const SETTING: &str = "GOOSE_SCRIPT";
-
 /// The provider for the catalog. It keeps one [`Scripted`] while the setting names the same file, because that
 /// counts how often a step has failed.
 pub fn scripted() -> InProcessProvider {
@@ -84,11 +82,7 @@ pub fn scripted() -> InProcessProvider {
         description: "Answers from a file instead of a model, to try and to show a set-up",
         model: "script",
         make: Box::new(move |config| {
-            let path = match config.get(SETTING) {
-                Ok(Some(Value::String(path))) if !path.is_empty() => Some(PathBuf::from(path)),
-                Ok(_) => None,
-                Err(error) => return Err(Error::new(ErrorClass::Config, error.to_string())),
-            };
+            let path = settings::SCRIPT.text(config)?.map(PathBuf::from);
             let mut kept = lock(&kept);
             match &*kept {
                 Some(made) if made.path == path => Ok(made.clone()),

@@ -76,6 +76,7 @@ pub fn of_file(path: &Path) -> Result<Vec<Fault>, Error> {
         object = std::mem::take(inner);
         around.push(Step::Key("recipe".to_owned()));
     }
+    library::accept_numbers(&mut object);
     let mut found = Faults::default();
     let folder = files::parent(path);
     found.in_recipe(&object, folder);
@@ -144,7 +145,10 @@ impl Faults {
             }
         }
         self.items::<String>(given, "activities");
-        self.object::<Settings>(given, "settings");
+        let settings = self.object::<Settings>(given, "settings");
+        if let Some((field, reason)) = settings.as_ref().and_then(Settings::fault) {
+            self.add(path!["settings", field], reason);
+        }
         self.object::<fields::Author>(given, "author");
         self.in_response(given);
         self.in_retry(given);
@@ -167,6 +171,9 @@ impl Faults {
                     self.add(path![field], "it is empty");
                 }
                 Some(Value::String(_)) => {}
+                Some(Value::Number(_) | Value::Bool(_)) => {
+                    self.add(path![field], "it is not text; put it in quotes");
+                }
                 Some(_) => self.add(path![field], "it is not text"),
             }
         }

@@ -39,7 +39,7 @@ fn yaml(text: &str) -> Vec<String> {
 
 const FAULTY: &str = "\
 title: T
-description: 3
+description: 4.10
 prompt: |
   Greet {{ who }}
   on {% if day %}{{ day }}{% endif %}.

@@ -1,5 +1,6 @@
 //! The fields of a recipe. `Recipe` of Goose's OpenAPI document.
 
+use crate::store::settings::{Kind, MODE};
 use crate::sys::TimeLimit;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -103,12 +104,33 @@ pub struct Settings {
     /// The model's name.
     #[serde(default)]
     pub goose_model: Option<String>,
+    /// When tools are called, if that is stricter than what the user has set: see [`MODE`].
+    #[serde(default)]
+    pub goose_mode: Option<String>,
     /// The sampling temperature.
     #[serde(default)]
     pub temperature: Option<f32>,
     /// How many requests to the model one turn may make.
     #[serde(default)]
     pub max_turns: Option<usize>,
+}
+
+impl Settings {
+    /// What is wrong with them: the field, and the reason. A template is checked once it is rendered.
+    pub(super) fn fault(&self) -> Option<(&'static str, String)> {
+        let mode = self
+            .goose_mode
+            .as_deref()
+            .filter(|mode| !mode.contains('{'))?;
+        let Kind::Words(words) = MODE.kind else {
+            return None;
+        };
+        let is_known = words
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case(mode.trim()));
+        let reason = || format!("it is not one of {}", words.join(", "));
+        (!is_known).then(|| ("goose_mode", reason()))
+    }
 }
 
 /// The author of the recipe.

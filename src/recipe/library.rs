@@ -259,9 +259,23 @@ pub fn to_yaml(recipe: &Recipe) -> Result<String, Error> {
 }
 
 fn from_object(object: &mut Map<String, Value>) -> Result<Recipe, Error> {
-    match object.get_mut("recipe") {
-        Some(Value::Object(inner)) => Recipe::from_object(std::mem::take(inner)),
-        _ => Recipe::from_object(std::mem::take(object)),
+    let mut given = match object.get_mut("recipe") {
+        Some(Value::Object(inner)) => std::mem::take(inner),
+        _ => std::mem::take(object),
+    };
+    accept_numbers(&mut given);
+    Recipe::from_object(given)
+}
+
+/// Makes a title or description that YAML reads as a whole number, such as 2026, the text that it was. The text of any
+/// other number is lost: 4.10 is 4.1.
+pub(super) fn accept_numbers(given: &mut Map<String, Value>) {
+    for field in ["title", "description"] {
+        if let Some(value @ Value::Number(_)) = given.get_mut(field)
+            && !value.is_f64()
+        {
+            *value = value.to_string().into();
+        }
     }
 }
 

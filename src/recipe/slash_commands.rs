@@ -2,15 +2,13 @@
 //! recipes.
 
 use super::{Error, Recipe, library};
+use crate::store::settings;
 use crate::store::{self, Config};
 use serde::Serialize;
 use serde_json::Value;
 #[cfg(feature = "recipes")]
 use serde_json::json;
 use std::path::{Path, PathBuf};
-
-/// The setting, a list of `{command, recipe_path}`.
-const SETTING: &str = "slash_commands";
 
 /// The longest command that can be assigned, in characters.
 #[cfg(feature = "recipes")]
@@ -108,7 +106,7 @@ pub fn assign(config: &Config, path: &Path, command: Option<&str>) -> Result<(),
         return Err(Error::CommandTaken { command, by });
     }
     let mut taken = None;
-    config.edit_setting(SETTING, |value| {
+    config.edit_setting(settings::SLASH_COMMANDS.name, |value| {
         let mut entries = match &value {
             Some(Value::Array(entries)) => entries.clone(),
             _ => Vec::new(),
@@ -144,16 +142,12 @@ pub fn of_recipes(config: &Config) -> store::Result<Vec<(String, PathBuf)>> {
 
 /// The commands of recipes. A builtin command cannot be assigned to a recipe.
 fn configured(config: &Config) -> store::Result<Vec<(String, PathBuf)>> {
-    let Some(Value::Array(entries)) = config.get(SETTING)? else {
-        return Ok(Vec::new());
+    let commands = settings::SLASH_COMMANDS.pairs(config)?.into_iter();
+    let commands = commands.map(|(command, path)| (normalized(&command), path.into()));
+    let is_free = |(command, _): &(String, PathBuf)| {
+        !command.is_empty() && BUILTIN.iter().all(|(builtin, _)| builtin != command)
     };
-    let commands = entries.iter().filter_map(|entry| {
-        let command = normalized(entry.get("command")?.as_str()?);
-        let path = Path::new(entry.get("recipe_path")?.as_str()?).to_owned();
-        let taken = command.is_empty() || BUILTIN.iter().any(|(builtin, _)| *builtin == command);
-        (!taken).then_some((command, path))
-    });
-    Ok(commands.collect())
+    Ok(commands.filter(is_free).collect())
 }
 
 fn normalized(command: &str) -> String {

@@ -1,6 +1,8 @@
 //! Validation of a recipe before it is used.
 
-use super::{Error, InputType, Parameter, Recipe, Requirement, Retry, SubRecipe, template};
+use super::{
+    Error, InputType, Parameter, Recipe, Requirement, Retry, Settings, SubRecipe, template,
+};
 use crate::extension::ExtensionConfig;
 use std::collections::BTreeSet;
 
@@ -18,6 +20,10 @@ pub(super) fn check(recipe: &Recipe) -> Result<(), Error> {
         ExtensionConfig::from_value(extension.clone())
             .and_then(|config| config.check_environment())
             .map_err(|reason| Error::Extension { reason })?;
+    }
+    if let Some((field, reason)) = fields.settings.as_ref().and_then(Settings::fault) {
+        let reason = format!("settings.{field}: {reason}");
+        return Err(Error::Shape { reason });
     }
     if let Some((field, check, reason)) = fields.retry.iter().flat_map(Retry::faults).next() {
         let check = check.map_or(String::new(), |index| format!("[{index}]"));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use yaml_serde::{Mapping, Value as Yaml};
 
+use super::settings::{self, Given};
 use super::yaml_file::{Recovered, YamlFile};
 use super::{Env, Error, Paths, Result, env_override, files, parse_env_value, process_env, yaml};
 
@@ -30,20 +31,22 @@ pub struct Config {
 pub struct Extensions {
     /// Key and configuration, `enabled` included, in the order of the file.
     pub entries: Vec<(String, Value)>,
-    /// One sentence for each entry that is not a mapping.
+    /// One sentence for each entry that is not a mapping, or whose `enabled` is neither true nor false.
     pub warnings: Vec<String>,
 }
 
 impl Config {
-    /// The `config.yaml` of `paths`, with variables of this process overriding it.
+    /// The `config.yaml` of `paths`, with variables of this process overriding it. Logs those that look like
+    /// misspelled settings.
     pub fn new(paths: &Paths) -> Self {
+        settings::warn_of_variables();
         Self::with_env(paths.config.join("config.yaml"), process_env())
     }
 
     /// The file `path`, with the variables of `env` overriding it.
     pub fn with_env(path: PathBuf, env: Env) -> Self {
         Self {
-            file: Arc::new(YamlFile::new(path)),
+            file: Arc::new(YamlFile::new(path).reporting(settings::warn_of_names)),
             env: Arc::new(env),
         }
     }
@@ -71,6 +74,18 @@ impl Config {
     /// As [`Config::get`].
     pub fn has(&self, key: &str) -> Result<bool> {
         Ok(self.file.load()?.contains_key(key))
+    }
+
+    /// As [`Config::get`], with the place of the value: what the readers of [`settings`] read. Null counts as not set.
+    ///
+    /// # Errors
+    /// As [`Config::get`].
+    pub fn given(&self, key: &str) -> Result<Option<Given>> {
+        if let Some(text) = env_override(&self.env, key) {
+            return Ok(Some(Given::of_variable(&text)));
+        }
+        let value = self.file.load()?.get(key).map(yaml::to_json);
+        Ok(Given::in_file(self.path(), value))
     }
 
     /// All settings in the file, without the environment.
@@ -191,7 +206,13 @@ impl Config {
         };
         for (key, entry) in section {
             match (yaml::to_json(key), yaml::to_json(entry)) {
-                (Value::String(key), entry @ Value::Object(_)) => found.entries.push((key, entry)),
+                (Value::String(key), entry @ Value::Object(_)) => {
+                    if !matches!(entry["enabled"], Value::Bool(_) | Value::Null) {
+                        let warning = "counts as not enabled: `enabled` must be true or false";
+                        found.warnings.push(format!("'{key}' {warning}"));
+                    }
+                    found.entries.push((key, entry));
+                }
                 (Value::String(key), _) => found.warnings.push(format!("'{key}' is not a mapping")),
                 (key, _) => found.warnings.push(format!("the key {key} is not text")),
             }

@@ -22,6 +22,11 @@ pub enum Error {
         /// What is wrong. Contains no secret.
         reason: String,
     },
+    /// The value of a setting is wrong, and what needs it cannot do without.
+    Setting {
+        /// One sentence. Contains no secret.
+        reason: String,
+    },
     /// The new content would not parse to the intended values, so it was not written.
     Unwritable {
         /// The file that was left as it is.
@@ -110,6 +115,7 @@ impl fmt::Display for Error {
                     ": {reason}; it was left as it is, correct it or put a backup in its place"
                 )
             }
+            Self::Setting { reason } => f.write_str(reason),
             Self::Unwritable { path, reason } => write!(
                 f,
                 "{} was left as it is, because the new content would not read back: {reason}; \

@@ -17,6 +17,7 @@ mod search;
 mod secrets;
 mod session_cache;
 mod sessions;
+pub mod settings;
 mod trigrams;
 mod turn_lock;
 #[cfg(feature = "recipes")]

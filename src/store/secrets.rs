@@ -12,6 +12,7 @@ use super::yaml_file::{MAX_SIZE, YamlFile};
 use crate::sys::fs::read_start;
 use crate::sys::lock;
 
+use super::settings::Given;
 use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml};
 
 /// The secrets of one `secrets.yaml` (0600; a wider mode is repaired when it is read).
@@ -113,6 +114,18 @@ impl Secrets {
             return Ok(Some(Secret(from_env(text))));
         }
         Ok(self.file.load()?.get(key).map(yaml::to_json).map(Secret))
+    }
+
+    /// As [`Secrets::get`], with the place of the value; see [`super::Config::given`].
+    ///
+    /// # Errors
+    /// As [`Secrets::get`].
+    pub fn given(&self, key: &str) -> Result<Option<Given>> {
+        if let Some(text) = env_override(&self.env, key) {
+            return Ok(Some(Given::of_variable(&text)));
+        }
+        let value = self.file.load()?.get(key).map(yaml::to_json);
+        Ok(Given::in_file(self.path(), value))
     }
 
     /// As [`Secrets::get`], for an extension that declares `key` a secret, which is recorded.

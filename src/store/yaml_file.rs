@@ -26,6 +26,8 @@ pub struct YamlFile {
     path: PathBuf,
     secret: bool,
     cache: Mutex<Option<Cached>>,
+    /// Gets the content whenever the file was read for [`load`](Self::load), to report what is odd in it.
+    report: fn(&Path, &Mapping),
     /// The state of the file that this process wrote last. Any other content is backed up before it is
     /// rewritten.
     written: Mutex<Option<Stamp>>,
@@ -71,6 +73,7 @@ impl YamlFile {
             path,
             secret: false,
             cache: Mutex::new(None),
+            report: |_, _| {},
             written: Mutex::new(None),
         }
     }
@@ -82,6 +85,11 @@ impl YamlFile {
             secret: true,
             ..Self::new(path)
         }
+    }
+
+    /// The file, whose content `report` gets whenever [`load`](Self::load) has read it.
+    pub fn reporting(self, report: fn(&Path, &Mapping)) -> Self {
+        Self { report, ..self }
     }
 
     /// The path of the file.
@@ -104,6 +112,7 @@ impl YamlFile {
         let Some(Snapshot { stamp, mapping, .. }) = self.read()? else {
             return Ok(Arc::default());
         };
+        (self.report)(&self.path, &mapping);
         let mapping = Arc::new(mapping);
         *lock(&self.cache) = Some(Cached {
             stamp,

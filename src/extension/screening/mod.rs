@@ -19,12 +19,12 @@ pub use decision::{Decision, Outcome};
 
 use crate::extension::packages::{self, Ecosystem, Package, Version};
 use crate::outbound::is_loopback_url;
+use crate::store::settings::{self, Setting};
 use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use advisory::Malware;
 use allowlist::Allowlist;
-use serde_json::Value;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use versions::Affects;
@@ -52,6 +52,8 @@ pub struct Settings {
     pub allowlist_warns: bool,
     /// Make no connection that leaves this machine.
     pub offline: bool,
+    /// Why one of these settings cannot be used; nothing may start then.
+    pub fault: Option<String>,
 }
 
 /// A package of a registry that a command line installs.
@@ -65,46 +67,27 @@ impl Settings {
             endpoint,
             strict,
             allowlist,
+            fault,
             ..
         } = self;
-        advisories.is_some() || endpoint.is_some() || *strict || allowlist.is_some()
+        let is_set = advisories.is_some() || endpoint.is_some() || allowlist.is_some();
+        is_set || *strict || fault.is_some()
     }
 
     /// The settings of the user.
     pub fn read(config: &Config, paths: &Paths, offline: bool) -> Self {
-        let text = |key: &str| match config.get(key) {
-            Ok(Some(Value::String(text))) => Some(text).filter(|text| !text.trim().is_empty()),
-            Ok(None | Some(Value::Null)) => None,
-            Ok(Some(other)) => Some(other.to_string()),
-            Err(error) => {
-                log::warn!("setting not read key={key} reason={error}");
-                None
-            }
-        };
-        let strict = text("GOOSE_SCREENING").is_some_and(|mode| match mode.trim() {
-            "warn" => false,
-            "strict" => true,
-            other => {
-                log::warn!(
-                    "unknown value, so taken for strict setting=GOOSE_SCREENING value={:?}",
-                    printable(other, 100)
-                );
-                true
-            }
-        });
-        let is_on = |value: String| {
-            let value = value.trim();
-            value == "1" || value.eq_ignore_ascii_case("true")
-        };
+        let mut fault = None;
+        let mut text = |setting: &Setting<'_>| setting.text_or_fault(config, &mut fault);
         Settings {
-            advisories: text("GOOSE_ADVISORIES").map(PathBuf::from),
+            advisories: text(&settings::ADVISORIES).map(PathBuf::from),
             index: Some(paths.data.join(sources::INDEX)),
             // Without a network the server is no source, unless it is on this machine.
-            endpoint: text("OSV_ENDPOINT").filter(|url| !offline || is_loopback_url(url.trim())),
-            strict,
-            allowlist: text("GOOSE_ALLOWLIST"),
-            allowlist_warns: text("GOOSE_ALLOWLIST_WARNING").is_some_and(is_on),
+            endpoint: text(&settings::OSV_ENDPOINT).filter(|url| !offline || is_loopback_url(url)),
+            strict: settings::SCREENING.word(config) == "strict",
+            allowlist: text(&settings::ALLOWLIST),
+            allowlist_warns: settings::ALLOWLIST_WARNING.is_on(config),
             offline,
+            fault,
         }
     }
 
@@ -117,13 +100,16 @@ impl Settings {
                 packages.push(package);
             }
         }
-        if packages.is_empty() && self.allowlist.is_none() {
+        if packages.is_empty() && self.allowlist.is_none() && self.fault.is_none() {
             return None;
         }
         let mut decision = Decision {
             packages: packages.iter().map(shown).collect(),
             ..Decision::default()
         };
+        if let Some(fault) = &self.fault {
+            decision.refuse(fault);
+        }
         self.check_allowlist(cmd, args, cancel, &mut decision);
         if !packages.is_empty() {
             self.check_advisories(&packages, cancel, &mut decision);

@@ -5,6 +5,7 @@ use super::known_models::{
     OPENAI, OPENROUTER, TOGETHER, XAI,
 };
 use crate::features;
+use crate::store::settings::{self as store, Kind, Wrong};
 
 /// A wire protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +96,7 @@ pub(super) struct ProviderSpec {
     pub(super) settings: &'static [Setting],
 }
 
-const fn setting(name: &'static str, role: SettingRole) -> Setting {
+pub(super) const fn setting(name: &'static str, role: SettingRole) -> Setting {
     Setting {
         name,
         role,
@@ -144,6 +145,33 @@ impl Setting {
         Setting {
             default: Some(default),
             ..self
+        }
+    }
+
+    /// Its entry in the table of settings.
+    pub(super) const fn declared(&self) -> store::Setting<'static> {
+        let kind = match self.role {
+            SettingRole::Key | SettingRole::KeyHeader(_) | SettingRole::Bearer => Kind::Secret,
+            SettingRole::Host => Kind::Url,
+            SettingRole::Headers => Kind::Headers,
+            SettingRole::Timeout => Kind::Count(1, u64::MAX),
+            SettingRole::Path
+            | SettingRole::Header(_)
+            | SettingRole::Deployment
+            | SettingRole::ApiVersion => Kind::Text,
+        };
+        store::Setting {
+            name: self.name,
+            kind,
+            default: match self.default {
+                Some(default) => default,
+                None => "",
+            },
+            environment_only: false,
+            wrong: match self.role {
+                SettingRole::Headers | SettingRole::Timeout => Wrong::Default,
+                _ => Wrong::Fails,
+            },
         }
     }
 

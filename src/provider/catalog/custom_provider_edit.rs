@@ -200,7 +200,7 @@ fn check_headers(headers: &BTreeMap<String, String>) -> Result<()> {
         ));
     }
     for (name, value) in headers {
-        if !super::settings::is_token(name) || name.len() > MAX_NAME {
+        if !store::settings::is_token(name) || name.len() > MAX_NAME {
             return Err(invalid("headers", format!("has an invalid name: {name:?}")));
         }
         if value.len() > MAX_VALUE || value.contains(char::is_control) {
@@ -339,10 +339,15 @@ impl Catalog {
     }
 
     fn existing(&self, id: &str) -> Result<CustomProvider> {
-        let mut customs = self.custom.read().into_iter();
-        customs
-            .find(|custom| custom.name == id)
-            .ok_or_else(|| CustomProviderError::NotFound { id: id.to_owned() })
+        let (customs, unused) = self.custom.read_all();
+        let mut customs = customs.into_iter();
+        if let Some(custom) = customs.find(|custom| custom.name == id) {
+            return Ok(custom);
+        }
+        Err(match unused.into_iter().find(|file| file.is_for(id)) {
+            Some(file) => CustomProviderError::Store(file.into_error()),
+            None => CustomProviderError::NotFound { id: id.to_owned() },
+        })
     }
 
     fn lock_folder(&self) -> Result<FileLock> {

@@ -8,10 +8,11 @@ use super::settings::{
     models_url,
 };
 use crate::provider::{Error, ErrorClass};
-use crate::store::files;
+use crate::store::{self, files};
 use crate::sys::{TimeLimit, lock};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -139,14 +140,14 @@ impl CustomProvider {
     pub(super) fn resolve(&self, reader: SettingsReader<'_>) -> Result<Settings, Error> {
         let engine = (self.engine()).map_err(|reason| Error::new(ErrorClass::Config, reason))?;
         let key = match self.key_name() {
-            Some(name) => reader.secret(name)?,
+            Some(name) => reader.key(name)?,
             None => None,
         };
         if key.is_none()
             && self.requires_auth
             && let Some(name) = self.key_name()
         {
-            return Err(missing_key(&self.display_name, name));
+            return Err(missing_key(&self.display_name, name, reader));
         }
         let mut headers: Vec<(String, String)> = match &self.headers {
             Some(headers) => headers.clone().into_iter().collect(),
@@ -195,6 +196,44 @@ fn ollama_url(base: &str) -> String {
         .to_owned()
 }
 
+/// A file that cannot be used, and why.
+pub(super) struct UnusedFile {
+    path: PathBuf,
+    reason: String,
+}
+
+impl UnusedFile {
+    /// Whether the file is meant to describe the provider of this name: by its own name, or by its field `name`.
+    pub(super) fn is_for(&self, name: &str) -> bool {
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+        }
+        let is_named = |text: Vec<u8>| {
+            let named: Option<Named> = crate::json::from_slice(&text).ok();
+            named.is_some_and(|named| named.name == name)
+        };
+        self.path.file_stem().is_some_and(|stem| stem == name)
+            || read_text(&self.path).is_ok_and(is_named)
+    }
+
+    /// The error of a request that needs the file.
+    pub(super) fn into_error(self) -> store::Error {
+        store::Error::Broken {
+            path: self.path,
+            line: 0,
+            column: 0,
+            reason: self.reason,
+        }
+    }
+}
+
+impl fmt::Display for UnusedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not used: {}", self.path.display(), self.reason)
+    }
+}
+
 /// The folder with the files.
 pub(super) struct CustomProviders {
     path: PathBuf,
@@ -210,29 +249,42 @@ impl CustomProviders {
         }
     }
 
-    /// The providers, in the order of the names of their files. An invalid file is logged and skipped; of two
-    /// providers with one name the first counts.
+    /// The providers, in the order of the names of their files. A file that cannot be used is logged once.
     pub(super) fn read(&self) -> Vec<CustomProvider> {
-        let mut paths = self.paths();
-        paths.sort();
-        if paths.len() > MAX_FILES {
-            self.warn_once(&paths[MAX_FILES], "there are too many files next to it");
-            paths.truncate(MAX_FILES);
-        }
-        let mut found: Vec<CustomProvider> = Vec::new();
-        for path in paths {
-            match read_file(&path) {
-                Ok(custom) if super::is_builtin(&custom.name) => {
-                    self.warn_once(&path, "a provider of gosling has this name");
-                }
-                Ok(custom) if found.iter().any(|other| other.name == custom.name) => {
-                    self.warn_once(&path, "another file has a provider of this name");
-                }
-                Ok(custom) => found.push(CustomProvider { path, ..custom }),
-                Err(reason) => self.warn_once(&path, &reason),
-            }
+        let (found, unused) = self.read_all();
+        for file in unused {
+            self.warn_once(file.to_string());
         }
         found
+    }
+
+    /// The providers and the files that cannot be used. Of two providers with one name the first counts.
+    pub(super) fn read_all(&self) -> (Vec<CustomProvider>, Vec<UnusedFile>) {
+        let mut paths = self.paths();
+        paths.sort();
+        let mut found: Vec<CustomProvider> = Vec::new();
+        let mut unused = Vec::new();
+        for (index, path) in paths.into_iter().enumerate() {
+            let read = match index {
+                MAX_FILES => Err("there are too many files next to it".to_owned()),
+                _ => read_file(&path),
+            };
+            let reason = match read {
+                Ok(custom) if super::is_builtin(&custom.name) => {
+                    "a provider of gosling has this name".to_owned()
+                }
+                Ok(custom) if found.iter().any(|other| other.name == custom.name) => {
+                    "another file has a provider of this name".to_owned()
+                }
+                Ok(custom) => {
+                    found.push(CustomProvider { path, ..custom });
+                    continue;
+                }
+                Err(reason) => reason,
+            };
+            unused.push(UnusedFile { path, reason });
+        }
+        (found, unused)
     }
 
     /// The folder, which may not exist.
@@ -256,8 +308,7 @@ impl CustomProviders {
             .collect()
     }
 
-    fn warn_once(&self, path: &Path, reason: &str) {
-        let text = format!("{} is not used: {reason}", path.display());
+    fn warn_once(&self, text: String) {
         let mut warnings = lock(&self.warnings);
         if warnings.len() < MAX_FILES && warnings.insert(text.clone()) {
             log::warn!("{text}");
@@ -266,10 +317,14 @@ impl CustomProviders {
 }
 
 fn read_file(path: &Path) -> Result<CustomProvider, String> {
+    CustomProvider::parse(&read_text(path)?)
+}
+
+fn read_text(path: &Path) -> Result<Vec<u8>, String> {
     let file = files::open(path).map_err(|error| error.to_string())?;
     let mut file = file.ok_or("it has just been removed")?;
     let (text, _) = files::read(&mut file, path, MAX_FILE).map_err(|error| error.to_string())?;
-    CustomProvider::parse(&text)
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The settings of a provider, read for every use: its URLs, headers and options.
 
-use super::builtin_providers::{Engine, ProviderSpec, SettingRole};
+use super::builtin_providers::{Engine, ProviderSpec, Setting, SettingRole, setting};
 #[cfg(not(all(feature = "anthropic", feature = "google", feature = "ollama")))]
 use crate::features;
 use crate::outbound::is_loopback_url;
@@ -13,10 +13,10 @@ use crate::provider::google::Google;
 use crate::provider::{
     Error, ErrorClass, HttpProvider, HttpProviderOptions, OpenAiOptions, Provider,
 };
+use crate::store::settings::{self as store, Given, misplaced_secret};
 use crate::store::{Config, Secrets};
 use crate::sys::TimeLimit;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +24,6 @@ pub(super) const CHAT: &str = "chat/completions";
 const DEFAULT_PATH: &str = "v1/chat/completions";
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 const OLLAMA_PORT: u16 = 11434;
-const MAX_HEADERS: usize = 64;
 
 /// Everything that a provider is made from. It does not implement `Debug`, because headers contain the key.
 #[derive(Clone, PartialEq)]
@@ -104,39 +103,56 @@ pub(super) struct SettingsReader<'a> {
 }
 
 impl SettingsReader<'_> {
-    /// A setting that is not a secret; none if it is blank.
-    pub(super) fn text(&self, name: &str) -> Result<Option<String>, Error> {
-        if self.defaults_only {
-            return Ok(None);
-        }
-        let value = self.config.get(name).map_err(unreadable)?;
-        Ok(value.and_then(as_text))
+    /// The value of a setting, which is not a secret; `None` if it is not set.
+    fn given(&self, name: &str) -> Result<Option<Given>, Error> {
+        Ok(match self.defaults_only {
+            true => None,
+            false => self.config.given(name)?,
+        })
     }
 
-    /// A secret; none if it is blank.
-    pub(super) fn secret(&self, name: &str) -> Result<Option<String>, Error> {
-        if let Some((given, value)) = self.given {
-            return Ok((given == name).then(|| value.to_owned()));
+    /// The value of a secret; `None` if it is not set.
+    pub(super) fn given_secret(&self, name: &str) -> Result<Option<Given>, Error> {
+        match self.given {
+            Some((given, value)) => Ok((given == name).then(|| Given::of_variable(value))),
+            None => Ok(self.secrets.given(name)?),
         }
-        let secret = self.secrets.get(name).map_err(unreadable)?;
-        Ok(secret.and_then(|secret| match secret.expose() {
-            Value::Object(_) => Some(secret.expose_text().into_owned()),
-            value => as_text(value.clone()),
-        }))
     }
-}
 
-fn unreadable(error: crate::store::Error) -> Error {
-    Error::new(ErrorClass::Config, error.to_string())
-}
+    /// A secret that is text; `None` if it is blank.
+    pub(super) fn key(&self, name: &str) -> Result<Option<String>, Error> {
+        const KEY: store::Setting<'static> = setting("", SettingRole::Key).declared();
+        let key = store::Setting { name, ..KEY };
+        Ok(key.text_of(self.given_secret(name)?)?)
+    }
 
-fn as_text(value: Value) -> Option<String> {
-    let text = match value {
-        Value::String(text) => text.trim().to_owned(),
-        Value::Number(number) => number.to_string(),
-        _ => return None,
-    };
-    (!text.is_empty()).then_some(text)
+    /// Whether the setting has a value other than its default.
+    pub(super) fn is_set(&self, setting: &Setting) -> bool {
+        let given = match setting.secret() {
+            true => self.given_secret(setting.name),
+            false => self.given(setting.name),
+        };
+        given.is_ok_and(|given| given.is_some_and(|given| !given.is_blank()))
+    }
+
+    /// The text of a setting; its default if it is not set, and `None` without one.
+    fn text(&self, setting: &Setting) -> Result<Option<String>, Error> {
+        let given = match setting.secret() {
+            true => self.given_secret(setting.name)?,
+            false => self.given(setting.name)?,
+        };
+        let text = setting.declared().text_of(given)?;
+        Ok(text.or_else(|| setting.default.map(str::to_owned)))
+    }
+
+    /// Headers of the user, who may count them among the secrets or not.
+    fn headers(&self, setting: &Setting) -> Result<Vec<(String, String)>, Error> {
+        let given = match self.given_secret(setting.name)? {
+            None => self.given(setting.name)?,
+            given => given,
+        };
+        Ok(setting.declared().pairs_of(given)?)
+    }
 }
 
 /// The settings of a builtin provider.
@@ -152,15 +168,21 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
     let mut bearer = None;
     let mut deployment = None;
     let mut version = String::new();
-    let mut timeout = None;
+    let mut timeout = DEFAULT_TIMEOUT;
     let mut headers = Vec::new();
     for setting in spec.settings {
-        let value = if setting.secret() {
-            reader.secret(setting.name)?
-        } else {
-            reader.text(setting.name)?
+        let value = match setting.role {
+            SettingRole::Headers => {
+                headers.extend(reader.headers(setting)?);
+                continue;
+            }
+            SettingRole::Timeout => {
+                let seconds = setting.declared().count_of(Ok(reader.given(setting.name)?));
+                timeout = seconds.map_or(timeout, |it| TimeLimit::from_secs(it).get());
+                continue;
+            }
+            _ => reader.text(setting)?,
         };
-        let value = value.or_else(|| setting.default.map(str::to_owned));
         // Whether a key is required depends on the host, so it is checked below.
         let is_part_of_url = matches!(setting.role, SettingRole::Host | SettingRole::Deployment);
         if is_part_of_url && value.is_none() {
@@ -182,11 +204,11 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             }
             (SettingRole::Path, value) => path = value,
             (SettingRole::Header(header), Some(value)) => headers.push((header.to_owned(), value)),
-            (SettingRole::Headers, Some(text)) => headers.extend(read_headers(&text)),
-            (SettingRole::Timeout, value) => timeout = value,
             (SettingRole::Deployment, value) => deployment = value,
             (SettingRole::ApiVersion, value) => version = value.unwrap_or_default(),
-            (SettingRole::Bearer | SettingRole::Header(_) | SettingRole::Headers, None) => {}
+            (SettingRole::Bearer | SettingRole::Header(_), None) => {}
+            // These were read above.
+            (SettingRole::Headers | SettingRole::Timeout, _) => {}
         }
     }
     let base = base_url(spec.engine, host.as_deref().unwrap_or_default());
@@ -201,7 +223,11 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
         && requires_key(spec.engine, vendor, &base)
         && !has_credential(&headers)
     {
-        return Err(missing_key(spec.title, key_name.unwrap_or_default()));
+        return Err(missing_key(
+            spec.title,
+            key_name.unwrap_or_default(),
+            reader,
+        ));
     }
     headers.extend(credential);
     Ok(Settings {
@@ -210,7 +236,7 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
         models_url: models_url(&url),
         url,
         headers,
-        timeout: timeout.map_or(DEFAULT_TIMEOUT, |text| seconds(&text)),
+        timeout,
         key_hint: key_name.map_or(String::new(), |name| format!("check {name}")),
         stream: true,
         counts_on_request: spec.counts_on_request,
@@ -227,13 +253,18 @@ fn unset(title: &str, name: &str) -> Error {
     )
 }
 
-pub(super) fn missing_key(title: &str, name: &str) -> Error {
+pub(super) fn missing_key(title: &str, name: &str, reader: SettingsReader<'_>) -> Error {
+    let why = match reader.config.given(name) {
+        Ok(Some(given)) if given.is_in_file() => {
+            misplaced_secret(name, reader.config.path()).to_string()
+        }
+        _ => format!(
+            "{name} is not set: set it in the environment, or store it as a secret of that name"
+        ),
+    };
     Error::new(
         ErrorClass::Config,
-        format!(
-            "{title} requires a key, and {name} is not set: set it in the environment, or store it as a \
-             secret of that name"
-        ),
+        format!("{title} requires a key, and {why}"),
     )
 }
 
@@ -266,52 +297,6 @@ pub(super) fn key_header(engine: Engine, key: &str) -> (String, String) {
 
 fn bearer_header(token: &str) -> (String, String) {
     ("Authorization".to_owned(), format!("Bearer {token}"))
-}
-
-/// A timeout in seconds; the default if it is zero or not a number.
-fn seconds(text: &str) -> Duration {
-    match text.parse() {
-        Ok(0) | Err(_) => DEFAULT_TIMEOUT,
-        Ok(seconds) => TimeLimit::from_secs(seconds).get(),
-    }
-}
-
-/// Parses headers: a JSON object, or `A=b` separated by commas or on separate lines. A comma is a part of the
-/// value if no further `A=` follows it.
-pub(super) fn read_headers(text: &str) -> Vec<(String, String)> {
-    if let Ok(Value::Object(fields)) = crate::json::from_str(text) {
-        let pairs = fields.into_iter().filter_map(|(name, value)| {
-            let value = as_text(value)?;
-            Some((name, value))
-        });
-        return pairs.take(MAX_HEADERS).collect();
-    }
-    let mut pairs: Vec<(String, String)> = Vec::new();
-    for line in text.lines() {
-        let mut in_line = false;
-        for piece in line.split(',') {
-            match piece.split_once('=') {
-                Some((name, value)) if is_token(name.trim()) => {
-                    pairs.push((name.trim().to_owned(), value.trim().to_owned()));
-                    in_line = true;
-                }
-                _ => {
-                    if in_line && let Some((_, value)) = pairs.last_mut() {
-                        value.push(',');
-                        value.push_str(piece.trim_end());
-                    }
-                }
-            }
-        }
-    }
-    pairs.truncate(MAX_HEADERS);
-    pairs
-}
-
-/// Whether a name is a token: RFC 9110 §5.6.2.
-pub(super) fn is_token(name: &str) -> bool {
-    !name.is_empty()
-        && (name.bytes()).all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 /// A server's URL from the user's setting, which may lack the scheme and the port or end with a slash.
@@ -451,27 +436,6 @@ mod tests {
         ] {
             assert_eq!(base_url(engine, host), url);
         }
-    }
-
-    #[test]
-    fn headers_are_read_in_every_form_that_users_write() {
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let both = [pair("A", "b"), pair("C-D", "e=f")];
-        for text in [
-            "A=b, C-D=e=f",
-            "A=b\nC-D=e=f\n",
-            r#"{"A": "b", "C-D": "e=f"}"#,
-            "A=b,,nonsense here\nC-D=e=f",
-        ] {
-            let read = read_headers(text);
-            if text.contains("nonsense") {
-                assert_eq!(read[1], both[1])
-            } else {
-                assert_eq!(read, both, "{text}")
-            }
-        }
-        assert_eq!(read_headers("A=b, c"), [pair("A", "b, c")]);
-        assert_eq!(read_headers("no pair"), []);
     }
 
     #[test]

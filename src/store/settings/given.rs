@@ -1,0 +1,260 @@
+//! The values of settings as they stand in a file or in the environment, and their reading by type.
+
+use super::MAX_SHOWN;
+use crate::store::parse_env_value;
+use crate::text::printable;
+use serde_json::{Number, Value};
+use std::path::{Component, Path, PathBuf};
+
+/// How many headers one setting may hold.
+const MAX_HEADERS: usize = 64;
+
+/// The value of a setting, and its place.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The file; `None` for the environment, whose values are text.
+    file: Option<PathBuf>,
+    pub(super) value: Value,
+}
+
+impl Given {
+    /// The value of a variable.
+    pub fn of_variable(text: &str) -> Self {
+        Given {
+            file: None,
+            value: text.into(),
+        }
+    }
+
+    /// The value of a file; `None` if there is none.
+    pub(in crate::store) fn in_file(path: &Path, value: Option<Value>) -> Option<Self> {
+        let value = value.filter(|value| !value.is_null())?;
+        Some(Given {
+            file: Some(path.to_owned()),
+            value,
+        })
+    }
+
+    /// Whether it stands in a file.
+    pub fn is_in_file(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Whether it is text without words, which counts as not set.
+    pub fn is_blank(&self) -> bool {
+        (self.value.as_str()).is_some_and(|text| text.trim().is_empty())
+    }
+
+    /// ` in the environment`, or ` in FILE, line 3,`.
+    pub(super) fn place(&self, name: &str) -> String {
+        match &self.file {
+            None => " in the environment".to_owned(),
+            Some(path) => match line_of(path, name) {
+                Some(line) => format!(" in {}, line {line},", path.display()),
+                None => format!(" in {}", path.display()),
+            },
+        }
+    }
+
+    /// The value as text, if it is one. In a file, a whole number has the text of its digits; that of another
+    /// number is lost, as 4.10 is 4.1.
+    pub(super) fn text(&self) -> Option<String> {
+        let text = match (&self.value, &self.file) {
+            (Value::String(text), None) => match parse_env_value(text) {
+                Value::String(text) => text,
+                Value::Null => String::new(),
+                Value::Number(_) | Value::Bool(_) => text.clone(),
+                Value::Array(_) | Value::Object(_) => return None,
+            },
+            (Value::String(text), Some(_)) => text.clone(),
+            (Value::Number(number), _) if !number.is_f64() => number.to_string(),
+            _ => return None,
+        };
+        Some(text.trim().to_owned())
+    }
+
+    /// As [`text`](Self::text); a mapping, such as a key file, is its JSON.
+    pub(super) fn secret(&self) -> Option<String> {
+        match self.structure() {
+            value @ Value::Object(_) => Some(value.to_string()),
+            _ => self.text(),
+        }
+    }
+
+    /// The value, where a variable may hold JSON.
+    pub(super) fn structure(&self) -> Value {
+        match (&self.value, &self.file) {
+            (Value::String(text), None) => match crate::json::from_str(text) {
+                Ok(value @ (Value::Array(_) | Value::Object(_))) => value,
+                _ => self.value.clone(),
+            },
+            (value, _) => value.clone(),
+        }
+    }
+}
+
+/// The line of the file that begins with the name and a colon.
+fn line_of(path: &Path, name: &str) -> Option<usize> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let begins = |line: &str| {
+        let rest = line.strip_prefix(name);
+        rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
+    };
+    text.lines().position(begins).map(|at| at + 1)
+}
+
+pub(super) fn whole_number(value: &Value) -> Option<u64> {
+    if let Value::String(text) = value
+        && let Ok(count) = text.trim().parse()
+    {
+        return Some(count);
+    }
+    // Beyond 2^53 a float is not a whole number that the user has written.
+    const MAX: f64 = (1_u64 << 53) as f64;
+    let whole = |number: f64| number.fract() == 0.0 && (0.0..=MAX).contains(&number);
+    value.as_u64().or_else(|| {
+        number(value)
+            .filter(|&number| whole(number))
+            .map(|it| it as u64)
+    })
+}
+
+pub(super) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+pub(super) fn switch(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(on) => Some(*on),
+        Value::Number(number) if *number == Number::from(0) => Some(false),
+        Value::Number(number) if *number == Number::from(1) => Some(true),
+        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Some(true),
+            "0" | "false" | "no" | "off" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub(super) fn word(value: &Value, words: &'static [&'static str]) -> Option<&'static str> {
+    let text = match value {
+        Value::String(text) => text.trim(),
+        // Some readers of YAML take the plain word `off` for a boolean.
+        Value::Bool(false) => "off",
+        _ => return None,
+    };
+    let mut words = words.iter().copied();
+    words.find(|word| word.eq_ignore_ascii_case(text))
+}
+
+pub(super) fn file_names(value: &Value) -> (Option<Vec<String>>, Option<String>) {
+    let items = match value {
+        Value::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let is_name = |item: &&Value| {
+        let mut parts = Path::new(item.as_str().unwrap_or_default()).components();
+        matches!(
+            (parts.next(), parts.next()),
+            (Some(Component::Normal(_)), None)
+        )
+    };
+    let (names, others): (Vec<&Value>, Vec<&Value>) = items.iter().partition(is_name);
+    let wrong = others.first().map(|other| match value {
+        Value::Array(_) => format!("has the item {}", printable(&other.to_string(), MAX_SHOWN)),
+        _ => format!("is {}", printable(&other.to_string(), MAX_SHOWN)),
+    });
+    if names.is_empty() && wrong.is_some() {
+        return (None, wrong);
+    }
+    let names = names.into_iter().filter_map(Value::as_str);
+    (Some(names.map(str::to_owned).collect()), wrong)
+}
+
+type Pairs = Vec<(String, String)>;
+
+pub(super) fn commands(value: &Value) -> (Option<Pairs>, Option<String>) {
+    let Value::Array(items) = value else {
+        return (None, Some("is not a list".to_owned()));
+    };
+    let (mut pairs, mut wrong) = (Vec::new(), None);
+    for (index, item) in items.iter().enumerate() {
+        let text = |field: &str| item.get(field).and_then(Value::as_str).map(str::to_owned);
+        match (text("command"), text("recipe_path")) {
+            (Some(command), Some(path)) => pairs.push((command, path)),
+            _ => {
+                wrong.get_or_insert(format!("has an item {} without these texts", index + 1));
+            }
+        }
+    }
+    (Some(pairs), wrong)
+}
+
+/// Parses headers: a mapping, or `A=b` separated by commas or on separate lines. A comma is a part of the value if no
+/// further `A=` follows it.
+pub(super) fn headers(value: &Value) -> (Option<Pairs>, Option<String>) {
+    let (mut pairs, mut wrong) = match value {
+        Value::Object(fields) => {
+            let (mut pairs, mut wrong) = (Vec::new(), None);
+            for (name, value) in fields {
+                let value = match value {
+                    Value::String(text) => text.trim().to_owned(),
+                    Value::Number(number) if !number.is_f64() => number.to_string(),
+                    _ => String::new(),
+                };
+                if is_token(name) && !value.is_empty() {
+                    pairs.push((name.clone(), value));
+                } else {
+                    let name = printable(name, MAX_SHOWN);
+                    wrong.get_or_insert(format!("has the header {name:?} without such text"));
+                }
+            }
+            (pairs, wrong)
+        }
+        Value::String(text) => headers_in_text(text),
+        _ => return (None, Some("is neither a mapping nor text".to_owned())),
+    };
+    if pairs.len() > MAX_HEADERS {
+        pairs.truncate(MAX_HEADERS);
+        wrong = Some(format!("has more than {MAX_HEADERS} headers"));
+    }
+    (Some(pairs), wrong)
+}
+
+fn headers_in_text(text: &str) -> (Pairs, Option<String>) {
+    let (mut pairs, mut wrong) = (Pairs::new(), None);
+    for (index, line) in text.lines().enumerate() {
+        let mut in_line = false;
+        for piece in line.split(',') {
+            match piece.split_once('=') {
+                Some((name, value)) if is_token(name.trim()) => {
+                    pairs.push((name.trim().to_owned(), value.trim().to_owned()));
+                    in_line = true;
+                }
+                _ => match pairs.last_mut().filter(|_| in_line) {
+                    Some((_, value)) => {
+                        value.push(',');
+                        value.push_str(piece.trim_end());
+                    }
+                    None if piece.trim().is_empty() => {}
+                    None => {
+                        let line = index + 1;
+                        wrong.get_or_insert(format!("has text without NAME= in its line {line}"));
+                    }
+                },
+            }
+        }
+    }
+    (pairs, wrong)
+}
+
+/// Whether a name is a token: RFC 9110 §5.6.2.
+pub fn is_token(name: &str) -> bool {
+    !name.is_empty()
+        && (name.bytes()).all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
