@@ -290,6 +290,7 @@ impl Supervisor {
             status.uptime = Some(connection.since.elapsed().as_secs());
         }
         status.screening.clone_from(&connection.screening);
+        status.warnings = connection.client.overlooked();
         if let Some(initialized) = connection.client.initialized() {
             let shown = |text: &str| connection.shown(text);
             status.protocol_version = Some(initialized.protocol_version.clone());

@@ -619,15 +619,16 @@ impl Line {
     }
 }
 
-/// Parses a line. Fails if it is not JSON.
+/// Parses a line, which another program may have written. Fails if it is not JSON.
 fn read_line(line: &[u8]) -> serde_json::Result<Line> {
     if line.trim_ascii().is_empty() {
         return Ok(Line::Nothing);
     }
-    if let Ok(message) = crate::json::from_slice(line) {
+    let line = &*crate::json::sanitize_bytes(line);
+    if let Ok(message) = crate::json::from_str(line) {
         return Ok(Line::Entry(JournalEntry::Message(message)));
     }
-    let operation = crate::json::from_slice::<AnyOperation>(line).ok();
+    let operation = crate::json::from_str::<AnyOperation>(line).ok();
     let entry = |json: RawJson| match crate::json::from_str(json.get()) {
         Ok(message) => JournalEntry::Message(message),
         Err(_) => JournalEntry::Unreadable(json),
@@ -637,7 +638,7 @@ fn read_line(line: &[u8]) -> serde_json::Result<Line> {
         Some(operation) if operation.op == "clear" => Ok(Line::Clear(entries(operation))),
         Some(operation) if operation.op == "hide" => Ok(Line::Hide(entries(operation))),
         _ => Ok(Line::Entry(JournalEntry::Unreadable(
-            crate::json::from_slice(line)?,
+            crate::json::from_str(line)?,
         ))),
     }
 }
