@@ -1,7 +1,7 @@
 //! The settings of sessions. An invalid value is logged and ignored, so that it does not prevent sessions
 //! from working.
 
-use super::{Registry, server_requests};
+use super::{Registry, server_requests, tool_calls};
 use crate::extension::environment::Inherited;
 use crate::extension::{Containers, Limits, inline_python, pinning, screening};
 use crate::store::Config;
@@ -61,9 +61,7 @@ impl Registry {
     /// The settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes).
     pub(super) fn bounds(&self) -> Limits {
         let mut bounds = Limits::default();
-        if let Some(seconds) = self.count("GOOSE_MCP_MAX_TIMEOUT") {
-            bounds.total = TimeLimit::from_secs(seconds).get();
-        }
+        bounds.total = self.time_limit("GOOSE_MCP_MAX_TIMEOUT", bounds.total);
         if let Some(bytes) = self.count("GOOSE_MCP_MAX_MESSAGE") {
             bounds.message = usize::try_from(bytes).unwrap_or(usize::MAX);
         }
@@ -93,10 +91,23 @@ impl Registry {
 
     /// How long an elicitation waits for the user: the setting `GOOSE_ELICITATION_TIMEOUT`.
     pub(super) fn elicitation_timeout(&self) -> Duration {
-        let seconds = self.count("GOOSE_ELICITATION_TIMEOUT");
-        seconds.map_or(server_requests::ANSWER_TIMEOUT, |seconds| {
-            TimeLimit::from_secs(seconds).get()
-        })
+        self.time_limit("GOOSE_ELICITATION_TIMEOUT", server_requests::ANSWER_TIMEOUT)
+    }
+
+    /// How long a tool call waits for the user's approval: the setting `GOOSE_APPROVAL_TIMEOUT`.
+    pub(super) fn approval_timeout(&self) -> Duration {
+        self.time_limit("GOOSE_APPROVAL_TIMEOUT", tool_calls::APPROVAL_TIMEOUT)
+    }
+
+    /// How long a tool call waits for the client that runs the tool: the setting `GOOSE_FRONTEND_TIMEOUT`.
+    pub(super) fn frontend_timeout(&self) -> Duration {
+        self.time_limit("GOOSE_FRONTEND_TIMEOUT", tool_calls::FRONTEND_TIMEOUT)
+    }
+
+    /// A setting that is a number of seconds.
+    fn time_limit(&self, key: &str, default: Duration) -> Duration {
+        let seconds = self.count(key);
+        seconds.map_or(default, |seconds| TimeLimit::from_secs(seconds).get())
     }
 
     /// The container of a session, with the settings `GOOSE_CONTAINER_RUNTIME`, `GOOSE_CONTAINER_WORKDIR` and
