@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
 use crate::sorting::sort_by;
-use crate::sys::fs::{Stamp, private, private_dir, sync_dir};
+use crate::sys::fs::{Stamp, private, private_dir, sync_data, sync_dir};
 
 /// Maximum length of a chain of symbolic links.
 const MAX_LINKS: usize = 40;
@@ -152,7 +152,7 @@ fn write_new(path: &Path, content: &[u8]) -> Result<()> {
         .open(path)
         .map_err(Error::io("create", path))?;
     file.write_all(content).map_err(Error::io("write", path))?;
-    file.sync_data().map_err(Error::io("write", path))
+    sync_data(&file).map_err(Error::io("write", path))
 }
 
 /// The names and paths of the `count` regular files in `folder` that changed last, the newest first. Links and
