@@ -6,13 +6,15 @@
 mod support;
 
 use serde_json::json;
-use std::process::Command;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::process::{GUARDIAN, Proc, children, running, signal, unique_sleep, with_argument};
 use support::scripted::{Action, Script};
 use support::server::{
-    Extension, GOSLING, Record, RunningServer, Server, Session, as_argument, scripted_mcp,
+    Extension, GOSLING, Record, RunningServer, Server, Session, as_argument, gosling, scripted_mcp,
 };
 use support::until;
 
@@ -649,4 +651,99 @@ fn sessions_come_and_go_without_a_trace() {
         server.delete(&format!("/sessions/{}", session.id)).is(200);
     }
     server.returns_to(rest);
+}
+
+/// A guardian without a server, which gets these commands and the end of its pipe, and has then ended.
+fn guardian_of(mark: &str, commands: &str) {
+    let mut guardian = gosling()
+        .args(["__guardian", mark])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut stdin = guardian.stdin.take().expect("its pipe");
+    stdin.write_all(commands.as_bytes()).expect("it reads");
+    drop(stdin);
+    until("the guardian ends", || guardian.try_wait().unwrap());
+}
+
+/// The mark of a server that has never run.
+fn foreign_mark() -> String {
+    format!("{:0>32}", unique_sleep())
+}
+
+/// Processes that sleep, each in a group of its own. Dropping it ends them.
+struct Nap(String);
+
+impl Nap {
+    fn new() -> Nap {
+        Nap(unique_sleep())
+    }
+
+    fn spawn(&self, command: &mut Command) -> Child {
+        command.process_group(0).spawn().expect("it starts")
+    }
+
+    /// The leader of a group.
+    fn leader(&self) -> Child {
+        self.spawn(Command::new("sleep").arg(&self.0))
+    }
+
+    /// The group of a leader that has ended.
+    fn orphaned_group(&self) -> u32 {
+        let background = format!("sleep {} & :", self.0);
+        let mut leader = self.spawn(Command::new("sh").args(["-c", &background]));
+        leader.wait().unwrap();
+        self.is(1);
+        leader.id()
+    }
+
+    /// Waits until this many processes sleep.
+    #[track_caller]
+    fn is(&self, count: usize) {
+        running(&self.0, count);
+    }
+}
+
+impl Drop for Nap {
+    fn drop(&mut self) {
+        for process in with_argument(&self.0) {
+            signal(process.pid, "KILL");
+        }
+    }
+}
+
+#[test]
+fn a_guardian_kills_the_groups_that_it_knows_and_no_others() {
+    let naps = [Nap::new(), Nap::new(), Nap::new(), Nap::new()];
+    let [known, ended, reused, unknown] = &naps;
+    let groups = [known.orphaned_group(), ended.orphaned_group()];
+    // The leader of this group runs without the mark: its id has been assigned again.
+    let mut leaders = [reused.leader(), unknown.leader()];
+    let commands = format!(
+        "+{}\n+{}\n+{}\n-{}\nnonsense\n+1\n",
+        groups[0],
+        groups[1],
+        leaders[0].id(),
+        groups[1]
+    );
+    guardian_of(&foreign_mark(), &format!("{commands}bye\n"));
+    naps.iter().for_each(|nap| nap.is(1));
+    guardian_of(&foreign_mark(), &commands);
+    known.is(0);
+    [ended, reused, unknown].iter().for_each(|nap| nap.is(1));
+    drop(naps);
+    leaders.iter_mut().for_each(|it| drop(it.wait()));
+}
+
+#[test]
+fn a_guardian_searches_for_marked_processes_beside_the_groups() {
+    let (nap, mark) = (Nap::new(), foreign_mark());
+    let mut command = Command::new("sleep");
+    command.env("GOSLING_PROCESS_MARK", format!("{mark}.1."));
+    let mut marked = nap.spawn(command.arg(&nap.0));
+    nap.is(1);
+    guardian_of(&mark, "bye\n");
+    nap.is(1);
+    guardian_of(&mark, "");
+    until("it is killed", || marked.try_wait().unwrap());
 }
