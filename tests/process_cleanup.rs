@@ -6,17 +6,20 @@
 mod support;
 
 use serde_json::json;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::process::{GUARDIAN, Proc, children, running, signal, unique_sleep, with_argument};
+use support::process::{
+    GUARDIAN, Proc, children, descendants, running, signal, unique_sleep, with_argument,
+};
 use support::scripted::{Action, Script};
 use support::server::{
     Extension, GOSLING, Record, RunningServer, Server, Session, as_argument, gosling, scripted_mcp,
 };
 use support::until;
+use support::watchdog::LIMIT_VARIABLE;
 
 /// A daemon that its group, its parents and its environment do not reveal; the test finds it by `$2`.
 const DAEMON: &str = "env -i setsid sh -c '(sleep 300; :) &' \"$2\" &";
@@ -746,4 +749,76 @@ fn a_guardian_searches_for_marked_processes_beside_the_groups() {
     nap.is(1);
     guardian_of(&mark, "");
     until("it is killed", || marked.try_wait().unwrap());
+}
+
+/// A test process whose one test, with a server, does not end.
+fn hanging_test(limit: u32) -> Child {
+    let program = std::env::current_exe().unwrap();
+    let test = Command::new(program)
+        .args(["plays_a_test_that_hangs", "--exact"])
+        .env(HANGS, "1")
+        .env(LIMIT_VARIABLE, limit.to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    test.expect("it starts")
+}
+
+const HANGS: &str = "GOSLING_TEST_HANGS";
+
+#[test]
+fn plays_a_test_that_hangs() {
+    if std::env::var_os(HANGS).is_none() {
+        return;
+    }
+    let server = Server::new().start();
+    let _session = server.session([Extension::scripted("one", &Script::new())]);
+    loop {
+        thread::sleep(support::TEST_TIMEOUT);
+    }
+}
+
+/// Waits until the folders of a test process are removed.
+#[track_caller]
+fn folders_are_gone(pid: u32) {
+    let prefix = format!("gosling-test-{pid}-");
+    until("its folders are removed", || {
+        let names = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+        let mut names = names.map(|entry| entry.file_name());
+        (!names.any(|name| name.to_string_lossy().starts_with(&prefix))).then_some(())
+    });
+}
+
+#[test]
+fn a_test_process_that_is_killed_leaves_no_server_and_no_folder() {
+    let mut test = hanging_test(600);
+    let all = until("the server and its child run", || {
+        let all = descendants(test.id());
+        all.iter()
+            .any(|process| process.name() == "scripted-mcp")
+            .then_some(all)
+    });
+    test.kill().unwrap();
+    test.wait().unwrap();
+    all_gone(&all);
+    folders_are_gone(test.id());
+}
+
+#[test]
+fn a_test_that_hangs_ends_its_process_and_is_named() {
+    let mut test = hanging_test(1);
+    let pid = test.id();
+    let status = until("its end", || test.try_wait().unwrap());
+    assert_eq!(status.code(), Some(101));
+    let mut said = String::new();
+    test.stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert!(
+        said.contains("the test plays_a_test_that_hangs hangs"),
+        "{said}"
+    );
+    folders_are_gone(pid);
 }
