@@ -6,15 +6,20 @@
 mod support;
 
 use serde_json::json;
-use std::process::Command;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
-use support::process::{GUARDIAN, Proc, children, running, signal, unique_sleep, with_argument};
+use support::process::{
+    GUARDIAN, Proc, children, descendants, running, signal, unique_sleep, with_argument,
+};
 use support::scripted::{Action, Script};
 use support::server::{
-    Extension, GOSLING, Record, RunningServer, Server, Session, as_argument, scripted_mcp,
+    Extension, GOSLING, Record, RunningServer, Server, Session, as_argument, gosling, scripted_mcp,
 };
 use support::until;
+use support::watchdog::LIMIT_VARIABLE;
 
 /// A daemon that its group, its parents and its environment do not reveal; the test finds it by `$2`.
 const DAEMON: &str = "env -i setsid sh -c '(sleep 300; :) &' \"$2\" &";
@@ -649,4 +654,171 @@ fn sessions_come_and_go_without_a_trace() {
         server.delete(&format!("/sessions/{}", session.id)).is(200);
     }
     server.returns_to(rest);
+}
+
+/// A guardian without a server, which gets these commands and the end of its pipe, and has then ended.
+fn guardian_of(mark: &str, commands: &str) {
+    let mut guardian = gosling()
+        .args(["__guardian", mark])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut stdin = guardian.stdin.take().expect("its pipe");
+    stdin.write_all(commands.as_bytes()).expect("it reads");
+    drop(stdin);
+    until("the guardian ends", || guardian.try_wait().unwrap());
+}
+
+/// The mark of a server that has never run.
+fn foreign_mark() -> String {
+    format!("{:0>32}", unique_sleep())
+}
+
+/// Processes that sleep, each in a group of its own. Dropping it ends them.
+struct Nap(String);
+
+impl Nap {
+    fn new() -> Nap {
+        Nap(unique_sleep())
+    }
+
+    fn spawn(&self, command: &mut Command) -> Child {
+        command.process_group(0).spawn().expect("it starts")
+    }
+
+    /// The leader of a group.
+    fn leader(&self) -> Child {
+        self.spawn(Command::new("sleep").arg(&self.0))
+    }
+
+    /// The group of a leader that has ended.
+    fn orphaned_group(&self) -> u32 {
+        let background = format!("sleep {} & :", self.0);
+        let mut leader = self.spawn(Command::new("sh").args(["-c", &background]));
+        leader.wait().unwrap();
+        self.is(1);
+        leader.id()
+    }
+
+    /// Waits until this many processes sleep.
+    #[track_caller]
+    fn is(&self, count: usize) {
+        running(&self.0, count);
+    }
+}
+
+impl Drop for Nap {
+    fn drop(&mut self) {
+        for process in with_argument(&self.0) {
+            signal(process.pid, "KILL");
+        }
+    }
+}
+
+#[test]
+fn a_guardian_kills_the_groups_that_it_knows_and_no_others() {
+    let naps = [Nap::new(), Nap::new(), Nap::new(), Nap::new()];
+    let [known, ended, reused, unknown] = &naps;
+    let groups = [known.orphaned_group(), ended.orphaned_group()];
+    // The leader of this group runs without the mark: its id has been assigned again.
+    let mut leaders = [reused.leader(), unknown.leader()];
+    let commands = format!(
+        "+{}\n+{}\n+{}\n-{}\nnonsense\n+1\n",
+        groups[0],
+        groups[1],
+        leaders[0].id(),
+        groups[1]
+    );
+    guardian_of(&foreign_mark(), &format!("{commands}bye\n"));
+    naps.iter().for_each(|nap| nap.is(1));
+    guardian_of(&foreign_mark(), &commands);
+    known.is(0);
+    [ended, reused, unknown].iter().for_each(|nap| nap.is(1));
+    drop(naps);
+    leaders.iter_mut().for_each(|it| drop(it.wait()));
+}
+
+#[test]
+fn a_guardian_searches_for_marked_processes_beside_the_groups() {
+    let (nap, mark) = (Nap::new(), foreign_mark());
+    let mut command = Command::new("sleep");
+    command.env("GOSLING_PROCESS_MARK", format!("{mark}.1."));
+    let mut marked = nap.spawn(command.arg(&nap.0));
+    nap.is(1);
+    guardian_of(&mark, "bye\n");
+    nap.is(1);
+    guardian_of(&mark, "");
+    until("it is killed", || marked.try_wait().unwrap());
+}
+
+/// A test process whose one test, with a server, does not end.
+fn hanging_test(limit: u32) -> Child {
+    let program = std::env::current_exe().unwrap();
+    let test = Command::new(program)
+        .args(["plays_a_test_that_hangs", "--exact"])
+        .env(HANGS, "1")
+        .env(LIMIT_VARIABLE, limit.to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    test.expect("it starts")
+}
+
+const HANGS: &str = "GOSLING_TEST_HANGS";
+
+#[test]
+fn plays_a_test_that_hangs() {
+    if std::env::var_os(HANGS).is_none() {
+        return;
+    }
+    let server = Server::new().start();
+    let _session = server.session([Extension::scripted("one", &Script::new())]);
+    loop {
+        thread::sleep(support::TEST_TIMEOUT);
+    }
+}
+
+/// Waits until the folders of a test process are removed.
+#[track_caller]
+fn folders_are_gone(pid: u32) {
+    let prefix = format!("gosling-test-{pid}-");
+    until("its folders are removed", || {
+        let names = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+        let mut names = names.map(|entry| entry.file_name());
+        (!names.any(|name| name.to_string_lossy().starts_with(&prefix))).then_some(())
+    });
+}
+
+#[test]
+fn a_test_process_that_is_killed_leaves_no_server_and_no_folder() {
+    let mut test = hanging_test(600);
+    let all = until("the server and its child run", || {
+        let all = descendants(test.id());
+        all.iter()
+            .any(|process| process.name() == "scripted-mcp")
+            .then_some(all)
+    });
+    test.kill().unwrap();
+    test.wait().unwrap();
+    all_gone(&all);
+    folders_are_gone(test.id());
+}
+
+#[test]
+fn a_test_that_hangs_ends_its_process_and_is_named() {
+    let mut test = hanging_test(1);
+    let pid = test.id();
+    let status = until("its end", || test.try_wait().unwrap());
+    assert_eq!(status.code(), Some(101));
+    let mut said = String::new();
+    test.stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert!(
+        said.contains("the test plays_a_test_that_hangs hangs"),
+        "{said}"
+    );
+    folders_are_gone(pid);
 }

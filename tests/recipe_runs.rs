@@ -148,6 +148,22 @@ fn a_model_that_fails_fails_the_run() {
 }
 
 #[test]
+fn a_tool_of_a_client_is_refused_at_once_where_there_is_no_client() {
+    let calls =
+        model(json!([{"call": {"name": "pick", "arguments": {}}}, {"text": "{{last_result}}"}]));
+    let tool = json!({"name": "pick", "description": "", "inputSchema": {"type": "object"}});
+    let front = json!({"type": "frontend", "name": "front", "description": "", "tools": [tool]});
+    // A call that waits for a client would end, too, with another result.
+    let home = Home::with_settings(calls, json!({"GOOSE_FRONTEND_TIMEOUT": 1}));
+    let outcome = home.run(home.run_of(json!({"prompt": "go", "extensions": [front]})));
+    let text = outcome.result.unwrap();
+    assert!(
+        text.contains("runs in the client, and there is none"),
+        "{text}"
+    );
+}
+
+#[test]
 #[cfg(feature = "demo")]
 fn what_would_ask_the_user_is_refused_at_once() {
     let calls = model(json!([

@@ -215,6 +215,32 @@ fn a_tool_that_is_gone_afterwards_is_a_clear_error() {
 }
 
 #[test]
+fn a_repeated_call_is_not_sent_to_a_server_that_came_back_without_the_tool() {
+    let record = Record::new();
+    let mark = record.path().with_extension("mark");
+    let tool = json!({
+        "name": "odd", "inputSchema": {"type": "object"}, "annotations": {"idempotentHint": true},
+    });
+    let first = Script::new()
+        .recorded(&record.path())
+        .on("tools/list", [Action::Result(json!({"tools": [tool]}))])
+        .tool("odd", [Action::Exit(7)]);
+    // It would still run the tool, although it does not list it any more.
+    let later = Script::new()
+        .recorded(&record.path())
+        .on("tools/list", [Action::Result(json!({"tools": []}))])
+        .tool("odd", [Action::text("withdrawn")]);
+    let server = Server::new().start();
+    let session = server.session([first_then("one", &mark, &first, &run(&later))]);
+    session
+        .call("one__odd", json!({}))
+        .is(500)
+        .says("was restarted and has no tool");
+    assert_eq!(record.starts().len(), 2);
+    assert_eq!(record.all("tools/call").len(), 1);
+}
+
+#[test]
 fn stop_and_remove_end_a_recovery_and_what_it_started() {
     for stop in [true, false] {
         let record = Record::new();

@@ -34,7 +34,7 @@ impl Registry {
         let config = &self.stores().config;
         let message = settings::MCP_MAX_MESSAGE.count(config);
         Limits {
-            total: TimeLimit::from_secs(settings::MCP_MAX_TIMEOUT.count(config)).get(),
+            total: self.time_limit(&settings::MCP_MAX_TIMEOUT),
             message: usize::try_from(message).unwrap_or(usize::MAX),
         }
     }
@@ -52,7 +52,22 @@ impl Registry {
 
     /// How long an elicitation waits for the user: the setting `GOOSE_ELICITATION_TIMEOUT`.
     pub(super) fn elicitation_timeout(&self) -> Duration {
-        TimeLimit::from_secs(settings::ELICITATION_TIMEOUT.count(&self.stores().config)).get()
+        self.time_limit(&settings::ELICITATION_TIMEOUT)
+    }
+
+    /// How long a tool call waits for the user's approval: the setting `GOOSE_APPROVAL_TIMEOUT`.
+    pub(super) fn approval_timeout(&self) -> Duration {
+        self.time_limit(&settings::APPROVAL_TIMEOUT)
+    }
+
+    /// How long a tool call waits for the client that runs the tool: the setting `GOOSE_FRONTEND_TIMEOUT`.
+    pub(super) fn frontend_timeout(&self) -> Duration {
+        self.time_limit(&settings::FRONTEND_TIMEOUT)
+    }
+
+    /// A setting that is a number of seconds.
+    fn time_limit(&self, setting: &settings::Setting) -> Duration {
+        TimeLimit::from_secs(setting.count(&self.stores().config)).get()
     }
 
     /// The container of a session, with the settings `GOOSE_CONTAINER_RUNTIME`, `GOOSE_CONTAINER_WORKDIR` and

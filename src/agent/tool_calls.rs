@@ -29,14 +29,9 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
 
 /// How many calls run at the same time; the others wait.
 const MAX_PARALLEL: usize = 64;
-/// How long a call waits for the user's approval.
-const APPROVAL_TIMEOUT: Duration = Duration::from_secs(3600);
-/// How long a call waits for the result of a tool that the client runs.
-const FRONTEND_TIMEOUT: Duration = Duration::from_secs(3600);
 /// A longer result is written to a file; in characters of text.
 const LARGE_RESULT: usize = 200_000;
 /// How much of a large result the model sees, in characters.
@@ -440,12 +435,14 @@ impl ToolCallRunner<'_> {
             Plan::Frontend(None) => {
                 refusal("Another call with this id is with the client already.")
             }
-            Plan::Frontend(Some(question)) => match question.wait(FRONTEND_TIMEOUT, self.cancel) {
-                Ok(Outcome::Success { value }) => value,
-                Ok(Outcome::Error { error }) => refusal(&error),
-                Err(NoAnswer::TimedOut) => refusal(UNANSWERED),
-                Err(NoAnswer::Cancelled) => return None,
-            },
+            Plan::Frontend(Some(question)) => {
+                match question.wait(self.registry.frontend_timeout(), self.cancel) {
+                    Ok(Outcome::Success { value }) => value,
+                    Ok(Outcome::Error { error }) => refusal(&error),
+                    Err(NoAnswer::TimedOut) => refusal(UNANSWERED),
+                    Err(NoAnswer::Cancelled) => return None,
+                }
+            }
         };
         let name = request.tool_call.value().map_or("", |call| &call.name);
         let value = self.without_large_text(name, result);
@@ -456,7 +453,7 @@ impl ToolCallRunner<'_> {
     fn run_if_approved(&self, id: &str, permitted: &PermittedCall<'_>) -> CallToolResult {
         let name = &permitted.call.name;
         if let Some(approval) = &permitted.approval {
-            match approval.wait(APPROVAL_TIMEOUT, self.cancel) {
+            match approval.wait(self.registry.approval_timeout(), self.cancel) {
                 Ok(answer) => {
                     if let Some(level) = answer.permission_level()
                         && let Err(error) =

@@ -401,6 +401,9 @@ pub(crate) fn fuzz(input: &[u8]) {
 }
 
 #[cfg(test)]
+mod refused_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;

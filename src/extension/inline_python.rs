@@ -283,6 +283,7 @@ mod tests {
         let root = root();
         let own = ScriptFolder::within(&root).unwrap();
         let (created, missing) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let refused = AtomicUsize::new(0);
         thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
@@ -294,16 +295,26 @@ mod tests {
             for _ in 0..3 {
                 scope.spawn(|| {
                     for _ in 0..200 {
-                        let folder = ScriptFolder::within(&root);
-                        thread::yield_now();
-                        let is_there = folder.is_ok_and(|folder| folder.path.is_dir());
-                        missing.fetch_add(usize::from(!is_there), Ordering::Relaxed);
+                        match ScriptFolder::within(&root) {
+                            Ok(folder) => {
+                                thread::yield_now();
+                                let is_missing = !folder.path.is_dir();
+                                missing.fetch_add(usize::from(is_missing), Ordering::Relaxed);
+                            }
+                            // The threads that remove do nothing else here, so on a busy machine they may be
+                            // the first each time. The caller knows it then.
+                            Err(error) if error.to_string().contains("keeps removing") => {
+                                refused.fetch_add(1, Ordering::Relaxed);
+                            }
+                            Err(_) => drop(missing.fetch_add(1, Ordering::Relaxed)),
+                        }
                         created.fetch_add(1, Ordering::Relaxed);
                     }
                 });
             }
         });
         assert_eq!(missing.into_inner(), 0);
+        assert!(refused.into_inner() < 300, "most are created");
         assert!(own.path.exists());
         drop(own);
         assert_eq!(fs::read_dir(&root).unwrap().count(), 0);

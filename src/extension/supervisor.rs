@@ -701,3 +701,60 @@ impl Drop for InUse<'_> {
         lock(&self.0.state).operations -= 1;
     }
 }
+
+#[cfg(all(test, feature = "todo"))]
+mod tests {
+    use super::*;
+    use crate::extension::manager::Limits;
+    use std::path::Path;
+    use std::thread;
+
+    fn context() -> Arc<Context> {
+        Arc::new(Context {
+            session_id: "s".to_owned(),
+            working_dir: std::env::temp_dir(),
+            secrets: Arc::new(|_| Ok(None)),
+            paths: Arc::new(crate::store::Paths::under(Path::new("/nonexistent"))),
+            data: Arc::new(crate::builtin::InMemoryData::default()),
+            offline: true,
+            limits: Limits::default(),
+            roots: false,
+            user_interfaces: false,
+            log_level: None,
+            containers: Default::default(),
+            inherited: Default::default(),
+            inline_python: Default::default(),
+            screening: Default::default(),
+            pinning: Default::default(),
+            request_handler: None,
+        })
+    }
+
+    #[test]
+    fn a_connection_that_is_ready_after_the_end_is_not_adopted() {
+        let config = json!({"type": "builtin", "name": "todo"});
+        let config = ExtensionConfig::from_value(config).unwrap();
+        let (context, subscriptions) = (context(), Arc::default());
+        let (cancel, end) = (Cancel::new(), Instant::now() + Duration::from_secs(60));
+        let connect = || {
+            let made = context.connect_until(end, true, &config, &subscriptions, &cancel);
+            made.unwrap_or_else(|failed| panic!("{}", failed.error))
+        };
+        let supervisor =
+            Supervisor::new(&config, context.clone(), connect(), subscriptions.clone());
+        let first = supervisor.connection();
+        let attempt = supervisor.begin_reconnecting(&first, &cancel, end).unwrap();
+        let attempt = attempt.expect("no other thread reconnects");
+        let made = Arc::new(connect());
+        thread::scope(|scope| {
+            scope.spawn(|| supervisor.close());
+            while !lock(&supervisor.state).closed {
+                thread::yield_now();
+            }
+            assert!(!supervisor.adopt(&made, None, &attempt, "it was lost"));
+            // Ends the wait of `close` for this attempt.
+            drop(attempt);
+        });
+        assert!(Arc::ptr_eq(&supervisor.connection(), &first));
+    }
+}

@@ -317,6 +317,9 @@ mod tests {
             Some("secre"),
             Some("secrets"),
             Some("Secret"),
+            // Differences that cancel each other out.
+            Some("terces"),
+            Some("rdcret"),
         ] {
             assert_eq!(access_control.check_key(wrong).unwrap_err().status.0, 401);
         }

@@ -535,6 +535,38 @@ mod tests {
     }
 
     #[test]
+    fn progress_moves_the_deadline_as_far_as_the_total_and_a_pause_moves_both() {
+        let pending = PendingRequests::default();
+        let timeouts = RequestTimeouts {
+            idle: Duration::from_secs(60),
+            total: Duration::from_secs(90),
+        };
+        let (id, slot) = pending.register(timeouts).unwrap();
+        let limits = || {
+            let state = lock(&slot.state);
+            (state.deadline, state.last_deadline, state.end)
+        };
+        let (first, last, end) = limits();
+        assert_eq!(last - first, Duration::from_secs(30));
+        thread::sleep(Duration::from_millis(2));
+        assert!(pending.extend(id));
+        let (extended, ..) = limits();
+        assert!(first < extended && extended < last);
+        // As if the call had run for so long already that its total ends before.
+        lock(&slot.state).last_deadline = first;
+        assert!(pending.extend(id));
+        assert_eq!(limits().0, limits().1, "not past the total");
+        let (before, last, _) = limits();
+        pending.pause_deadlines();
+        assert!(pending.extend(id));
+        thread::sleep(Duration::from_millis(2));
+        pending.resume_deadlines();
+        let moved = limits().0 - before;
+        assert!(moved >= Duration::from_millis(2));
+        assert_eq!(limits(), (before + moved, last + moved, end));
+    }
+
+    #[test]
     fn patience_without_end_is_no_overflow() {
         let endless = RequestTimeouts {
             idle: Duration::MAX,

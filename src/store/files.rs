@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
 use crate::sorting::sort_by;
-use crate::sys::fs::{Stamp, open_regular, private, private_dir, sync_dir};
+use crate::sys::fs::{Stamp, open_regular, private, private_dir, sync_data, sync_dir};
 
 /// Maximum length of a chain of symbolic links.
 const MAX_LINKS: usize = 40;
@@ -164,7 +164,7 @@ fn write_new(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Re
         .open(path)
         .map_err(Error::io("create", path))?;
     write(&mut file).map_err(Error::io("write", path))?;
-    file.sync_data().map_err(Error::io("write", path))
+    sync_data(&file).map_err(Error::io("write", path))
 }
 
 /// The names and paths of the `count` regular files in `folder` that changed last, the newest first. Links and

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::{Error, Result, file_lock, files};
 use crate::conversation::Message;
 use crate::mcp::jsonrpc::RawJson;
-use crate::sys::fs::{Stamp, open_regular_with, private};
+use crate::sys::fs::{Stamp, open_regular_with, private, sync_data};
 
 /// The open message log of one session.
 ///
@@ -199,7 +199,7 @@ impl Journal {
 
     pub(super) fn sync_content(&mut self) -> Result<()> {
         if let (true, Some(file)) = (self.unsynced, &self.file) {
-            file.sync_data().map_err(Error::io("write", &self.path))?;
+            sync_data(file).map_err(Error::io("write", &self.path))?;
             self.unsynced = false;
         }
         Ok(())

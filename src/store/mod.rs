@@ -4,6 +4,8 @@
 //! that cannot be parsed is never overwritten.
 
 mod config;
+#[cfg(all(test, unix))]
+mod durability_tests;
 mod error;
 pub mod file_lock;
 pub mod files;

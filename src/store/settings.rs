@@ -156,6 +156,8 @@ settings! {
     SCRIPT = essential("GOOSE_SCRIPT", Kind::Path);
     CONTEXT_FILE_NAMES = setting("CONTEXT_FILE_NAMES", Kind::FileNames).or("[\".goosehints\", \"AGENTS.md\"]");
     ELICITATION_TIMEOUT = count("GOOSE_ELICITATION_TIMEOUT", 0).or("300");
+    APPROVAL_TIMEOUT = count("GOOSE_APPROVAL_TIMEOUT", 0).or("3600");
+    FRONTEND_TIMEOUT = count("GOOSE_FRONTEND_TIMEOUT", 0).or("3600");
     SESSION_IDLE_SECS = count("GOOSE_SESSION_IDLE_SECS", 0).or("1800");
     SLASH_COMMANDS = setting("slash_commands", Kind::Commands);
     EXTENSIONS = setting("extensions", Kind::Extensions);

@@ -261,6 +261,16 @@ pub fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
     return file.metadata().map(|_| BTreeMap::new());
 }
 
+/// Makes the content of `file` durable.
+///
+/// # Errors
+/// When the disk is full or fails.
+pub fn sync_data(file: &File) -> io::Result<()> {
+    #[cfg(all(test, unix))]
+    synced::note(file);
+    file.sync_data()
+}
+
 /// Makes the entries of the folder `path` durable: what was created, renamed or removed there.
 ///
 /// Does nothing on file systems that do not support it, such as some network file systems.
@@ -269,7 +279,10 @@ pub fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
 /// When the folder cannot be opened or synced.
 #[cfg(unix)]
 pub fn sync_dir(path: &Path) -> io::Result<()> {
-    match open_folder(path)?.sync_all() {
+    let folder = open_folder(path)?;
+    #[cfg(all(test, unix))]
+    synced::note(&folder);
+    match folder.sync_all() {
         Err(error) if is_unsupported(&error) => Ok(()),
         result => result,
     }
@@ -292,6 +305,51 @@ pub fn sync_dir(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// What this thread has made durable: only a power failure would show a sync that is missing.
+#[cfg(all(test, unix))]
+pub(crate) mod synced {
+    use std::cell::RefCell;
+    use std::fs::File;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    /// A file or folder: its inode, and its size then, which means nothing for a folder.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct Synced {
+        inode: u64,
+        len: u64,
+    }
+
+    thread_local! {
+        static SYNCED: RefCell<Vec<Synced>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(super) fn note(file: &File) {
+        let is = file.metadata().map(|it| Synced::of(&it)).unwrap();
+        SYNCED.with_borrow_mut(|synced| synced.push(is));
+    }
+
+    /// What was made durable since the last call, in this order.
+    pub(crate) fn take() -> Vec<Synced> {
+        SYNCED.take()
+    }
+
+    /// The present state of these files and folders.
+    pub(crate) fn now(paths: &[&Path]) -> Vec<Synced> {
+        let now = |path: &&Path| Synced::of(&std::fs::metadata(path).unwrap());
+        paths.iter().map(now).collect()
+    }
+
+    impl Synced {
+        fn of(metadata: &std::fs::Metadata) -> Self {
+            Synced {
+                inode: metadata.ino(),
+                len: if metadata.is_dir() { 0 } else { metadata.len() },
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,6 +369,17 @@ mod tests {
             let read_at = stamp.modified + Duration::from_millis(millis);
             assert_eq!(stamp.is_settled(read_at), settled, "{nanos} {millis}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_sync_asks_the_system() {
+        // A pipe cannot be synced, which the system alone knows.
+        let (_, write) = io::pipe().unwrap();
+        let pipe = File::from(std::os::fd::OwnedFd::from(write));
+        assert!(sync_data(&pipe).is_err());
+        assert!(sync_dir(Path::new("/nonexistent")).is_err());
+        assert!(sync_dir(&std::env::temp_dir()).is_ok());
     }
 
     #[test]

@@ -61,14 +61,18 @@ pub(super) fn terminate(mark: &ProcessMark, limit: Duration) -> bool {
 /// Kills every process, other than this one, that carries the mark, and searches again until nothing is left or
 /// the limit passes. Does nothing where `/proc` cannot be used, and logs that once.
 pub(super) fn kill(mark: &ProcessMark, limit: Duration) {
-    if !cfg!(target_os = "linux") {
-        return;
+    if cfg!(target_os = "linux") {
+        kill_listed(mark, limit, others);
     }
+}
+
+/// As [`kill`]; `list` lists the processes for each search.
+fn kill_listed(mark: &ProcessMark, limit: Duration, list: impl Fn() -> io::Result<Vec<i32>>) {
     let deadline = Instant::now() + limit;
     let mut sweep = Sweep::new(mark, Signal::Kill);
     let mut in_vain = 0;
     while Instant::now() < deadline {
-        let pids = match others() {
+        let pids = match list() {
             Ok(pids) => pids,
             Err(e) if unix::is_resource_exhausted(&e) => {
                 thread::sleep(POLL_INTERVAL);
@@ -380,11 +384,10 @@ mod tests {
         assert!(!is_other_process(second.0, &one));
     }
 
-    #[test]
-    fn an_environment_is_enough() {
-        let mark = server().of_child(1);
+    /// A child that carries the mark in its environment only.
+    fn with_environment(mark: &ProcessMark) -> Child {
         let mut command = Command::new("sleep");
-        let mut child = command
+        let child = command
             .arg("300")
             .env(MARK, mark.variable(Some("around.1.")))
             .spawn()
@@ -394,6 +397,40 @@ mod tests {
         while fs::read(&environment).unwrap().is_empty() {
             thread::yield_now();
         }
+        child
+    }
+
+    #[test]
+    fn what_began_during_a_search_is_found_by_the_next_one() {
+        let mark = server().of_child(1);
+        let limited = [Limited::new(&mark), Limited::new(&mark)];
+        let mut marked = [with_environment(&mark), with_environment(&mark)];
+        let gone = Limited::new(&server());
+        unix::kill_child(gone.0);
+        gone.wait();
+        // What each search finds: one that has ended already, then one that the search before did not see.
+        let pids = [
+            gone.0,
+            limited[0].0,
+            limited[1].0,
+            marked[0].id().cast_signed(),
+        ];
+        let last = marked[1].id().cast_signed();
+        let mut searches = pids.into_iter().chain([last]);
+        let searches = std::cell::RefCell::new(&mut searches);
+        kill_listed(&mark, LIMIT, || {
+            Ok(searches.borrow_mut().next().into_iter().collect())
+        });
+        limited.iter().for_each(Limited::wait);
+        for child in &mut marked {
+            child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn an_environment_is_enough() {
+        let mark = server().of_child(1);
+        let mut child = with_environment(&mark);
         kill(&server().of_child(1), LIMIT);
         assert!(runs(&mut child));
         kill(&mark, LIMIT);

@@ -462,6 +462,24 @@ mod tests {
     }
 
     #[test]
+    fn a_guardian_that_does_not_read_is_killed_so_that_another_takes_its_place() {
+        let spawner = Spawner::start(|| true).unwrap();
+        let guardian = sleeping().fork().unwrap();
+        let (_unread, mut told) = io::pipe().unwrap();
+        unix::set_nonblocking(std::os::fd::AsRawFd::as_raw_fd(&told)).unwrap();
+        // Full to the last byte.
+        while io::Write::write(&mut told, b"+").is_ok() {}
+        let stand_in = Guardian::of(guardian, told);
+        spawner.0.send(Job::Guard(stand_in)).unwrap();
+        let child = fork(&spawner);
+        until("the guardian is killed and reaped", || {
+            let _ = spawner.0.send(Job::Unguarded);
+            is_reaped(guardian)
+        });
+        end(&spawner, child);
+    }
+
+    #[test]
     fn a_start_waits_for_the_spawner_no_longer_than_it_may() {
         let spawner = Spawner::start(|| true).unwrap();
         let (release, held) = bounded(0);

@@ -55,7 +55,7 @@ pub(super) fn unsigned(mut bytes: &[u8]) -> Vec<u8> {
     }
     // A set first bit would make it negative, and it needs at least one byte.
     let zero: &[u8] = match bytes {
-        [..0x80, ..] => &[],
+        [0..0x80, ..] => &[],
         _ => &[0],
     };
     element(INTEGER, &[zero, bytes])

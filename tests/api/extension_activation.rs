@@ -49,7 +49,9 @@ fn a_timeout_beyond_every_clock_is_a_long_one() {
     let mut server = Server::new();
     for setting in [
         "GOOSE_MCP_MAX_TIMEOUT",
+        "GOOSE_APPROVAL_TIMEOUT",
         "GOOSE_ELICITATION_TIMEOUT",
+        "GOOSE_FRONTEND_TIMEOUT",
         "GOOSE_SESSION_IDLE_SECS",
     ] {
         server = server.setting(setting, u64::MAX);

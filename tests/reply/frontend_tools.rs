@@ -235,3 +235,18 @@ fn a_server_is_not_held_up_by_the_client() {
         .is(200);
     turn.rest().finishes().gives(&["red", "fast"]);
 }
+
+#[test]
+fn a_client_that_does_not_answer_in_time_has_given_no_result() {
+    let server = Server::scripted(script())
+        .setting("GOOSE_FRONTEND_TIMEOUT", 1)
+        .start();
+    let session = with_front(&server);
+    let mut turn = session.begin_turn("colours");
+    let (id, _) = turn.delegates();
+    let turn = turn.rest().finishes().says("did not say in time");
+    let result = &turn.parts_of("toolResponse")[0]["toolResult"]["value"];
+    assert_eq!(result["isError"], true);
+    let late = json!({"id": id, "result": picked("red")});
+    session.post("/tool_result", late).is(404);
+}

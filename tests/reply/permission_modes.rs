@@ -326,3 +326,72 @@ fn chat_mode_offers_tools_only_where_the_conversation_has_calls_and_runs_none() 
     session.say("call").never_says("It says done.");
     assert_eq!(record.all("tools/call").len(), 1);
 }
+
+#[test]
+fn a_question_that_is_not_answered_in_time_is_no_approval() {
+    let record = Record::new();
+    let server = Server::scripted(caller())
+        .setting("GOOSE_MODE", "approve")
+        .setting("GOOSE_APPROVAL_TIMEOUT", 1)
+        .start();
+    let session = server.session([tool(&record)]);
+    let mut turn = session.begin_turn("go");
+    turn.asks();
+    turn.rest().finishes().says("did not answer in time");
+    assert!(record.all("tools/call").is_empty());
+    assert_eq!(permissions(&server), "");
+}
+
+#[test]
+fn where_permissions_cannot_be_read_a_tool_that_only_reads_is_asked_about_too() {
+    let record = Record::new();
+    let tools = json!({"tools": [{
+        "name": "act", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true},
+    }]});
+    let script = Script::new()
+        .recorded(&record.path())
+        .on("tools/list", [Action::Result(tools)])
+        .tool("act", [Action::text("done")]);
+    let server = approving("smart_approve");
+    let session = server.session([Extension::scripted("one", &script)]);
+    std::fs::write(server.root().join("config/permission.yaml"), "user: [").unwrap();
+    let mut turn = session.begin_turn("go");
+    let id = turn.asks();
+    assert!(record.all("tools/call").is_empty());
+    session.confirm(&id, "deny_once");
+    turn.rest().finishes().says("does not want this tool");
+    assert!(record.all("tools/call").is_empty());
+}
+
+#[test]
+fn a_running_turn_follows_a_stricter_mode_from_its_next_calls_on() {
+    let record = Record::new();
+    let form = json!({"message": "name?", "requestedSchema": {"type": "object", "properties": {}}});
+    let script = Script::new()
+        .recorded(&record.path())
+        .tool(
+            "wait",
+            [
+                Action::AskWith("elicitation/create".into(), form),
+                Action::text("over"),
+            ],
+        )
+        .tool("act", [Action::text("done")]);
+    let calls = json!({"turns": [{"steps": [
+        {"call": {"name": "one__wait"}}, {"call": {"name": "one__act"}}, {"text": "{{last_result}}"},
+    ]}]});
+    let server = Server::scripted(calls)
+        .setting("GOOSE_MODE", "auto")
+        .start();
+    let session = server.session([Extension::scripted("one", &script)]);
+    let mut turn = session.begin_turn("go");
+    let (question, _) = turn.elicits();
+    let stricter = json!({"goose_mode": "approve"});
+    session.post("/agent/update_session", stricter).is(200);
+    session.fills_in(&question, json!({}));
+    let id = turn.asks();
+    assert_eq!(record.all("tools/call").len(), 1);
+    session.confirm(&id, "deny_once");
+    turn.rest().finishes().says("does not want this tool");
+    assert_eq!(record.all("tools/call").len(), 1);
+}

@@ -9,6 +9,7 @@ pub mod scripted;
 pub mod server;
 pub mod session_events;
 pub mod turns;
+pub mod watchdog;
 pub mod web_socket;
 
 use std::path::{Path, PathBuf};
@@ -31,19 +32,25 @@ impl TempDir {
 impl Drop for TempDir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
+        watchdog::ended(&self.0);
     }
 }
 
 pub fn temp_dir() -> TempDir {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let (root, prefix) = (
+        std::env::temp_dir(),
+        format!("gosling-test-{}", std::process::id()),
+    );
     loop {
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("gosling-test-{}-{n}", std::process::id()));
+        let path = root.join(format!("{prefix}-{n}"));
         match std::fs::create_dir(&path) {
             // Left by a killed process with the same id.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             made => {
                 made.unwrap();
+                watchdog::begun(&path, &root.join(prefix));
                 return TempDir(path);
             }
         }

@@ -324,4 +324,26 @@ mod tests {
         assert_eq!(outcome(&settings, "npx user/repo"), Some(Outcome::Refused));
         assert_eq!(outcome(&settings, "server"), None);
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_index_that_cannot_be_seen_is_not_an_index_that_is_absent() {
+        let name = format!("gosling-index-{}", std::process::id());
+        let index = std::env::temp_dir().join(name);
+        let mut settings = Settings {
+            index: Some(index.clone()),
+            ..Settings::default()
+        };
+        let decide = |settings: &Settings| screen(settings, "npx a").unwrap();
+        assert_eq!(decide(&settings).decision, Outcome::Allowed);
+        std::os::unix::fs::symlink(&index, &index).unwrap();
+        let warned = decide(&settings);
+        settings.strict = true;
+        let refused = decide(&settings);
+        std::fs::remove_file(&index).unwrap();
+        for (found, outcome) in [(warned, Outcome::Warned), (refused, Outcome::Refused)] {
+            assert_eq!(found.decision, outcome);
+            assert!(found.reason().contains("cannot be read"), "{found:?}");
+        }
+    }
 }
