@@ -247,7 +247,8 @@ impl Findings {
             ("gosling" | "goosed", words) => self.own_program(cmd, words),
             ("cu", ["stdio"]) | ("i-ching-mcp-server", []) => {}
             ("jbang", [reference, ..]) if is_java(reference) => {}
-            ("npx" | "npx.cmd" | "uvx", _) => {}
+            ("npx" | "npx.cmd", _) => self.npx(args),
+            ("uvx", _) => {}
             _ => self.unclear(cmd, words.first().copied().unwrap_or_default()),
         }
         let Some(launch) = Launch::read(cmd, args) else {
@@ -256,7 +257,6 @@ impl Findings {
         if cmd == "docker" {
             docker_run::options(&launch.options, &mut self.blocked, &mut self.confirm);
         } else {
-            self.npx(cmd, args);
             self.options(cmd, &launch);
             self.program(cmd, &launch);
         }
@@ -291,11 +291,11 @@ impl Findings {
     }
 
     /// `--call` is refused behind the package, too: older versions of `npx` read it there.
-    fn npx(&mut self, cmd: &str, args: &[String]) {
+    fn npx(&mut self, args: &[String]) {
         let is_option = |arg: &&String| arg.starts_with('-') && *arg != "--";
         let before_package = args.iter().take_while(is_option).count();
-        for (at, arg) in args.iter().enumerate().filter(|(_, arg)| is_option(arg)) {
-            if cmd != "uvx" && runs_command(arg, at < before_package) {
+        for (at, arg) in args.iter().enumerate() {
+            if is_option(&arg) && runs_command(arg, at < before_package) {
                 self.block(format!("npx with {arg:?} runs a command line"));
             }
         }
@@ -304,7 +304,11 @@ impl Findings {
     fn options(&mut self, cmd: &str, launch: &Launch<'_>) {
         for option in &launch.options {
             let word = option.word;
-            let is_version = |value: &str| value.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+            let is_version = |value: &str| {
+                value.starts_with(|c: char| c.is_ascii_digit())
+                    && value.chars().all(|c| c.is_ascii_digit() || c == '.')
+            };
+            let is_python = matches!(option.name, "p" | "python");
             match option.meaning {
                 Meaning::Code => self.block(format!(
                     "{cmd} with {word:?} can run other code than the package's"
@@ -313,7 +317,7 @@ impl Findings {
                     "{word:?} makes {cmd} install packages from another source"
                 )),
                 // A version of Python, not a program.
-                Meaning::Machine if option.value.is_some_and(is_version) => {}
+                Meaning::Machine if is_python && option.value.is_some_and(is_version) => {}
                 Meaning::Machine => self.confirm(format!(
                     "{word:?} makes {cmd} use a file, a folder or a program of this machine"
                 )),
@@ -323,14 +327,14 @@ impl Findings {
     }
 
     fn program(&mut self, cmd: &str, launch: &Launch<'_>) {
-        let Some(program) = &launch.program else {
-            return;
-        };
-        if is_interpreter(program) {
+        let candidates = launch.candidates.iter().map(Package::name);
+        let programs = launch.program.as_deref().into_iter().chain(candidates);
+        for program in programs.filter(|program| is_interpreter(program)) {
             self.block(format!(
                 "{cmd} {program} runs code that the arguments or a file contain"
             ));
-        } else if launch.is_foreign {
+        }
+        if let Some(program) = launch.program.as_ref().filter(|_| launch.is_foreign) {
             let packages = launch.packages.iter().map(Package::name);
             let packages = packages.collect::<Vec<_>>().join(", ");
             self.confirm(format!(
@@ -417,7 +421,7 @@ fn is_java(reference: &str) -> bool {
     };
     match reference.split_once('@') {
         Some((alias, catalog)) => is_name(alias) && catalog.split('/').all(is_name),
-        None => reference.contains(':') && reference.split(':').all(is_name),
+        None => reference.split(':').count() > 2 && reference.split(':').all(is_name),
     }
 }
 

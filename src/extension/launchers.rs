@@ -138,11 +138,10 @@ impl<'a> Launch<'a> {
             .filter(|it| it.meaning == Meaning::Provides);
         let provided: Vec<&str> = provided.filter_map(|it| it.value).collect();
         if runs_package && provided.is_empty() {
-            let named = (options.package)(first);
-            self.program = options
-                .runs_packages
-                .then(|| own_program(named.as_ref(), first));
-            self.fetch(named);
+            let named = options.program.unwrap_or(options.package)(first);
+            let program = || own_program(named.as_ref(), first);
+            self.program = options.program.is_some().then(program);
+            self.packages.extend(named);
             return Ok(());
         }
         self.program = Some(program_name(first));
@@ -150,16 +149,9 @@ impl<'a> Launch<'a> {
         let mut provided = provided.filter_map(options.package);
         self.is_foreign = !provided.any(|package| provides(&package, first));
         if first.contains("://") {
-            self.fetch(Some(Package::elsewhere(first)));
+            self.packages.push(Package::elsewhere(first));
         }
         Ok(())
-    }
-
-    fn fetch(&mut self, packages: impl IntoIterator<Item = Package>) {
-        let is_python =
-            |it: &Package| matches!(it.pypi_name(), Some(name) if options::is_python(name));
-        self.packages
-            .extend(packages.into_iter().filter(|it| !is_python(it)));
     }
 
     /// Reads an option: one word with its value, or several short options and the value of the last; `None` if it
@@ -223,13 +215,14 @@ impl<'a> Launch<'a> {
         if takes == Takes::Value && value.is_none() {
             return None;
         }
-        match (meaning, value) {
-            (Meaning::Provides | Meaning::Adds, Some(value)) => {
-                self.fetch(specifiers(value).filter_map(options.package));
-            }
-            (Meaning::Requirements, Some(value)) => self.fetch(Some(Package::elsewhere(value))),
-            _ => {}
-        }
+        let read = match meaning {
+            Meaning::Provides => options.program.unwrap_or(options.package),
+            Meaning::Adds => options.package,
+            Meaning::Requirements => |value: &str| Some(Package::elsewhere(value)),
+            _ => |_: &str| None,
+        };
+        self.packages
+            .extend(specifiers(value.unwrap_or_default()).filter_map(read));
         self.options.push(Given {
             name,
             meaning,

@@ -41,6 +41,8 @@ UV = ["-q", "--quiet", "-v", "-qv", "-n", "--no-cache", "--offline=PKG", "-w PKG
       "--index-url REGISTRY", "--default-index=REGISTRY", "--unknown PKG", "--unknown=PKG", "--refresh-package PKG",
       "--prerelease allow", "--resolution=highest", "--no-build", "--link-mode copy", "--native-tls", "--no-env-file",
       "--reinstall", "--no-python-downloads", "-P PKG", "--upgrade-package=PKG", "--lfs", "--torch-backend cpu", "-quiet"]
+PYTHON = ["python3.11 -V", "python -V", "cpython@3.11 -V", "--from python3.11 python -V", "--with pypy python -V",
+          "python311 -V", "pythonw -V", "cpython -V", "3.11 -V"]
 UV_RUN = ["-m PKG", "--no-project", "-s PKG", "--no-sync", "--extra PKG", "--group PKG", "--package PKG"]
 PIPX = ["--spec PKG", "--spec=PKG", "--spe=PKG", "--sp PKG", "--s PKG", "--with PKG", "--with=PKG", "--wi PKG", "-q",
         "--quiet", "-v", "-qv", "--no-cache", "--no-c", "--path", "--pypackages", "--python PYTHON", "--py PYTHON",
@@ -124,7 +126,8 @@ class Lines:
             command = choice(["exec", "x", "exe", "ex"])
             return ["npm", *self.options(NPM, 1), command, *self.options(NPM, 2), *self.operands(), *self.options(NPM, 1)]
         if pick < 0.7:
-            return ["uvx", *self.options(UV), *self.operands()]
+            python = [] if self.random.random() < 0.8 else choice(PYTHON).split(" ")
+            return ["uvx", *self.options(UV), *(python or self.operands())]
         if pick < 0.8:
             middle = choice(["run", "uvx"])
             return ["uv", *self.options(UV, 1), "tool", *self.options(UV, 1), middle, *self.options(UV, 2), *self.operands()]
@@ -204,7 +207,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gosling", required=True)
     parser.add_argument("--bin", default="", help="the folder of uv, uvx, pipx and their python")
-    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--count", type=int, default=120)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Registry)

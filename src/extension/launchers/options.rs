@@ -68,8 +68,8 @@ pub(super) struct Options {
     pub(super) rows: &'static [&'static [Row]],
     /// Reads the text that names a package.
     pub(super) package: fn(&str) -> Option<Package>,
-    /// Whether a package brings a program that runs on this machine.
-    pub(super) runs_packages: bool,
+    /// Reads the text that names the package of the program; `None` if no program runs on this machine.
+    pub(super) program: Option<fn(&str) -> Option<Package>>,
 }
 
 /// What follows.
@@ -101,7 +101,7 @@ pub(super) const PROGRAMS: &[(&str, Choice)] = &[
     ("bunx pnpx", Choice::Package(&DLX)),
     ("pnpm yarn bun", Command(&DLX, OF_SCRIPTS, &Choice::Nothing)),
     ("uvx", Choice::Package(&UVX)),
-    ("uv", Command(&UV, OF_UV, &Choice::Unclear)),
+    ("uv uvw", Command(&UV, OF_UV, &Choice::Unclear)),
     ("pipx", Command(&NO_OPTIONS, OF_PIPX, &Choice::Unclear)),
     ("docker podman nerdctl", Command(&DOCKER, OF_DOCKER, &Choice::Unclear)),
 ];
@@ -151,7 +151,7 @@ const NPX: Options = Options {
         NPM_OPTIONS,
     ],
     package: npm,
-    runs_packages: true,
+    program: Some(npm),
 };
 
 const NPM: Options = Options {
@@ -186,7 +186,7 @@ const UV: Options = Options {
     syntax: Syntax::Plain,
     rows: &[UV_OPTIONS],
     package: pypi,
-    runs_packages: true,
+    program: Some(pypi),
 };
 
 const UVX: Options = Options {
@@ -199,6 +199,7 @@ const UVX: Options = Options {
         UV_RUN_OPTIONS,
         UV_OPTIONS,
     ],
+    program: Some(pypi_or_python),
     ..UV
 };
 
@@ -260,7 +261,7 @@ const DOCKER: Options = Options {
         Row(Value, Source, "H host c context config"),
     ]],
     package: image,
-    runs_packages: false,
+    program: None,
 };
 
 const DOCKER_RUN: Options = Options {
@@ -301,8 +302,9 @@ pub fn is_interpreter(program: &str) -> bool {
     is_alone && super::has(INTERPRETERS, name)
 }
 
-/// Whether `uvx` takes this name for Python itself, which is not a package.
-pub(super) fn is_python(name: &str) -> bool {
-    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
-    super::has(PYTHONS, bare)
+/// The package of a program of `uvx`, which runs Python itself without one.
+fn pypi_or_python(specifier: &str) -> Option<Package> {
+    let is_version = |c: char| c.is_ascii_digit() || c == '-';
+    let is_python = |it: &Package| super::has(PYTHONS, it.name().trim_end_matches(is_version));
+    pypi(specifier).filter(|package| !is_python(package))
 }

@@ -56,7 +56,15 @@ pub struct Settings {
 }
 
 /// How variables begin that choose what launchers install, in capitals or not.
-const CHOOSE_PACKAGES: [&str; 4] = ["NPM_CONFIG_", "UV_", "PIP", "YARN_"];
+const CHOOSE_PACKAGES: [&str; 7] = [
+    "NPM_CONFIG_",
+    "PNPM_",
+    "YARN_",
+    "BUN_",
+    "COREPACK_",
+    "UV_",
+    "PIP",
+];
 
 /// A package of a registry that a command line installs.
 type Published<'a> = (Ecosystem, &'a str, &'a Version);
