@@ -29,7 +29,7 @@ fn server() -> Server {
         root.join("ran").display(),
         scripted_mcp()
     );
-    for program in ["npx", "uvx", "docker"] {
+    for program in ["npx", "uvx", "docker", "npm", "uv", "pipx"] {
         script(&root.join("bin").join(program), &text);
     }
     let path = std::env::var("PATH").unwrap();
@@ -144,6 +144,96 @@ fn a_package_that_is_malware_is_refused_before_anything_runs() {
         assert!(refused(&server, &python(dependencies)).contains("MAL-2025-2"));
     }
     assert_eq!(ran(&server), "");
+}
+
+#[test]
+fn a_package_is_found_wherever_its_launcher_reads_it() {
+    let server = screened().start();
+    for line in [
+        "npx -y -package=@evil/server x",
+        "npx ---package=@evil/server x",
+        "npx -p=@evil/server x",
+        "npx --yes=--package=@evil/server x",
+        "npx -yq @evil/server x",
+        "npx --no-yes @evil/server x",
+        "npm exe -- @evil/server",
+        "npm --prefix D exec -- @evil/server",
+        "npm exec x --package @evil/server",
+        "npm x --no-package @evil/server x",
+        "uvx -qwevil-tools x",
+        "uvx -qw=evil-tools x",
+        "uvx --with=a,evil-tools x",
+        "uv --directory D tool run evil-tools",
+        "uv tool --quiet run evil-tools",
+        "uv tool uvx evil-tools",
+        "uv run -qw evil-tools x",
+        "pipx run --spe=evil-tools x",
+        "pipx run --unknown evil-tools",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let message = refused(&server, &Extension::stdio("pkg", words[0], &words[1..]));
+        assert!(message.contains("malware: MAL-2025-"), "{line}: {message}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_cannot_be_checked() {
+    let server = screened();
+    let strict = server.clone().env("GOOSE_SCREENING", "strict").start();
+    for line in [
+        "npx --unknown x",
+        "uvx --unknown x",
+        "uv pip install x",
+        "npm install x",
+        "docker compose up",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let message = refused(&strict, &Extension::stdio("pkg", words[0], &words[1..]));
+        assert!(message.contains("is not understood"), "{line}: {message}");
+    }
+    let message = refused(&strict, &npx(&["--registry", "http://evil", "honest"]));
+    assert!(message.contains("another source"), "{message}");
+    drop(strict);
+    let server = server.start();
+    let found = started(&server, &npx(&["--unknown", "x"]));
+    assert_eq!(found["decision"], "warned", "{found}");
+}
+
+#[test]
+fn variables_that_choose_packages_are_refused_where_command_lines_are_checked() {
+    let server = server();
+    let list = server.root().join("allowed.yaml");
+    fs::write(
+        &list,
+        "extensions: [{command: npx honest}, {command: uvx honest}]",
+    )
+    .unwrap();
+    let osv = server.root().join("osv");
+    write_advisories(&osv);
+    let server = server.env("GOOSE_ADVISORIES", osv.to_str().unwrap());
+    let with = |name: &str| npx(&["honest"]).with("envs", json!({ name: "evil" }));
+    let listed = server
+        .clone()
+        .env("GOOSE_ALLOWLIST", list.to_str().unwrap());
+    let strict = server.clone().env("GOOSE_SCREENING", "strict");
+    for server in [listed.start(), strict.start()] {
+        for name in [
+            "npm_config_package",
+            "NPM_CONFIG_REGISTRY",
+            "UV_INDEX_URL",
+            "PIP_INDEX_URL",
+            "PIPX_HOME",
+        ] {
+            let message = refused(&server, &with(name));
+            assert!(message.contains(name), "{message}");
+        }
+        started(&server, &with("OTHER"));
+    }
+    let server = server.start();
+    assert_eq!(
+        started(&server, &with("UV_INDEX_URL"))["decision"],
+        "warned"
+    );
 }
 
 #[test]
@@ -393,6 +483,46 @@ fn an_osv_server_is_asked_about_each_package() {
         seen.path == "/v1/query" && serde_json::from_str::<Value>(&seen.body).unwrap() == expected
     };
     peer.wait_for("question about @b/c", is_it);
+}
+
+#[test]
+fn every_page_of_an_osv_server_counts() {
+    let question = |seen: &ReceivedRequest| serde_json::from_str::<Value>(&seen.body).unwrap();
+    let malware = move |seen: &ReceivedRequest| {
+        let package = question(seen)["package"].clone();
+        json!([{"id": "MAL-2026-8", "affected": [{"package": package}]}])
+    };
+    // The advisory is on the third page.
+    let paged = Peer::new(move |seen, stream| {
+        let body = match question(seen)["page_token"].as_str() {
+            None => json!({"vulns": [{"id": "GHSA-1"}], "next_page_token": "b"}),
+            Some("b") => json!({"next_page_token": "c"}),
+            Some(_) => json!({"vulns": malware(seen)}),
+        };
+        http_peer::json(stream, &body.to_string())
+    });
+    let server = server().env("OSV_ENDPOINT", &paged.url).start();
+    assert!(refused(&server, &npx(&["evil"])).contains("MAL-2026-8"));
+    assert_eq!(paged.seen().len(), 6, "three pages for each of two starts");
+    drop(server);
+    // Pages without end cannot be checked, but what is on the first ones counts.
+    let endless = Peer::new(move |seen, stream| {
+        let vulns = match question(seen)["package"]["name"].as_str() {
+            Some("evil") => malware(seen),
+            _ => json!([]),
+        };
+        http_peer::json(
+            stream,
+            &json!({"vulns": vulns, "next_page_token": "x"}).to_string(),
+        )
+    });
+    let server = self::server().env("OSV_ENDPOINT", &endless.url);
+    let strict = server.clone().env("GOOSE_SCREENING", "strict").start();
+    assert!(refused(&strict, &npx(&["honest"])).contains("pages"));
+    drop(strict);
+    let server = server.start();
+    assert!(refused(&server, &npx(&["evil"])).contains("MAL-2026-8"));
+    assert_eq!(started(&server, &npx(&["honest"]))["decision"], "warned");
 }
 
 #[test]

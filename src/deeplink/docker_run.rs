@@ -1,114 +1,41 @@
 //! What a link may ask `docker` for.
 
-/// Short options of `docker run` without a value; several may stand in one argument.
-const FLAGS: &str = "itdPq";
+use crate::extension::launchers::{Given, Meaning};
 
-/// Long options of `docker run` without a value, besides `--privileged`.
-const LONG_FLAGS: [&str; 14] = [
-    "detach",
-    "disable-content-trust",
-    "help",
-    "init",
-    "interactive",
-    "no-healthcheck",
-    "oom-kill-disable",
-    "publish-all",
-    "quiet",
-    "read-only",
-    "rm",
-    "sig-proxy",
-    "tty",
-    "use-api-socket",
-];
+/// Adds why a link may not start `docker` with these arguments.
+pub(super) fn check(words: &[&str], blocked: &mut Vec<String>) {
+    if !matches!(
+        words,
+        ["run", ..] | ["container", "run", ..] | ["mcp", "gateway", "run", ..]
+    ) {
+        blocked.push("a link may start docker only as `docker run`".to_owned());
+    }
+}
 
-/// Options that give the container power over this machine.
-const POWERS: [&str; 9] = [
-    "cap-add",
-    "cgroup-parent",
-    "cgroupns",
-    "device",
-    "device-cgroup-rule",
-    "security-opt",
-    "userns",
-    "use-api-socket",
-    "volumes-from",
-];
-
-/// Options that share something with this machine if their value is `host`.
-const SHARED: [&str; 4] = ["ipc", "net", "network", "uts"];
-
-/// Adds why a link may not start `docker` with these arguments, and what the user has to confirm.
-pub(super) fn check(args: &[String], blocked: &mut Vec<String>, confirm: &mut Vec<String>) {
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let options = match words.as_slice() {
-        ["run", options @ ..] | ["container", "run", options @ ..] => options,
-        ["mcp", "gateway", "run", ..] => return,
-        _ => {
-            blocked.push("a link may start docker only as `docker run`".to_owned());
-            return;
-        }
-    };
-    for (name, value) in read(options) {
-        let value = value.unwrap_or_default();
+/// Adds what the options of `docker run` forbid, and what the user has to confirm. What no line allows here has to
+/// be confirmed.
+pub(super) fn options(options: &[Given<'_>], blocked: &mut Vec<String>, confirm: &mut Vec<String>) {
+    for option in options {
+        let (name, value) = (option.name, option.value.unwrap_or_default());
         match name {
-            "privileged" if !value.eq_ignore_ascii_case("false") => blocked.push(
-                "docker run --privileged gives the container all power over this machine"
-                    .to_owned(),
-            ),
+            _ if option.meaning == Meaning::Harmless => {}
+            "privileged" if value.eq_ignore_ascii_case("false") => {}
+            _ if option.meaning == Meaning::Power => blocked.push(format!(
+                "docker run --{name} gives the container power over this machine"
+            )),
             "pid" if value == "host" => blocked.push(
                 "docker run --pid=host shows the container the processes of this machine"
                     .to_owned(),
             ),
             "v" | "volume" => volume(value, blocked, confirm),
             "mount" => mount(value, blocked, confirm),
-            "env-file" => confirm.push(format!(
-                "docker gives the variables in the file {value:?} to the container"
+            "net" | "network" if matches!(value, "none" | "bridge" | "default") => {}
+            _ => confirm.push(format!(
+                "docker run with {:?} gives the container something of this machine or of another container",
+                option.word
             )),
-            _ if POWERS.contains(&name) => blocked.push(format!(
-                "docker run --{name} gives the container power over this machine"
-            )),
-            _ if SHARED.contains(&name) && value == "host" => confirm.push(format!(
-                "docker run --{name}=host shares this machine's {name} with the container"
-            )),
-            _ => {}
         }
     }
-}
-
-/// The options before the image, without dashes, and their values.
-fn read<'a>(args: &[&'a str]) -> Vec<(&'a str, Option<&'a str>)> {
-    let mut found = Vec::new();
-    let mut args = args.iter().copied();
-    while let Some(arg) = args.next() {
-        if !arg.starts_with('-') || arg == "--" || arg == "-" {
-            break;
-        }
-        if let Some(long) = arg.strip_prefix("--") {
-            match long.split_once('=') {
-                Some((name, value)) => found.push((name, Some(value))),
-                None if long == "privileged" || LONG_FLAGS.contains(&long) => {
-                    found.push((long, None));
-                }
-                None => found.push((long, args.next())),
-            }
-            continue;
-        }
-        // Flags, then at most one option with a value, which is the rest or the next argument.
-        let cluster = &arg[1..];
-        let Some(at) = cluster.find(|c| !FLAGS.contains(c)) else {
-            continue;
-        };
-        let length = cluster[at..].chars().next().map_or(1, char::len_utf8);
-        let rest = cluster[at + length..].trim_start_matches('=');
-        let name = &cluster[at..at + length];
-        let value = if rest.is_empty() {
-            args.next()
-        } else {
-            Some(rest)
-        };
-        found.push((name, value));
-    }
-    found
 }
 
 /// `SOURCE:TARGET[:OPTIONS]`, where a source without a slash is a volume of docker.
@@ -127,10 +54,19 @@ fn volume(value: &str, blocked: &mut Vec<String>, confirm: &mut Vec<String>) {
 fn mount(value: &str, blocked: &mut Vec<String>, confirm: &mut Vec<String>) {
     for field in value.split(',') {
         let field = field.trim().trim_matches('"');
-        let (name, value) = field.split_once('=').unwrap_or_default();
-        let name = name.to_ascii_lowercase();
-        if matches!(name.as_str(), "source" | "src") {
-            source(value.trim_matches('"'), blocked, confirm);
+        let (name, value) = field.split_once('=').unwrap_or((field, ""));
+        let value = value.trim_matches('"');
+        match name.to_ascii_lowercase().as_str() {
+            "source" | "src" => source(value, blocked, confirm),
+            "target" | "dst" | "destination" | "readonly" | "ro" => {}
+            "type" if matches!(value, "bind" | "volume" | "tmpfs") => {}
+            // A driver can mount any part of this machine.
+            "volume-opt" | "volume-driver" => blocked.push(format!(
+                "docker run may not mount a volume with the option {field:?}"
+            )),
+            _ => confirm.push(format!(
+                "{field:?} in a mount of docker run is not understood"
+            )),
         }
     }
 }

@@ -1,8 +1,23 @@
 //! Fuzz targets for links and for the packages of command lines, see [`crate::fuzzing`].
 
-use super::{Judged, Judgement, KnownSecret, Link, classify};
-use crate::extension::packages::{Package, packages};
+use super::{ExtensionLink, Judged, Judgement, KnownSecret, Link, LinkTransport, classify};
+use crate::extension::launchers::{Launch, is_interpreter};
+use crate::extension::packages::Package;
 use crate::fuzzing::texts;
+
+/// An option of no launcher.
+const UNKNOWN: &str = "--gosling-unknown";
+
+/// A link that is allowed has a command line that is understood, and runs what the package brings.
+fn is_understood(cmd: &str, args: &[String]) {
+    let launch = Launch::read(cmd, args).unwrap_or_default();
+    assert!(launch.unclear.is_none() || cmd == "docker", "{args:?}");
+    assert!(!launch.is_foreign || cmd == "docker", "{args:?}");
+    assert!(
+        !launch.program.is_some_and(|it| is_interpreter(&it)),
+        "{args:?}"
+    );
+}
 
 /// The input is a link. What may be installed has a configuration that is read back as it was written, and what
 /// may not has a class.
@@ -10,11 +25,24 @@ pub(crate) fn link(input: &[u8]) {
     let [link] = texts(input);
     let parsed = Link::parse(&link);
     assert_eq!(parsed, Link::parse(&link));
-    let judged: Judged = match parsed {
-        Ok(Link::Extension(link)) => classify(&link, &|name| KnownSecret {
+    let judge = |link: &ExtensionLink| {
+        classify(link, &|name| KnownSecret {
             is_set: name.len() % 2 == 0,
             owner: name.starts_with('A').then(|| "another".to_owned()),
-        }),
+        })
+    };
+    let judged: Judged = match parsed {
+        Ok(Link::Extension(mut link)) => {
+            let judged = judge(&link);
+            if let LinkTransport::Stdio { cmd, args } = &mut link.transport {
+                if judged.judgement == Judgement::Allowed {
+                    is_understood(cmd, args);
+                }
+                args.insert(0, UNKNOWN.to_owned());
+                assert_ne!(judge(&link).judgement, Judgement::Allowed);
+            }
+            judged
+        }
         Ok(_) => return,
         Err(error) => error.into(),
     };
@@ -32,15 +60,29 @@ pub(crate) fn link(input: &[u8]) {
     }
 }
 
-/// The input is a command line, one argument in a line.
+/// The input is a command line, one argument in a line. No option is passed over, and one that is not known makes
+/// the line unclear.
 pub(crate) fn command_line(input: &[u8]) {
     let [line] = texts(input);
     let mut words = line.lines().map(str::to_owned);
     let cmd = words.next().unwrap_or_default();
-    let args: Vec<String> = words.collect();
-    for package in packages(&cmd, &args) {
+    let mut args: Vec<String> = words.collect();
+    let Some(launch) = Launch::read(&cmd, &args) else {
+        return;
+    };
+    for package in launch.packages.iter().chain(&launch.candidates) {
         if let Package::Published { name, .. } = package {
             assert!(!name.is_empty() && !name.contains(|c: char| c.is_ascii_uppercase()));
         }
     }
+    if launch.unclear.is_none() && matches!(cmd.as_str(), "npx" | "uvx" | "bunx") {
+        let options = launch.options.iter();
+        let read = options.flat_map(|it| [Some(it.word), it.value].into_iter().flatten());
+        let read: Vec<_> = read.chain(launch.operands).map(str::as_ptr).collect();
+        let is_read = |arg: &&String| *arg == "--" || read.contains(&arg.as_ptr());
+        assert_eq!(args.iter().find(|arg| !is_read(arg)), None, "{args:?}");
+    }
+    args.insert(0, UNKNOWN.to_owned());
+    let launch = Launch::read(&cmd, &args).expect("it is a launcher");
+    assert_eq!(launch.unclear, Some(UNKNOWN));
 }

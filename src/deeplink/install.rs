@@ -63,7 +63,8 @@ impl Installer<'_> {
         }
         let screened = match &link.transport {
             LinkTransport::Stdio { cmd, args } if judged.judgement != Judgement::Blocked => {
-                self.screening.screen(cmd, args, &Cancel::new())
+                // Variables that choose packages are blocked in links.
+                self.screening.screen(cmd, args, [], &Cancel::new())
             }
             _ => None,
         };

@@ -2,7 +2,8 @@
 
 use super::query::placeholders;
 use super::{Error, ErrorClass, ExtensionLink, LinkTransport, docker_run, error};
-use crate::extension::packages::{self, Package};
+use crate::extension::launchers::{Launch, Meaning, is_interpreter, program_name};
+use crate::extension::packages::Package;
 use crate::extension::screening::{Decision, Outcome};
 use crate::extension::{ExtensionConfig, config, environment, is_reserved};
 use crate::outbound::is_loopback_url;
@@ -23,37 +24,8 @@ const COMMANDS: [&str; 9] = [
     "i-ching-mcp-server",
 ];
 
-/// Options of `npx` that make it run other code than the package's: a command line, another shell, options of
-/// Node, or a file of settings that can name these.
-const NPX_CODE: [&str; 9] = [
-    "node-options",
-    "node-arg",
-    "n",
-    "script-shell",
-    "shell",
-    "shell-auto-fallback",
-    "userconfig",
-    "globalconfig",
-    "prefix",
-];
-
-/// Options that name another source of packages.
-const OTHER_INDEX: [&str; 9] = [
-    "registry",
-    "index",
-    "index-url",
-    "default-index",
-    "extra-index-url",
-    "find-links",
-    "i",
-    "f",
-    "config-file",
-];
-
-/// Programs that run code from their arguments.
-const INTERPRETERS: [&str; 9] = [
-    "python", "python3", "ipython", "node", "tsx", "ts-node", "bash", "sh", "deno",
-];
+/// Servers of `gosling mcp` and `goosed mcp` that give the model neither commands nor files of this machine.
+const HARMLESS_SERVERS: [&str; 4] = ["autovisualiser", "memory", "todo", "tutorial"];
 
 /// Headers that the MCP client sets itself.
 const OWN_HEADERS: [&str; 9] = [
@@ -199,7 +171,7 @@ pub fn classify(link: &ExtensionLink, secret: &dyn Fn(&str) -> KnownSecret) -> J
     let mut needs = Vec::new();
     for name in &names {
         let known = secret(name);
-        found.variable(name, &known);
+        found.variable(name, &known, &link.transport);
         if !known.is_set {
             needs.push((*name).to_owned());
         }
@@ -268,76 +240,123 @@ impl Findings {
                 ));
             }
         }
-        match cmd {
-            "npx" | "npx.cmd" => self.npx(args),
-            "docker" => docker_run::check(args, &mut self.blocked, &mut self.confirm),
-            "gosling" | "goosed" => self.own_program(cmd, args),
-            _ => {}
+        let words: Vec<&str> = args.iter().map(String::as_str).collect();
+        match (cmd, words.as_slice()) {
+            ("docker", ["mcp", "gateway", "run"]) => return,
+            ("docker", words) => docker_run::check(words, &mut self.blocked),
+            ("gosling" | "goosed", words) => self.own_program(cmd, words),
+            ("cu", ["stdio"]) | ("i-ching-mcp-server", []) => {}
+            ("jbang", [reference, ..]) if is_java(reference) => {}
+            ("npx" | "npx.cmd", _) => self.npx(args),
+            ("uvx", _) => {}
+            _ => self.unclear(cmd, words.first().copied().unwrap_or_default()),
         }
-        self.packages(cmd, args);
+        let Some(launch) = Launch::read(cmd, args) else {
+            return;
+        };
+        if cmd == "docker" {
+            docker_run::options(&launch.options, &mut self.blocked, &mut self.confirm);
+        } else {
+            self.options(cmd, &launch);
+            self.program(cmd, &launch);
+        }
+        for package in &launch.packages {
+            if let Package::Elsewhere { source } = package {
+                self.confirm(format!(
+                    "{source:?} is not a package of a public registry, but a repository, an archive or a path"
+                ));
+            }
+        }
+        if let Some(word) = launch.unclear {
+            self.unclear(cmd, word);
+        }
+    }
+
+    fn unclear(&mut self, cmd: &str, word: &str) {
+        self.confirm(format!(
+            "{word:?} after {cmd} is not understood, so it is not known what {cmd} installs and runs"
+        ));
     }
 
     /// Only the servers that are part of the program: its other commands run what their arguments say.
-    fn own_program(&mut self, cmd: &str, args: &[String]) {
-        if args.first().is_none_or(|first| first != "mcp") {
-            self.block(format!("a link may start {cmd} only as `{cmd} mcp SERVER`"));
+    fn own_program(&mut self, cmd: &str, words: &[&str]) {
+        match words {
+            ["mcp", server] if HARMLESS_SERVERS.contains(server) => {}
+            ["mcp", server] => self.confirm(format!(
+                "{cmd} mcp {server} can give the model a shell, and the files of this machine"
+            )),
+            ["mcp", rest @ ..] => self.unclear(cmd, rest.last().unwrap_or(&"mcp")),
+            _ => self.block(format!("a link may start {cmd} only as `{cmd} mcp SERVER`")),
         }
     }
 
+    /// `--call` is refused behind the package, too: older versions of `npx` read it there.
     fn npx(&mut self, args: &[String]) {
-        let mut before_package = true;
-        for arg in args {
-            if !arg.starts_with('-') || arg == "--" {
-                before_package = false;
-                continue;
-            }
-            if runs_command(arg, before_package) {
+        let is_option = |arg: &&String| arg.starts_with('-') && *arg != "--";
+        let before_package = args.iter().take_while(is_option).count();
+        for (at, arg) in args.iter().enumerate() {
+            if is_option(&arg) && runs_command(arg, at < before_package) {
                 self.block(format!("npx with {arg:?} runs a command line"));
-            } else if before_package && NPX_CODE.contains(&option_name(arg)) {
-                self.block(format!(
-                    "npx with {arg:?} can run other code than the package's"
-                ));
             }
         }
     }
 
-    fn packages(&mut self, cmd: &str, args: &[String]) {
-        for option in args.iter().take_while(|arg| *arg != "--") {
-            let launches = matches!(cmd, "npx" | "npx.cmd" | "uvx");
-            if launches && option.starts_with('-') && OTHER_INDEX.contains(&option_name(option)) {
-                self.confirm(format!(
-                    "{option:?} makes {cmd} install packages from another source"
-                ));
+    fn options(&mut self, cmd: &str, launch: &Launch<'_>) {
+        for option in &launch.options {
+            let word = option.word;
+            let is_version = |value: &str| {
+                value.starts_with(|c: char| c.is_ascii_digit())
+                    && value.chars().all(|c| c.is_ascii_digit() || c == '.')
+            };
+            let is_python = matches!(option.name, "p" | "python");
+            match option.meaning {
+                Meaning::Code => self.block(format!(
+                    "{cmd} with {word:?} can run other code than the package's"
+                )),
+                Meaning::Source => self.confirm(format!(
+                    "{word:?} makes {cmd} install packages from another source"
+                )),
+                // A version of Python, not a program.
+                Meaning::Machine if is_python && option.value.is_some_and(is_version) => {}
+                Meaning::Machine => self.confirm(format!(
+                    "{word:?} makes {cmd} use a file, a folder or a program of this machine"
+                )),
+                _ => {}
             }
         }
-        for package in packages::packages(cmd, args) {
-            match package {
-                Package::Published { name, .. } => {
-                    if cmd != "docker" && INTERPRETERS.contains(&name.as_str()) {
-                        self.block(format!(
-                            "{cmd} {name} runs code that the arguments or a file contain"
-                        ));
-                    }
-                }
-                Package::Elsewhere { source } => self.confirm(format!(
-                    "{source:?} is not a package of a public registry, but a repository, an archive or a path"
-                )),
+    }
+
+    fn program(&mut self, cmd: &str, launch: &Launch<'_>) {
+        let candidates = launch.candidates.iter().map(Package::name);
+        let programs = launch.program.as_deref().into_iter().chain(candidates);
+        for program in programs.filter(|program| is_interpreter(program)) {
+            self.block(format!(
+                "{cmd} {program} runs code that the arguments or a file contain"
+            ));
+        }
+        if let Some(program) = launch.program.as_ref().filter(|_| launch.is_foreign) {
+            let packages = launch.packages.iter().map(Package::name);
+            let packages = packages.collect::<Vec<_>>().join(", ");
+            self.confirm(format!(
+                "{cmd} runs the program {program:?}, which the packages that it installs ({packages}) need not contain"
+            ));
+        }
+        for arg in launch.operands.iter().skip(1) {
+            let first = arg.split_whitespace().next().unwrap_or_default();
+            if is_interpreter(&program_name(first)) {
+                self.confirm(format!(
+                    "the argument {arg:?} names a program that runs code or other programs"
+                ));
             }
         }
     }
 
     fn url(&mut self, url: &str) {
-        let authority = match url.split_once("://") {
-            Some((scheme @ ("http" | "https"), rest)) => {
-                let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-                (scheme, &rest[..end])
-            }
-            _ => {
-                self.block("`url` does not begin with http:// or https://");
-                return;
-            }
+        let Some((scheme @ ("http" | "https"), _)) = url.split_once("://") else {
+            self.block("`url` does not begin with http:// or https://");
+            return;
         };
-        let (scheme, authority) = authority;
+        let authority = host(url);
         if url.contains(|c: char| c == '\\' || c.is_whitespace() || c.is_control()) {
             self.block("`url` has a backslash or white space");
         } else if authority.contains('@') {
@@ -363,17 +382,29 @@ impl Findings {
         }
     }
 
-    fn variable(&mut self, name: &str, known: &KnownSecret) {
+    fn variable(&mut self, name: &str, known: &KnownSecret, transport: &LinkTransport) {
         if let Some(reason) = environment::refusal_in_link(name) {
             self.block(format!(
                 "the environment variable {name} may not be set, because {reason}"
             ));
-        } else if let Some(owner) = known.owner.as_ref().filter(|_| known.is_set) {
+        } else if known.is_set {
+            let receiver = match transport {
+                LinkTransport::Stdio { cmd, .. } => format!("the program that {cmd} starts"),
+                LinkTransport::StreamableHttp { url, .. } => format!("the server {}", host(url)),
+            };
+            let owner = known.owner.as_ref();
+            let owner = owner.map_or(String::new(), |owner| format!(", which belongs to {owner}"));
             self.confirm(format!(
-                "the extension gets your secret {name}, which belongs to {owner}"
+                "{receiver} gets the value that {name} has on this machine{owner}"
             ));
         }
     }
+}
+
+/// The host and port of a URL.
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())]
 }
 
 /// Whether the command interpreter of Windows, which runs `npx.cmd`, would interpret this character.
@@ -381,16 +412,24 @@ fn is_batch(cmd: &str, c: char) -> bool {
     cmd.ends_with(".cmd") && matches!(c, '<' | '>' | '^' | '%' | '!' | '"')
 }
 
-/// The name of an option, as npm reads it: any number of dashes, and no value.
-fn option_name(arg: &str) -> &str {
-    let name = arg.trim_start_matches('-');
-    name.split('=').next().unwrap_or_default()
+/// Whether `jbang` takes this for an alias in a catalog (`name@user/repository`), or for a package of Maven
+/// (`group:artifact:version`).
+fn is_java(reference: &str) -> bool {
+    let is_name = |name: &str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_part)
+    };
+    match reference.split_once('@') {
+        Some((alias, catalog)) => is_name(alias) && catalog.split('/').all(is_name),
+        None => reference.split(':').count() > 2 && reference.split(':').all(is_name),
+    }
 }
 
 /// Whether `npx` reads this argument as `--call` or `-c`: npm accepts abbreviations, any number of dashes, and
 /// several short options in one argument.
 fn runs_command(arg: &str, before_package: bool) -> bool {
-    let name = option_name(arg);
+    let name = arg.trim_start_matches('-').split('=').next();
+    let name = name.unwrap_or_default();
     let is_abbreviation = !name.is_empty() && "call".starts_with(&name.to_ascii_lowercase());
     let is_cluster = !arg.starts_with("--")
         && name.len() <= 6

@@ -1,6 +1,7 @@
 use super::{
     ErrorClass, Judged, Judgement, KnownSecret, Link, LinkTransport, MAX_LINK, MAX_VALUE, classify,
 };
+use percent_encoding::NON_ALPHANUMERIC;
 use serde_json::json;
 
 fn known(name: &str) -> KnownSecret {
@@ -159,7 +160,7 @@ fn the_parameters_of_an_extension_are_checked() {
         ("cmd=npx&env=npm_config_registry", BLOCKED),
         ("cmd=npx&env=HTTPS_PROXY", BLOCKED),
         ("cmd=npx&env=GOOSE_SERVER__SECRET_KEY", BLOCKED),
-        ("cmd=npx&env=SET", ALLOWED),
+        ("cmd=npx&env=SET", CONFIRM),
         ("cmd=npx&env=OPENAI_API_KEY", CONFIRM),
     ] {
         assert_eq!(with(parameters), expected, "{parameters}");
@@ -176,7 +177,7 @@ fn only_known_commands_run_and_only_as_packages() {
         ("cmd=jbang&arg=x@y", ALLOWED),
         ("cmd=i-ching-mcp-server", ALLOWED),
         ("cmd=gosling&arg=mcp&arg=memory", ALLOWED),
-        ("cmd=goosed&arg=mcp&arg=developer", ALLOWED),
+        ("cmd=goosed&arg=mcp&arg=developer", CONFIRM),
         ("cmd=gosling&arg=agent", BLOCKED),
         ("cmd=goosed", BLOCKED),
         ("cmd=NPX", BLOCKED),
@@ -211,7 +212,7 @@ fn only_known_commands_run_and_only_as_packages() {
         ("cmd=npx&arg=p&arg=--cache-dir%3Da", ALLOWED),
         ("cmd=npx&arg=tsx&arg=-e&arg=1", BLOCKED),
         ("cmd=uvx&arg=python&arg=-c&arg=1", BLOCKED),
-        ("cmd=uvx&arg=--from&arg=x&arg=python", ALLOWED),
+        ("cmd=uvx&arg=--from&arg=x&arg=python", BLOCKED),
         ("cmd=npx&arg=p&arg=%3Bid", BLOCKED),
         ("cmd=npx&arg=p&arg=%26%26id", BLOCKED),
         ("cmd=npx&arg=p&arg=%7Cid", BLOCKED),
@@ -231,6 +232,169 @@ fn only_known_commands_run_and_only_as_packages() {
     }
 }
 
+/// A link to a command line, its words separated by spaces.
+fn line(words: &str) -> String {
+    let escaped =
+        |word: &str| percent_encoding::utf8_percent_encode(word, NON_ALPHANUMERIC).to_string();
+    let (cmd, args) = words.split_once(' ').unwrap_or((words, ""));
+    let args = args.split(' ').filter(|arg| !arg.is_empty());
+    let args: String = args.map(|arg| format!("&arg={}", escaped(arg))).collect();
+    with(&format!("cmd={}{args}", escaped(cmd)))
+}
+
+#[test]
+fn what_a_launcher_runs_is_judged() {
+    for (words, expected) in [
+        ("uvx mcp-server-time", ALLOWED),
+        ("uvx mcp-server-time --local-timezone=Europe/Paris", ALLOWED),
+        (
+            "uvx -q --python 3.12 --refresh mcp-server-time@1.0",
+            ALLOWED,
+        ),
+        ("uvx -p3.12 mcp-server-time", ALLOWED),
+        (
+            "uvx --from mcp-server-time[cli]==1.0 mcp-server-time",
+            ALLOWED,
+        ),
+        ("uvx --from=Mcp_Server.Time mcp-server-time", ALLOWED),
+        ("npx -y @modelcontextprotocol/server-memory", ALLOWED),
+        ("npx --yes -- @modelcontextprotocol/server-memory", ALLOWED),
+        ("npx -y --package=@scope/server@1.0.0 server", ALLOWED),
+        (
+            "npx --yes=true --loglevel silent --prefer-offline server",
+            ALLOWED,
+        ),
+        // Programs that the packages need not contain.
+        ("uvx --from six touch FILE", CONFIRM),
+        ("uvx --from=six touch FILE", CONFIRM),
+        ("uvx --from a --with touch touch FILE", CONFIRM),
+        ("npx -p is-odd touch FILE", CONFIRM),
+        ("npx -p is-odd ./touch FILE", CONFIRM),
+        ("npx -p is-odd is-odd/../../x", CONFIRM),
+        // Programs that run code from their arguments.
+        ("uvx --from six sh -c id", BLOCKED),
+        ("uvx --from six /bin/sh -c id", BLOCKED),
+        ("uvx --from six env sh -c id", BLOCKED),
+        ("uvx --from six busybox sh", BLOCKED),
+        ("uvx --from six xargs touch", BLOCKED),
+        ("uvx --from six BASH.EXE -c id", BLOCKED),
+        ("uvx --from bash bash -c id", BLOCKED),
+        ("uvx --with six python -c 1", BLOCKED),
+        ("uvx python3.11 -c 1", BLOCKED),
+        ("uvx python@3.11 -c 1", BLOCKED),
+        ("uvx cpython@3.11 -c 1", BLOCKED),
+        ("uvx pypy3 -c 1", BLOCKED),
+        ("uvx pypy310 -c 1", BLOCKED),
+        ("uvx cpython-3.12.1-linux-x86_64-gnu -c 1", BLOCKED),
+        ("uvx --from python@3.11 python -c 1", BLOCKED),
+        ("uvx pythonw -c 1", BLOCKED),
+        ("uvx graalpy@24 -c 1", BLOCKED),
+        ("uvx uv run x.py", BLOCKED),
+        ("uvx IPython -c 1", BLOCKED),
+        ("npx -p is-odd node -e 1", BLOCKED),
+        ("npx -p x bash FILE", BLOCKED),
+        ("npx node@20 -e 1", BLOCKED),
+        ("npx node22 -e 1", BLOCKED),
+        ("npx @scope/server --port 80", ALLOWED),
+        ("npx concurrent-mcp sh", CONFIRM),
+        ("uvx mcp-proxy npx server", CONFIRM),
+        ("npx npm exec x", BLOCKED),
+        ("npx bun@latest -e 1", BLOCKED),
+        ("npx x@npm:node -e 1", BLOCKED),
+        // What is not understood to its last word.
+        ("npx --unknown node -e 1", BLOCKED),
+        ("uvx --unknown -- python -c 1", BLOCKED),
+        ("npx --unknown --node-options=--require=/x server", BLOCKED),
+        ("npx --unknown server", CONFIRM),
+        ("npx --@scope:registry=http://evil server", CONFIRM),
+        ("npx --yes=evil server", CONFIRM),
+        ("npx -yq server", CONFIRM),
+        ("npx --no-yes evil server", CONFIRM),
+        ("npx --- server", CONFIRM),
+        ("npx - server", CONFIRM),
+        ("npx -p", CONFIRM),
+        ("npx --package= server", CONFIRM),
+        ("npx -p -y server", CONFIRM),
+        ("uvx --unknown server", CONFIRM),
+        ("uvx -x server", CONFIRM),
+        ("uvx --quiet=1 server", CONFIRM),
+        ("uvx --fro six server", CONFIRM),
+        ("uvx - server", CONFIRM),
+        ("uvx --from", CONFIRM),
+        // Another source, a file or a folder of this machine.
+        ("uvx -ihttp://evil pkg", CONFIRM),
+        ("uvx -qi http://evil pkg", CONFIRM),
+        ("uvx -i=http://evil pkg", CONFIRM),
+        ("uvx -fhttp://evil pkg", CONFIRM),
+        ("uvx --python=/tmp/x pkg", CONFIRM),
+        ("uvx -p/tmp/x pkg", CONFIRM),
+        ("uvx -p 3.12/../../tmp/x pkg", CONFIRM),
+        ("uvx --python . pkg", CONFIRM),
+        ("uvx --env-file 3 pkg", CONFIRM),
+        ("uvx --env-file .env pkg", CONFIRM),
+        ("uvx --directory /tmp pkg", CONFIRM),
+        ("uvx --overrides http://evil/r.txt pkg", CONFIRM),
+        ("uvx --with-editable . pkg", CONFIRM),
+        ("uvx --cache-dir /tmp/x pkg", CONFIRM),
+        ("npx --cache /tmp/x pkg", CONFIRM),
+        // Programs that are no launchers.
+        ("jbang org.example:server:1.0.0", ALLOWED),
+        (
+            "jbang jdbc@quarkiverse/quarkus-mcp-servers --url x",
+            ALLOWED,
+        ),
+        ("jbang -c id", CONFIRM),
+        ("jbang --code id", CONFIRM),
+        ("jbang https://evil/x.java", CONFIRM),
+        ("jbang x.java", CONFIRM),
+        ("jbang c:x.java", CONFIRM),
+        ("jbang run x@y", CONFIRM),
+        ("jbang", CONFIRM),
+        ("cu stdio", ALLOWED),
+        ("cu terminal", CONFIRM),
+        ("cu", CONFIRM),
+        ("i-ching-mcp-server --x", CONFIRM),
+        ("gosling mcp memory", ALLOWED),
+        ("gosling mcp developer", CONFIRM),
+        ("goosed mcp computercontroller", CONFIRM),
+        ("gosling mcp memory --http 80", CONFIRM),
+        ("gosling mcp", CONFIRM),
+    ] {
+        assert_eq!(line(words), expected, "{words}");
+    }
+    let reasons = |link: &str| {
+        judge(&format!("goose://extension?name=x&{link}"))
+            .unwrap()
+            .reasons
+            .concat()
+    };
+    let both = reasons("cmd=uvx&arg=--from&arg=six&arg=touch&arg=FILE");
+    assert!(both.contains("\"touch\"") && both.contains("six"), "{both}");
+    let shell = reasons("cmd=gosling&arg=mcp&arg=developer");
+    assert!(shell.contains("shell"), "{shell}");
+}
+
+#[test]
+fn a_secret_that_has_a_value_is_given_after_a_confirmation() {
+    for (parameters, shown) in [
+        ("url=https://h.example/mcp&env=SET", "h.example"),
+        (
+            "url=https://h.example/mcp&header=X-A%3D%24%7BSET%7D",
+            "h.example",
+        ),
+        (
+            "url=https://h.example/mcp&env=SET&header=X-A%3D%24SET",
+            "h.example",
+        ),
+        ("cmd=npx&arg=server&env=SET", "npx"),
+    ] {
+        let judged = judge(&format!("goose://extension?name=x&{parameters}")).unwrap();
+        assert_eq!(judged.judgement, Judgement::ConfirmRequired, "{parameters}");
+        let reason = judged.reasons.concat();
+        assert!(reason.contains("SET") && reason.contains(shown), "{reason}");
+    }
+}
+
 #[test]
 fn docker_gets_no_power_over_this_machine() {
     for (args, expected) in [
@@ -243,6 +407,54 @@ fn docker_gets_no_power_over_this_machine() {
         ("container run -i image", ALLOWED),
         ("mcp gateway run", ALLOWED),
         ("run --privileged=false image", ALLOWED),
+        (
+            "run -it --init --read-only --cap-drop ALL --user 1 -w/x image",
+            ALLOWED,
+        ),
+        (
+            "run -i --network none --memory=1g --pull missing image",
+            ALLOWED,
+        ),
+        (
+            "run -i --mount type=volume,src=data,dst=/data,readonly image",
+            ALLOWED,
+        ),
+        ("run --pid container:x image", CONFIRM),
+        ("run --network container:x image", CONFIRM),
+        ("run --net=other image", CONFIRM),
+        ("run --ipc=container:x image", CONFIRM),
+        ("run --runtime other image", CONFIRM),
+        ("run --restart always image", CONFIRM),
+        ("run -d image", CONFIRM),
+        ("run --gpus all image", CONFIRM),
+        ("run --log-driver=syslog image", CONFIRM),
+        ("run --env-file .env image", CONFIRM),
+        ("run --label-file /etc/passwd image", CONFIRM),
+        ("run --cidfile /tmp/x image", CONFIRM),
+        ("run --add-host h:127.0.0.1 image", CONFIRM),
+        ("run --volume-driver other -v data:/data image", CONFIRM),
+        ("run --unknown image", CONFIRM),
+        ("run --privilege image", CONFIRM),
+        (
+            "run --mount type=volume,dst=/h,volume-opt=device=/ image",
+            BLOCKED,
+        ),
+        (
+            "run --mount type=volume,dst=/h,\"volume-opt=o=bind\" image",
+            BLOCKED,
+        ),
+        (
+            "run --mount type=volume,dst=/h,volume-driver=other image",
+            BLOCKED,
+        ),
+        ("run --mount type=cluster,src=x,dst=/h image", CONFIRM),
+        (
+            "run --mount type=bind,dst=/h,source=/x,unknown image",
+            CONFIRM,
+        ),
+        ("mcp gateway run --catalog http://evil", CONFIRM),
+        ("run --privileged=f image", BLOCKED),
+        ("run --device-cgroup-rule x image", BLOCKED),
         ("run -v /home/ada/work:/work image", CONFIRM),
         ("run --mount type=bind,src=/srv,dst=/srv image", CONFIRM),
         ("run --network=host image", CONFIRM),
@@ -372,7 +584,8 @@ fn the_configuration_has_what_the_link_says_and_no_value_of_a_variable() {
         "installation_notes": "n",
     });
     assert_eq!(judged.config.unwrap().to_value(), config);
-    assert!(judged.reasons[0].contains("TOKEN"), "{:?}", judged.reasons);
+    let ignored = |reason: &String| reason.contains("TOKEN");
+    assert!(judged.reasons.iter().any(ignored), "{:?}", judged.reasons);
 }
 
 #[test]

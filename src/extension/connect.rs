@@ -415,7 +415,7 @@ impl Context {
             let reason = format!("packages cannot be screened, which a setting wants{hint}");
             return Err(Error::forbidden(config.name(), reason));
         }
-        let Some(decision) = self.screening.screen(cmd, args, cancel) else {
+        let Some(decision) = self.screening.screen(cmd, args, config.variables(), cancel) else {
             return Ok(None);
         };
         decision.log(&config.key());

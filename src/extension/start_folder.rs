@@ -7,7 +7,7 @@
 //! option of `npx` prevents all of it, so these programs start elsewhere unless their entry says otherwise.
 
 use super::ExtensionConfig;
-use super::packages::program_name;
+use super::launchers::program_name;
 use super::program_lookup::is_path;
 use crate::store::files;
 use serde_json::Value;

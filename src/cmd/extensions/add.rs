@@ -181,7 +181,7 @@ fn confirm(
         && let Some((cmd, args)) = line.as_deref().and_then(<[String]>::split_first)
     {
         let screening = screening::Settings::read(settings, paths, options.offline);
-        if let Some(decision) = screening.screen(cmd, args, &Cancel::new()) {
+        if let Some(decision) = screening.screen(cmd, args, config.variables(), &Cancel::new()) {
             if decision.decision == Outcome::Refused {
                 let reason = printable(&decision.reason(), WIDTH);
                 return Err(Failure::Failed(format!("not added: {reason}")));

@@ -124,7 +124,10 @@ impl Shown {
         let mut screening = Json::Null;
         if cfg!(feature = "screening")
             && let Some((cmd, args)) = line.as_deref().and_then(<[String]>::split_first)
-            && let Some(mut decision) = registry.screening().screen(cmd, args, &Cancel::new())
+            && let Some(mut decision) =
+                registry
+                    .screening()
+                    .screen(cmd, args, config.variables(), &Cancel::new())
         {
             let texts = decision.packages.iter_mut().chain(&mut decision.reasons);
             texts.for_each(|text| *text = self.text(text));

@@ -54,21 +54,29 @@ pub enum Advisory {
 /// The text is not JSON, or not of this form.
 pub fn read_all(text: &[u8]) -> Result<Vec<Advisory>, String> {
     let value: Value = crate::json::from_slice(text).map_err(|error| error.to_string())?;
-    let list = match &value {
+    read(&value)
+}
+
+/// As [`read_all`], of the value.
+///
+/// # Errors
+/// The value is not of this form.
+pub fn read(value: &Value) -> Result<Vec<Advisory>, String> {
+    let list = match value {
         Value::Array(list) => list.as_slice(),
         Value::Object(object) => match object.get("vulns") {
             Some(Value::Array(list)) => list.as_slice(),
             Some(_) => return Err("`vulns` is not an array".to_owned()),
             // An OSV server answers `{}` if it knows no advisory.
             None if object.is_empty() => &[],
-            None => std::slice::from_ref(&value),
+            None => std::slice::from_ref(value),
         },
         _ => return Err("it is not an advisory".to_owned()),
     };
-    list.iter().map(read).collect()
+    list.iter().map(read_one).collect()
 }
 
-fn read(advisory: &Value) -> Result<Advisory, String> {
+fn read_one(advisory: &Value) -> Result<Advisory, String> {
     let id = advisory["id"].as_str().unwrap_or_default();
     if id.is_empty() {
         return Err("an advisory has no `id`".to_owned());
@@ -187,7 +195,7 @@ mod tests {
     /// The packages of an advisory, as `name versions`.
     fn packages(affected: Value) -> Vec<String> {
         let advisory = json!({"id": "MAL-2025-1", "affected": affected});
-        match read(&advisory) {
+        match read_one(&advisory) {
             Ok(Advisory::Malware { packages, .. }) => packages
                 .iter()
                 .map(|it| format!("{} {} {}", it.ecosystem, it.name, it.versions))

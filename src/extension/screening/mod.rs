@@ -17,7 +17,8 @@ pub mod versions;
 
 pub use decision::{Decision, Outcome};
 
-use crate::extension::packages::{self, Ecosystem, Package, Version};
+use crate::extension::launchers::{Launch, Meaning};
+use crate::extension::packages::{Ecosystem, Package, Version};
 use crate::outbound::is_loopback_url;
 use crate::store::settings::{self, Setting};
 use crate::store::{Config, Paths};
@@ -56,6 +57,17 @@ pub struct Settings {
     pub fault: Option<String>,
 }
 
+/// How variables begin that choose what launchers install, in capitals or not.
+const CHOOSE_PACKAGES: [&str; 7] = [
+    "NPM_CONFIG_",
+    "PNPM_",
+    "YARN_",
+    "BUN_",
+    "COREPACK_",
+    "UV_",
+    "PIP",
+];
+
 /// A package of a registry that a command line installs.
 type Published<'a> = (Ecosystem, &'a str, &'a Version);
 
@@ -91,33 +103,63 @@ impl Settings {
         }
     }
 
-    /// Decides whether this command line may start; `None` if there is no list of allowed ones, and it installs
-    /// nothing.
-    pub fn screen(&self, cmd: &str, args: &[String], cancel: &Cancel) -> Option<Decision> {
-        let mut packages: Vec<Package> = Vec::new();
-        for package in packages::packages(cmd, args) {
-            if !packages.contains(&package) && !is_interpreter(&package) {
+    /// Decides whether this command line may start with variables of these names; `None` if there is no list of
+    /// allowed ones, and it installs nothing.
+    pub fn screen<'v>(
+        &self,
+        cmd: &str,
+        args: &[String],
+        variables: impl IntoIterator<Item = &'v str>,
+        cancel: &Cancel,
+    ) -> Option<Decision> {
+        let launch = Launch::read(cmd, args).unwrap_or_default();
+        let mut packages: Vec<&Package> = Vec::new();
+        for package in &launch.packages {
+            if !packages.contains(&package) {
                 packages.push(package);
             }
         }
-        if packages.is_empty() && self.allowlist.is_none() && self.fault.is_none() {
-            return None;
-        }
         let mut decision = Decision {
-            packages: packages.iter().map(shown).collect(),
+            packages: packages.iter().map(|package| shown(package)).collect(),
             ..Decision::default()
         };
         if let Some(fault) = &self.fault {
             decision.refuse(fault);
         }
+        self.check_variables(variables, &mut decision);
+        let installs = !packages.is_empty() || launch.unclear.is_some();
+        if !installs && self.allowlist.is_none() && decision.reasons.is_empty() {
+            return None;
+        }
         self.check_allowlist(cmd, args, cancel, &mut decision);
-        if !packages.is_empty() {
-            self.check_advisories(&packages, cancel, &mut decision);
+        if installs {
+            self.check_advisories(&packages, &launch, cancel, &mut decision);
         }
         for package in &packages {
             check_name(package, &mut decision);
         }
         Some(decision)
+    }
+
+    /// Variables by which launchers install something else than their command line says.
+    fn check_variables<'v>(
+        &self,
+        names: impl IntoIterator<Item = &'v str>,
+        decision: &mut Decision,
+    ) {
+        let chooses = |name: &&str| {
+            let name = name.to_ascii_uppercase();
+            CHOOSE_PACKAGES.iter().any(|start| name.starts_with(start))
+        };
+        let refuses = self.strict || (self.allowlist.is_some() && !self.allowlist_warns);
+        let names = names.into_iter().filter(|_| self.is_configured());
+        for name in names.filter(chooses) {
+            let name = printable(name, 100);
+            let reason = format!(
+                "the variable {name} can change what is installed, whatever the command line says; remove it"
+            );
+            decision.warn_or_refuse(refuses, reason);
+        }
     }
 
     fn check_allowlist(
@@ -142,7 +184,13 @@ impl Settings {
         decision.warn_or_refuse(!self.allowlist_warns, reason);
     }
 
-    fn check_advisories(&self, packages: &[Package], cancel: &Cancel, decision: &mut Decision) {
+    fn check_advisories(
+        &self,
+        packages: &[&Package],
+        launch: &Launch<'_>,
+        cancel: &Cancel,
+        decision: &mut Decision,
+    ) {
         // An index that cannot be seen may be there.
         let is_there = |index: &PathBuf| index.try_exists().unwrap_or(true);
         let default = || self.index.clone().filter(is_there);
@@ -156,13 +204,15 @@ impl Settings {
             }
             return;
         }
-        let published: Vec<Published<'_>> = packages.iter().filter_map(published).collect();
+        let published: Vec<_> = packages.iter().filter_map(|it| published(it)).collect();
         let mut faults = Vec::new();
         if let Some(path) = &path {
-            let names: Vec<_> = published.iter().map(|it| (it.0, it.1)).collect();
+            let candidates = launch.candidates.iter().filter_map(self::published);
+            let named: Vec<_> = published.iter().copied().chain(candidates).collect();
+            let names: Vec<_> = named.iter().map(|it| (it.0, it.1)).collect();
             let found = sources::find(path, &names, cancel);
             faults.extend(found.fault);
-            for package in &published {
+            for package in &named {
                 self.check_malware(*package, &found.malware, decision);
             }
         }
@@ -171,19 +221,14 @@ impl Settings {
             && decision.decision != Outcome::Refused
         {
             let packages = published.iter().filter(|package| !is_image(package));
-            let asked = self.ask(endpoint, packages, cancel, decision);
-            faults.extend(asked.err());
+            faults.extend(self.ask(endpoint, packages, cancel, decision));
         }
         for fault in faults {
             let fault = printable(&fault, MAX_FAULT);
             let reason = format!("the advisories cannot be read: {fault}");
             decision.warn_or_refuse(self.strict, reason);
         }
-        let unknown = packages.iter().filter_map(elsewhere);
-        for source in unknown {
-            let source = printable(source, 100);
-            let reason =
-                format!("{source:?} is not a package of a registry, so advisories do not name it");
+        for reason in unchecked(packages, launch) {
             decision.warn_or_refuse(self.strict, reason);
         }
         if self.strict && path.is_none() && published.iter().any(is_image) {
@@ -191,24 +236,23 @@ impl Settings {
         }
     }
 
-    /// Asks the OSV server about the packages.
+    /// Asks the OSV server about the packages; returns why not all is known of them.
     fn ask<'a>(
         &self,
         endpoint: &str,
         packages: impl Iterator<Item = &'a Published<'a>>,
         cancel: &Cancel,
         decision: &mut Decision,
-    ) -> Result<(), String> {
+    ) -> Option<String> {
         let end = Instant::now() + ASKING;
         for package in packages {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err("the OSV server takes too long".to_owned());
+            let found = osv_server::ask(endpoint, *package, end, cancel);
+            self.check_malware(*package, &found.malware, decision);
+            if found.fault.is_some() {
+                return found.fault;
             }
-            let malware = osv_server::ask(endpoint, *package, left, cancel)?;
-            self.check_malware(*package, &malware, decision);
         }
-        Ok(())
+        None
     }
 
     /// Decides about a package by the advisories that name it.
@@ -236,9 +280,32 @@ impl Settings {
     }
 }
 
-/// Whether this is Python itself, which `uvx python` runs without a package.
-fn is_interpreter(package: &Package) -> bool {
-    matches!(package, Package::Published { ecosystem: Ecosystem::PyPi, name, .. } if name == "python")
+/// What advisories cannot tell of a command line.
+fn unchecked(packages: &[&Package], launch: &Launch<'_>) -> Vec<String> {
+    let elsewhere = packages.iter().filter_map(|package| match package {
+        Package::Published { .. } => None,
+        Package::Elsewhere { source } => Some(printable(source, 100)),
+    });
+    let mut reasons: Vec<String> = elsewhere
+        .map(|source| {
+            format!("{source:?} is not a package of a registry, so advisories do not name it")
+        })
+        .collect();
+    let mut options = launch.options.iter();
+    let is_other = |meaning: Meaning| matches!(meaning, Meaning::Source | Meaning::Code);
+    if let Some(option) = options.find(|option| is_other(option.meaning)) {
+        let word = printable(option.word, 100);
+        reasons.push(format!(
+            "{word:?} can install from another source, of which advisories do not tell"
+        ));
+    }
+    if let Some(word) = launch.unclear {
+        let word = printable(word, 100);
+        reasons.push(format!(
+            "{word:?} in its command line is not understood, so it is not known what it installs"
+        ));
+    }
+    reasons
 }
 
 /// Warns of a name that resembles a well-known one.
@@ -268,13 +335,6 @@ fn published(package: &Package) -> Option<Published<'_>> {
     }
 }
 
-fn elsewhere(package: &Package) -> Option<&str> {
-    match package {
-        Package::Published { .. } => None,
-        Package::Elsewhere { source } => Some(source),
-    }
-}
-
 /// The package for users: `npm name 1.0.0`.
 fn shown(package: &Package) -> String {
     let text = match package {
@@ -297,7 +357,7 @@ mod tests {
 
     fn screen(settings: &Settings, line: &str) -> Option<Decision> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        settings.screen(&words[0], &words[1..], &Cancel::new())
+        settings.screen(&words[0], &words[1..], [], &Cancel::new())
     }
 
     #[test]

@@ -1,0 +1,409 @@
+//! How launchers read their command lines: `npx`, `uvx`, `docker` and other programs that fetch something and run
+//! it at once.
+//!
+//! [`Launch::read`] takes each word once, in the way of the launcher itself, and stops at the first word that it
+//! does not understand: no word is passed over. Nothing here reads a file or asks a registry.
+
+#[rustfmt::skip]
+mod options;
+
+use super::packages::{Package, normalized_pypi, specifiers};
+use options::{Choice, Options, PROGRAMS, Row, Syntax, Takes};
+pub use options::{Meaning, is_interpreter};
+
+/// What a command line fetches and runs.
+#[derive(Debug, Default)]
+pub struct Launch<'a> {
+    /// The packages that it fetches.
+    pub packages: Vec<Package>,
+    /// The options of the launcher, in their order.
+    pub options: Vec<Given<'a>>,
+    /// The program and its arguments, or the package of the program.
+    pub operands: Vec<&'a str>,
+    /// The name of the program, without its folder or version; `None` if nothing runs, or an image.
+    pub program: Option<String>,
+    /// Whether the program may be another than that of the package, because options name the package.
+    pub is_foreign: bool,
+    /// The first word that is not understood. The other fields hold what was read before it.
+    pub unclear: Option<&'a str>,
+    /// What could be packages from there on.
+    pub candidates: Vec<Package>,
+}
+
+/// An option of a command line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Given<'a> {
+    /// Its name in the table, without dashes.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: Meaning,
+    /// Its value.
+    pub value: Option<&'a str>,
+    /// The word of the command line.
+    pub word: &'a str,
+}
+
+/// A word that is not understood.
+struct Unclear<'a>(&'a str);
+
+type Words<'a> = std::slice::Iter<'a, String>;
+
+/// The name of a program without its folder and without a suffix of Windows, in lower case.
+pub fn program_name(cmd: &str) -> String {
+    let name = cmd.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    let suffixes = [".cmd", ".exe", ".bat", ".ps1"];
+    let bare = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
+    bare.map_or(name.clone(), str::to_owned)
+}
+
+impl<'a> Launch<'a> {
+    /// Reads a command line; `None` if the program is not a launcher.
+    pub fn read(cmd: &str, args: &'a [String]) -> Option<Self> {
+        let name = program_name(cmd);
+        let mut programs = PROGRAMS.iter();
+        let (_, choice) = programs.find(|(names, _)| has(names, &name))?;
+        let mut launch = Launch::default();
+        if let Err(Unclear(word)) = launch.choose(choice, &mut args.iter()) {
+            launch.unclear = Some(word);
+        }
+        Some(launch)
+    }
+
+    fn choose(
+        &mut self,
+        choice: &'static Choice,
+        words: &mut Words<'a>,
+    ) -> Result<(), Unclear<'a>> {
+        match choice {
+            Choice::Nothing => Ok(()),
+            Choice::Unclear => Err(Unclear("")),
+            Choice::Package(options) => self.operands(options, words, true),
+            Choice::Program(options) => self.operands(options, words, false),
+            Choice::Command(options, commands, others) => {
+                let Some(word) = self.options(options, words)? else {
+                    return Ok(());
+                };
+                if word == "--" {
+                    return Err(Unclear(word));
+                }
+                let mut commands = commands.iter();
+                let named = commands.find(|(names, _)| has(names, word));
+                let chosen = named.map_or(*others, |(_, chosen)| chosen);
+                let chosen = self.choose(chosen, words);
+                chosen.map_err(|Unclear(at)| Unclear(if at.is_empty() { word } else { at }))
+            }
+        }
+    }
+
+    /// Reads options, and the word after them.
+    fn options(
+        &mut self,
+        options: &'static Options,
+        words: &mut Words<'a>,
+    ) -> Result<Option<&'a str>, Unclear<'a>> {
+        while let Some(word) = words.next() {
+            if word == "--" || !word.starts_with('-') {
+                return Ok(Some(word));
+            }
+            if self.option(options, word, words).is_none() {
+                self.guess(options, word, words);
+                return Err(Unclear(word));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the options of a launcher, and what it runs. The first operand is a package if
+    /// `runs_package`, unless an option names the package.
+    fn operands(
+        &mut self,
+        options: &'static Options,
+        words: &mut Words<'a>,
+        runs_package: bool,
+    ) -> Result<(), Unclear<'a>> {
+        while let Some(word) = self.options(options, words)? {
+            let is_end = word == "--";
+            self.operands.extend((!is_end).then_some(word));
+            if is_end || options.syntax != Syntax::NpmExec {
+                self.operands.extend(words.by_ref().map(String::as_str));
+            }
+        }
+        let Some(first) = self.operands.first().copied() else {
+            return Ok(());
+        };
+        let provided = self
+            .options
+            .iter()
+            .filter(|it| it.meaning == Meaning::Provides);
+        let provided: Vec<&str> = provided.filter_map(|it| it.value).collect();
+        if runs_package && provided.is_empty() {
+            let named = options.program.unwrap_or(options.package)(first);
+            let program = || own_program(named.as_ref(), first);
+            self.program = options.program.is_some().then(program);
+            self.packages.extend(named);
+            return Ok(());
+        }
+        self.program = Some(program_name(first));
+        let provided = provided.into_iter().flat_map(specifiers);
+        let mut provided = provided.filter_map(options.package);
+        self.is_foreign = !provided.any(|package| provides(&package, first));
+        if first.contains("://") {
+            self.packages.push(Package::elsewhere(first));
+        }
+        Ok(())
+    }
+
+    /// Reads an option: one word with its value, or several short options and the value of the last; `None` if it
+    /// is not understood.
+    fn option(
+        &mut self,
+        options: &'static Options,
+        word: &'a str,
+        words: &mut Words<'a>,
+    ) -> Option<()> {
+        let bare = word.trim_start_matches('-');
+        let dashes = word.len() - bare.len();
+        if options.syntax.is_npm() || dashes == 2 {
+            let (name, joined) = match bare.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (bare, None),
+            };
+            let (row, name) = options.find(name, dashes == 2)?;
+            return self.given(options, (row, name, word), joined, words);
+        }
+        let mut rest = bare;
+        while dashes == 1 && !rest.is_empty() {
+            let length = rest.chars().next().map_or(0, char::len_utf8);
+            let (short, joined) = rest.split_at(length);
+            let (row, name) = options.find(short, false)?;
+            if row.0 == Takes::Value {
+                let joined = joined.strip_prefix('=').unwrap_or(joined);
+                let joined = Some(joined).filter(|joined| !joined.is_empty());
+                return self.given(options, (row, name, word), joined, words);
+            }
+            self.given(options, (row, name, word), None, words)?;
+            rest = joined;
+        }
+        (dashes == 1 && !bare.is_empty()).then_some(())
+    }
+
+    /// Adds an option with the value that it takes.
+    fn given(
+        &mut self,
+        options: &'static Options,
+        (row, name, word): (&'static Row, &'static str, &'a str),
+        joined: Option<&'a str>,
+        words: &mut Words<'a>,
+    ) -> Option<()> {
+        let Row(takes, meaning, _) = *row;
+        let is_npm = options.syntax.is_npm();
+        let next = words.as_slice().first().map(String::as_str);
+        let value = match takes {
+            Takes::Value if joined.is_some() => joined.filter(|value| !value.is_empty()),
+            Takes::Value => {
+                let value = next.filter(|next| !next.is_empty() && !next.starts_with('-'));
+                value.and_then(|_| words.next()).map(String::as_str)
+            }
+            // npm takes such a word for the value of the flag.
+            _ if is_npm && matches!(next, Some("true" | "false" | "null")) => return None,
+            // npm takes any other value for a word of its own.
+            _ if is_npm && !matches!(joined, None | Some("true" | "false")) => return None,
+            Takes::Nothing if joined.is_some() => return None,
+            Takes::Nothing | Takes::Switch => joined,
+        };
+        if takes == Takes::Value && value.is_none() {
+            return None;
+        }
+        let read = match meaning {
+            Meaning::Provides => options.program.unwrap_or(options.package),
+            Meaning::Adds => options.package,
+            Meaning::Requirements => |value: &str| Some(Package::elsewhere(value)),
+            _ => |_: &str| None,
+        };
+        self.packages
+            .extend(specifiers(value.unwrap_or_default()).filter_map(read));
+        self.options.push(Given {
+            name,
+            meaning,
+            value,
+            word,
+        });
+        Some(())
+    }
+
+    /// Notes what the words from one that is not understood could mean.
+    fn guess(&mut self, options: &'static Options, word: &'a str, words: &mut Words<'a>) {
+        for word in [word].into_iter().chain(words.by_ref().map(String::as_str)) {
+            let mut parts = word.split('=').peekable();
+            let name = parts
+                .next_if(|part| part.starts_with('-'))
+                .map(|it| it.trim_start_matches('-'));
+            let found = name.and_then(|name| options.find(name, false));
+            if let Some((&Row(_, meaning @ (Meaning::Code | Meaning::Power), _), name)) = found {
+                let value = word.split_once('=').map(|(_, value)| value);
+                self.options.push(Given {
+                    name,
+                    meaning,
+                    value,
+                    word,
+                });
+            }
+            let parts = parts.filter(|part| !part.starts_with('-'));
+            let named = parts.filter_map(options.package);
+            self.candidates
+                .extend(named.filter(|it| matches!(it, Package::Published { .. })));
+        }
+    }
+}
+
+impl Options {
+    /// The option of this name, without dashes. `is_long` says whether there were two.
+    fn find(&self, name: &str, is_long: bool) -> Option<(&'static Row, &'static str)> {
+        let rows = self.rows.iter().copied().flatten();
+        let all = || {
+            rows.clone()
+                .flat_map(|row| row.2.split_whitespace().map(move |name| (row, name)))
+        };
+        let is_named = |it: &str| it == name && (self.syntax.is_npm() || (it.len() > 1) == is_long);
+        let exact = all().find(|(_, it)| is_named(it));
+        if exact.is_some() || self.syntax != Syntax::Argparse || !is_long {
+            return exact;
+        }
+        let mut begun = all().filter(|(_, it)| it.len() > 1 && it.starts_with(name));
+        let found = begun.next();
+        found.filter(|_| begun.next().is_none())
+    }
+}
+
+/// Whether a list of words has this one.
+fn has(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|it| it == word)
+}
+
+/// The name of the program that a package brings.
+fn own_program(package: Option<&Package>, specifier: &str) -> String {
+    if let Some(Package::Published { name, .. }) = package {
+        return name.clone();
+    }
+    let is_name = |c: &char| c.is_ascii_alphanumeric() || "-_.".contains(*c);
+    let name = specifier.trim_start().chars().take_while(is_name);
+    name.collect::<String>().to_ascii_lowercase()
+}
+
+/// Whether a program has the name of a package, so that the package probably brings it.
+fn provides(package: &Package, program: &str) -> bool {
+    let Package::Published { name, .. } = package else {
+        return false;
+    };
+    let bare = name.rsplit('/').next().unwrap_or_default();
+    bare == program || package.pypi_name() == Some(&normalized_pypi(program))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extension::packages::Version;
+
+    /// The packages of a command line, as `ecosystem name version`, or what is elsewhere.
+    fn named(line: &str) -> Vec<String> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let shown = |package| match package {
+            Package::Published {
+                ecosystem,
+                name,
+                version: Version::Exact(version),
+            } => format!("{} {name} {version}", ecosystem.name()),
+            Package::Published {
+                ecosystem, name, ..
+            } => format!("{} {name}", ecosystem.name()),
+            Package::Elsewhere { source } => source,
+        };
+        let launch = Launch::read(&words[0], &words[1..]).unwrap_or_default();
+        let packages = launch.packages.into_iter().chain(launch.candidates);
+        packages.map(shown).collect()
+    }
+
+    #[test]
+    fn the_package_of_every_launcher_is_found() {
+        for (line, found) in [
+            ("npx -y @Scope/Server", &["npm @scope/server"][..]),
+            ("/usr/bin/npx -y pkg@1.2.3 --flag x", &["npm pkg 1.2.3"]),
+            ("NPX.CMD pkg@latest", &["npm pkg"]),
+            ("npx pkg@1.2", &["npm pkg"]),
+            ("npx pkg@v1.2.3-rc.1+x", &["npm pkg 1.2.3-rc.1+x"]),
+            ("npx -p a -p b@^1.0.0 run-it", &["npm a", "npm b"]),
+            ("npx --package=@s/a@2.0.0 -y cmd", &["npm @s/a 2.0.0"]),
+            ("npx -- pkg", &["npm pkg"]),
+            ("npx --registry http://r pkg", &["npm pkg"]),
+            ("npx --unknown a b", &["npm a", "npm b"]),
+            ("npx good@npm:evil@1.0.0", &["npm evil 1.0.0"]),
+            ("npx user/repo", &["user/repo"]),
+            ("npx x@git+https://h/r", &["git+https://h/r"]),
+            ("npx github:user/repo", &["github:user/repo"]),
+            ("npm exec -y -- pkg", &["npm pkg"]),
+            ("npm x pkg", &["npm pkg"]),
+            ("npm install pkg", &[]),
+            ("pnpm dlx pkg@1.x", &["npm pkg"]),
+            ("bunx --bun pkg", &["npm pkg"]),
+            ("yarn dlx pkg", &["npm pkg"]),
+            ("uvx Mcp_Server.X", &["PyPI mcp-server-x"]),
+            ("uvx pkg@1.2.3 arg", &["PyPI pkg 1.2.3"]),
+            ("uvx --from Pkg[a,b]==1.0 cmd", &["PyPI pkg 1.0"]),
+            ("uvx --with a,b>=2,<3 c", &["PyPI a", "PyPI b", "PyPI c"]),
+            ("uvx --python 3.12 pkg", &["PyPI pkg"]),
+            ("uvx --from git+https://h/r cmd", &["git+https://h/r"]),
+            ("uvx --from pkg@git+https://h/r cmd", &["git+https://h/r"]),
+            ("uvx ./dist/x.whl", &["./dist/x.whl"]),
+            ("uvx --with-requirements r.txt pkg", &["r.txt", "PyPI pkg"]),
+            ("uv tool run -q pkg", &["PyPI pkg"]),
+            ("uv run --with mcp server.py", &["PyPI mcp"]),
+            ("uv sync", &[]),
+            ("pipx run --spec a==1.0.0 b", &["PyPI a 1.0.0"]),
+            ("docker run -i --rm -e KEY mcp/time", &["Docker mcp/time"]),
+            (
+                "docker run -it --name=x ghcr.io:443/a/b:1.2.0 sh",
+                &["Docker ghcr.io:443/a/b 1.2.0"],
+            ),
+            ("docker run -v /a:/b i@sha256:00", &["Docker i sha256:00"]),
+            ("docker run @sha256:00", &["@sha256:00"]),
+            ("python server.py", &[]),
+            ("npx", &[]),
+            ("uvx --from", &[]),
+        ] {
+            assert_eq!(named(line), found, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_alias_of_many_aliases_is_read() {
+        let line = format!("npx {}evil@1.0.0", "a@npm:".repeat(100_000));
+        assert_eq!(named(&line), ["npm evil 1.0.0"]);
+    }
+
+    #[test]
+    fn any_arguments_are_read_without_a_panic() {
+        arbtest::arbtest(|u| {
+            let programs = ["npx", "uvx", "docker", "pipx", "npm", "uv"];
+            let program = u.choose(&programs)?;
+            let words = ["run", "x", "exec", "tool", "-p", "--from", "--", "@", "-é"];
+            let mut args = Vec::new();
+            for _ in 0..u.int_in_range(0..=6)? {
+                let arg = if u.ratio(1, 2)? {
+                    (*u.choose(&words)?).to_owned()
+                } else {
+                    u.arbitrary::<String>()?
+                };
+                args.push(arg);
+            }
+            let launch = Launch::read(program, &args).unwrap_or_default();
+            for package in launch.packages.iter().chain(&launch.candidates) {
+                if let Package::Published { name, .. } = package {
+                    let is_lower = !name.contains(|c: char| c.is_ascii_uppercase());
+                    assert!(!name.is_empty() && is_lower, "{program} {args:?}");
+                }
+            }
+            Ok(())
+        });
+    }
+}
