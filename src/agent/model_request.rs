@@ -96,7 +96,13 @@ impl Turn<'_> {
             let streamed = accumulator.into_message();
             match answer {
                 Err(error) if error.class == ErrorClass::ContextExceeded && self.may_compact() => {
-                    self.compact("The conversation is too long for the model")?;
+                    if !self.compact("The conversation is too long for the model")? {
+                        return Ok(Reply {
+                            answer: Err(error),
+                            streamed,
+                            size,
+                        });
+                    }
                 }
                 Err(error)
                     if error.class == ErrorClass::Image
