@@ -18,6 +18,7 @@ use crate::store::Journal;
 use crate::sys::cancel::Cancel;
 use serde_json::Value;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// How many requests to the model a turn makes at most, unless a setting says otherwise.
 const MAX_REQUESTS: u64 = 1_000;
@@ -82,9 +83,12 @@ pub(super) struct Turn<'t> {
     pub(super) calls: usize,
     /// How many of them failed.
     pub(super) failures: usize,
+    /// How many calls were refused because no user or client could be asked; shared with the runs that this turn is in.
+    pub(super) refused_calls: Arc<AtomicUsize>,
     /// Whether the model has answered.
     pub(super) answered: bool,
-    /// How many messages there were when this turn compacted the conversation; 0 if it did not.
+    /// How many messages there were when this turn compacted the conversation, or found it too short for that; 0 if
+    /// it did neither.
     pub(super) compacted: usize,
 }
 
