@@ -4,8 +4,10 @@
 mod support;
 
 use serde_json::{Value, json};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use support::process::{descendants, signal};
@@ -266,11 +268,134 @@ fn what_needs_approval_is_denied_without_a_terminal() {
     let home = UserHome::new(json!({"turns": [adds()]}));
     let mut command = home.command(&["--with-builtin", "demo", "-m", "add"]);
     command.env("GOOSE_MODE", "approve");
-    let done = finish(command, "y\n").exits(0);
+    let done = finish(command, "y\n").exits(1);
     let out = done.stdout();
     assert!(!out.contains("sum"), "{out}");
     assert!(!out.contains("[y]es"), "{out}");
-    done.says("denied demo__add").says("GOOSE_MODE=auto");
+    done.says("denied demo__add")
+        .says("GOOSE_MODE=auto")
+        .says("gosling: a tool call was refused");
+}
+
+#[test]
+fn a_mistyped_command_does_not_go_to_the_model() {
+    let home = UserHome::new(json!({"turns": [says("I heard {{last_user}}")], "repeat": true}));
+    home.chat(&[], "/halp\n /halp me\n/etc/hosts is one\n")
+        .exits(1)
+        .prints_exactly("I heard /halp me\nI heard /etc/hosts is one\n")
+        .says("there is no command /halp; did you mean /help?");
+    let home = UserHome::new(json!({}));
+    home.chat(&["-m", "/mode auto"], "")
+        .exits(1)
+        .prints_exactly("")
+        .says("there is no command /mode");
+    home.chat(&["-m", "/help"], "").exits(0).says("/compact");
+    assert!(home.sessions().is_empty());
+}
+
+#[test]
+fn a_chat_without_a_message_leaves_no_session() {
+    let home = UserHome::new(json!({"turns": [says("one")], "repeat": true}));
+    for lines in ["", "/help\n", "/exit\n"] {
+        let done = home.chat(&["--with-builtin", "demo"], lines).exits(0);
+        assert!(!done.stderr().contains("--session"), "{}", done.stderr());
+    }
+    let command = format!("'{}'", demo_command().join("' '"));
+    let mut talk = home.begin(&["--with-extension", &command]);
+    until("the session has begun", || {
+        (!descendants(talk.process.id()).is_empty()).then_some(())
+    });
+    assert_eq!(home.sessions().len(), 1);
+    signal(talk.process.id(), "TERM");
+    let (code, said) = talk.ends();
+    assert_eq!(code, Some(143), "{said}");
+    assert!(home.sessions().is_empty());
+    home.chat(&["-m", "a"], "").exits(0);
+    let sessions = home.sessions();
+    home.chat(&["--session", &sessions[0]], "")
+        .exits(0)
+        .says("--session");
+    assert_eq!(home.sessions(), sessions, "it is not new");
+}
+
+/// A terminal that does not echo: what the user types, and what a program reads.
+#[cfg(target_os = "linux")]
+fn terminal() -> (File, File) {
+    let open = |path: &str| {
+        let mut options = File::options();
+        options.read(true).write(true).custom_flags(libc::O_NOCTTY);
+        options.open(path).unwrap()
+    };
+    let user = open("/dev/ptmx");
+    let mut number: libc::c_uint = 0;
+    // SAFETY: the descriptor is open, and the pointer is that of a number.
+    unsafe {
+        assert_eq!(libc::unlockpt(user.as_raw_fd()), 0);
+        assert_eq!(
+            libc::ioctl(user.as_raw_fd(), libc::TIOCGPTN, &mut number),
+            0
+        );
+    }
+    let program = open(&format!("/dev/pts/{number}"));
+    // SAFETY: the descriptor is open, and zeros are valid settings.
+    unsafe {
+        let mut settings = std::mem::zeroed();
+        assert_eq!(libc::tcgetattr(program.as_raw_fd(), &mut settings), 0);
+        settings.c_lflag &= !libc::ECHO;
+        assert_eq!(
+            libc::tcsetattr(program.as_raw_fd(), libc::TCSANOW, &settings),
+            0
+        );
+    }
+    (user, program)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_line_that_the_terminal_cut_off_is_not_sent() {
+    let home = UserHome::new(json!({"turns": [says("I heard {{last_user}}")], "repeat": true}));
+    let (mut user, program) = terminal();
+    let mut command = home.command(&[]);
+    let process = command.stdin(program).spawn().expect("gosling runs");
+    drop(command);
+    let whole = "y".repeat(4_000);
+    for line in ["x".repeat(6_000), whole.clone(), "/quit".to_owned()] {
+        user.write_all(line.as_bytes()).unwrap();
+        user.write_all(b"\n").unwrap();
+    }
+    ChatOutput(process.wait_with_output().unwrap())
+        .exits(0)
+        .prints_exactly(&format!("I heard {whole}\n"))
+        .says("4,095 bytes");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_answer_at_the_terminal_says_what_is_for_good() {
+    let home = UserHome::new(json!({"turns": [adds()], "repeat": true}));
+    let (mut user, program) = terminal();
+    let mut command = home.command(&["--with-builtin", "demo", "-m", "add"]);
+    let process = command
+        .stdin(program)
+        .env("GOOSE_MODE", "approve")
+        .spawn()
+        .unwrap();
+    drop(command);
+    // What is typed before the question is not its answer.
+    let typing = std::thread::spawn(move || {
+        for _ in 0..200 {
+            let _ = user.write_all(b"v\n");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    let done = ChatOutput(process.wait_with_output().unwrap()).exits(0);
+    drop(typing);
+    done.says("for good, in every session: [a]lways, ne[v]er");
+    let kept = fs::read_to_string(home.root.path().join("config/permission.yaml")).unwrap();
+    assert!(
+        kept.contains("never_allow") && kept.contains("demo__add"),
+        "{kept}"
+    );
 }
 
 #[test]
@@ -356,14 +481,15 @@ fn commands_do_what_they_do_for_every_client() {
         "slash_commands": [{"command": "sing", "recipe_path": recipe}],
     }));
     let lines =
-        "/prompts\n/prompt greet who=Ada\n/sing a song\n/sing\n/compact\n/clear\n/path is none\n";
-    let out = home.chat(&[], lines).exits(0).stdout();
+        "/prompts\n/prompt greet who=Ada\n/sing a song\n/sing\n/compact\n/clear\n/path/x is one\n";
+    let done = home.chat(&[], lines).exits(0).says("> Good day, Ada\n");
+    let out = done.stdout();
     let wanted = [
         "- `greet` (one) Greets",
-        "I heard Good day, Ada",
+        "\nI heard Good day, Ada\n",
         "I heard Sing a song",
         "`/sing`",
-        "I heard /path is none",
+        "I heard /path/x is one",
     ];
     let at = wanted.map(|text| out.find(text));
     assert!(

@@ -348,6 +348,46 @@ fn platform_extensions_are_enabled_without_an_entry() {
     );
 }
 
+#[test]
+fn what_gosling_ships_is_enabled_without_an_entry() {
+    let root = Root::new();
+    for name in ["developer", "memory", "demo"] {
+        assert!(!root.does(&["list"]).contains(name));
+        root.does(&["disable", name]);
+        root.refuses(&["remove", name], 1, "no extension is called");
+        assert_eq!(root.does(&["enable", name]), format!("enabled {name}\n"));
+        let line = format!("enabled   builtin          {name}, part of gosling\n");
+        assert!(root.does(&["list"]).contains(&line), "{name}");
+        let shown = root.does(&["show", name, "--start"]);
+        assert!(shown.contains("\ntool: "), "{shown}");
+    }
+}
+
+#[test]
+fn parts_of_goose_that_cannot_run_are_not_in_the_way() {
+    let root = Root::new().with(
+        "config.yaml",
+        "extensions:\n  summon: {enabled: true, type: platform, name: summon}\n  tutorial: {enabled: false, type: \
+         builtin, name: tutorial}\n",
+    );
+    let missing = "part of Goose that gosling does not have";
+    let listed = root.does(&["list"]);
+    let lines: Vec<&str> = listed.lines().collect();
+    let summon = format!("enabled   platform         summon, {missing}");
+    let tutorial = format!("disabled  builtin          tutorial, {missing}");
+    let todo = "disabled  platform         todo, part of gosling";
+    assert_eq!(lines, [summon.as_str(), tutorial.as_str(), todo]);
+    for name in ["summon", "tom", "tutorial"] {
+        root.refuses(
+            &["enable", "todo", name],
+            1,
+            &format!("\"{name}\" is a {missing}"),
+        );
+    }
+    root.does(&["disable", "summon"]);
+    assert!(!root.does(&["list"]).contains("summon"));
+}
+
 const DAMAGED: &str = "\
 extensions:
   good: {enabled: true, type: stdio, name: good, cmd: c}

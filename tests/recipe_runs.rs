@@ -173,13 +173,14 @@ fn what_would_ask_the_user_is_refused_at_once() {
     let recipe = json!({"prompt": "go", "extensions": [{"type": "builtin", "name": "demo"}]});
     let asking = Home::with_settings(calls.clone(), json!({"GOOSE_MODE": "approve"}));
     let outcome = asking.run(asking.run_of(recipe.clone()));
-    assert_eq!(outcome.tool_calls, 1);
+    assert_eq!((outcome.tool_calls, outcome.refused_calls), (1, 1));
     let text = outcome.result.unwrap();
     assert!(text.contains("there is no user in this run"), "{text}");
     let permission = asking.root.path().join("config/permission.yaml");
     fs::write(permission, "user:\n  always_allow: [demo__add]\n").unwrap();
     let allowed = asking.run(asking.run_of(recipe.clone()));
     assert_eq!(allowed.result.unwrap(), "{\"sum\":3}");
+    assert_eq!(allowed.refused_calls, 0);
     let auto = Home::new(calls);
     let outcome = auto.run(auto.run_of(recipe));
     assert_eq!(outcome.result.unwrap(), "{\"sum\":3}");
@@ -784,7 +785,7 @@ mod command {
             report,
             json!({
                 "session_id": id, "final_output": {"n": 3}, "error": null, "tool_calls": 1,
-                "tokens": {"input": 3, "output": 2, "total": 5},
+                "refused_calls": 0, "tokens": {"input": 3, "output": 2, "total": 5},
             })
         );
         assert!(home.registry.session(&id).is_ok());
@@ -860,8 +861,45 @@ mod command {
         let recipe =
             json!({"prompt": "go", "extensions": [{"type": "builtin", "name": "developer"}]});
         let path = save(&home, recipe);
-        let (out, _) = ends(run(&home, &[&path]), 0);
+        let (out, err) = ends(run(&home, &[&path]), 1);
         assert!(out.contains("there is no user in this run"), "{out}");
+        assert!(err.contains("gosling: a tool call was refused"), "{err}");
+        let (out, _) = ends(run(&home, &[&path, "--json"]), 1);
+        let report: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(
+            (&report["refused_calls"], &report["error"]),
+            (&json!(1), &Value::Null)
+        );
+        assert!(!home.root.path().join("work/hit").exists());
+    }
+
+    #[test]
+    #[cfg(feature = "developer")]
+    fn what_is_refused_in_a_sub_recipe_counts() {
+        let script = json!({"repeat": true, "turns": [
+            {"when": {"user": "main task"}, "steps": [
+                {"call": {"name": "subagent", "arguments": {"subrecipe": "sub"}}},
+                {"text": "done"},
+            ]},
+            {"steps": [
+                {"call": {"name": "developer__shell", "arguments": {"command": "touch hit"}}},
+                {"text": "no"},
+            ]},
+        ]});
+        let home = Home::with_settings(script, json!({"GOOSE_MODE": "approve"}));
+        fs::write(
+            home.root.path().join("config/permission.yaml"),
+            "user:\n  always_allow: [subagent]\n",
+        )
+        .unwrap();
+        let developer = json!([{"type": "builtin", "name": "developer"}]);
+        let sub = json!({"title": "S", "description": "D", "prompt": "sub task", "extensions": developer});
+        let main =
+            json!({"prompt": "main task", "sub_recipes": [{"name": "sub", "path": "sub.yaml"}]});
+        let path = save(&home, main);
+        fs::write(path.replace("report", "sub"), sub.to_string()).unwrap();
+        let (out, err) = ends(run(&home, &[&path]), 1);
+        assert_eq!(out, "done\n", "{err}");
         assert!(!home.root.path().join("work/hit").exists());
     }
 

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use support::client::{Answer, KEY};
 use support::server::{RunningServer, Server, gosling};
-use support::until;
+use support::{temp_dir, until};
 
 const EACH_SECOND: &str = "* * * * * *";
 /// A line that is not due while a test runs, unless it runs in the first second of a leap day.
@@ -259,6 +259,21 @@ fn a_running_schedule_is_shown_and_killed_at_once() {
         (&updated["cron"], &updated["next_run"]),
         (&json!(EACH_SECOND), &Value::Null)
     );
+}
+
+#[test]
+fn a_server_whose_directory_is_gone_runs_no_schedule_elsewhere() {
+    let folder = temp_dir();
+    let own = folder.path().join("own");
+    fs::create_dir(&own).unwrap();
+    let line = format!("cd '{}' && exec \"$0\" \"$@\"", own.display());
+    let server = server().through("sh", &["-c", &line]).start();
+    fs::remove_dir(&own).unwrap();
+    create(&server, "s", "go", RARELY).is(200);
+    let reason = "the directory that the server was started in cannot be used";
+    at(&server, "s", "run_now").is(500).says(reason);
+    assert_eq!(outcome(&server, "s")["status"], "failed");
+    assert_eq!(sessions(&server, "s"), [] as [Value; 0]);
 }
 
 #[test]

@@ -2,12 +2,13 @@
 //! messages stay in the journal and visible to the user.
 
 use super::conversation_digest::digest;
-use super::token_estimate::RequestSize;
+use super::session_naming::without_reasoning;
+use super::token_estimate::{RequestSize, size_of};
 use super::turn::{Turn, TurnState};
 use super::turn_output::random_id;
 use super::{Compaction, Error, Event};
 use crate::conversation::{Message, Metadata, NotificationType, Role};
-use crate::provider::{CompletionRequest, DiscardDeltas, ErrorClass, Purpose, Usage};
+use crate::provider::{CompletionRequest, DiscardDeltas, ErrorClass, Purpose, StopReason, Usage};
 use crate::store::settings;
 use std::sync::Arc;
 
@@ -31,17 +32,16 @@ mentioning it.";
 const BEFORE_QUESTION: &str = "You are in the middle of what the user asks in the next message; the summary says how \
 far you have come.";
 
+/// A single message shorter than this is not summed up; in characters.
+const MIN_SUMMARIZED: usize = 1_000;
 /// How many messages must follow a compaction before the next one in the same turn.
 const MIN_NEW_MESSAGES: usize = 6;
 
 impl Turn<'_> {
-    /// Whether a summary can make the conversation shorter: the model sees more of it than the question, and it was
-    /// not compacted in this turn, or has grown since.
+    /// Whether the conversation was not compacted in this turn, or has grown since.
     pub(super) fn may_compact(&self) -> bool {
-        let messages = self.state.journal.messages();
-        let mut seen = messages.iter().filter(|m| m.metadata.agent_visible);
-        seen.nth(1).is_some()
-            && (self.compacted == 0 || messages.len() >= self.compacted + MIN_NEW_MESSAGES)
+        self.compacted == 0
+            || self.state.journal.messages().len() >= self.compacted + MIN_NEW_MESSAGES
     }
 
     /// The context limit of the model, in tokens. A limit of 0 counts as unknown.
@@ -80,41 +80,44 @@ impl Turn<'_> {
         estimate.request(journal.messages(), beside)
     }
 
-    /// Replaces the messages that the model sees by a summary and the last question of the user.
-    pub(super) fn compact(&mut self, why: &str) -> Result<(), Error> {
+    /// Replaces the messages that the model sees by a summary and the last question of the user. False if there is
+    /// nothing before that question that a summary could shorten.
+    pub(super) fn compact(&mut self, why: &str) -> Result<bool, Error> {
+        let old = Compactable::of(self.state.journal.messages());
+        if old.is_short() {
+            self.compacted = self.state.journal.messages().len();
+            let told = format!(
+                "{why}, but there is no more than a short message before the last question, so nothing is summed up."
+            );
+            self.output.notify(NotificationType::InlineMessage, told);
+            return Ok(false);
+        }
         self.output.events.compaction(Compaction::Begun);
-        let done = self.replace_by_summary(why);
+        let done = self.replace_by_summary(old, why);
         self.output.events.compaction(match done {
             Ok(()) => Compaction::Completed,
             Err(_) => Compaction::Failed,
         });
-        done
+        done.map(|()| true)
     }
 
-    fn replace_by_summary(&mut self, why: &str) -> Result<(), Error> {
+    fn replace_by_summary(&mut self, old: Compactable, why: &str) -> Result<(), Error> {
         let inline = NotificationType::InlineMessage;
         self.output
             .notify(inline, format!("{why}; it is being summed up."));
         let busy = "Summing up the conversation…";
         self.output.notify(NotificationType::ThinkingMessage, busy);
-        let visible = self.state.journal.messages().iter();
-        let visible: Vec<_> = visible
-            .filter(|m| m.metadata.agent_visible)
-            .cloned()
-            .collect();
-        // The last question is not part of the summary, but follows it.
-        let is_question = |message: &Message| {
-            message.role == Role::User && message.tool_responses().next().is_none()
-        };
-        let last = visible.iter().rposition(|message| is_question(message));
-        let question = last.map(|at| visible[at].as_ref().clone());
-        let is_unanswered = last.is_some_and(|at| at + 1 == visible.len());
-        let summarized = match last {
-            Some(at) if is_unanswered => &visible[..at],
-            _ => &visible[..],
-        };
-        let (summary, usage) = self.summarize(summarized)?;
-        let text = format!("{summary}\n\n{AFTER_SUMMARY}");
+        let Compactable {
+            messages,
+            question,
+            is_unanswered,
+        } = old;
+        let Summary {
+            text,
+            usage,
+            unusable,
+        } = self.summarize(&messages)?;
+        let text = format!("{text}\n\n{AFTER_SUMMARY}");
         let mut messages = vec![for_model_only(Message::text(Role::User, text))];
         if let Some(question) = question {
             if !is_unanswered {
@@ -127,8 +130,18 @@ impl Turn<'_> {
         self.compacted = self.state.journal.messages().len();
         self.output.count_summary(usage);
         self.send_conversation();
-        self.output
-            .notify(inline, "The conversation was summed up.");
+        let told = match unusable {
+            None => "The conversation was summed up.".to_owned(),
+            Some(reason) => {
+                let id = &self.session.id;
+                log::warn!("summary of the model not used session={id} reason={reason:?}");
+                format!(
+                    "The model's summary was not used, because {reason}; a shortened copy of the conversation \
+                     replaces it."
+                )
+            }
+        };
+        self.output.notify(inline, told);
         Ok(())
     }
 
@@ -142,19 +155,16 @@ impl Turn<'_> {
         self.output.flush();
     }
 
-    /// The summary of these messages, and the tokens that it cost.
-    fn summarize(&mut self, messages: &[Arc<Message>]) -> Result<(String, Usage), Error> {
-        let mut usage = Usage::default();
-        if messages.is_empty() {
-            return Ok(("Nothing was said before.".to_owned(), usage));
-        }
+    /// The summary of these messages.
+    fn summarize(&mut self, messages: &[Arc<Message>]) -> Result<Summary, Error> {
         let system = self.registry.stores().prompts.compaction();
         let limit = self.context_limit();
         let mut budget = self
             .state
             .estimate
             .characters((limit as f64 * DIGEST_SHARE) as u64);
-        for attempt in 1.. {
+        let mut attempt = 1;
+        let (usage, unusable) = loop {
             let text = digest(messages.iter().map(AsRef::as_ref), budget);
             let question = Message::text(
                 Role::User,
@@ -175,24 +185,96 @@ impl Turn<'_> {
                 .complete(&request, &self.cancel, &mut DiscardDeltas);
             match answer {
                 Ok(answer) => {
-                    usage = answer.usage;
+                    let (usage, stop) = (answer.usage, answer.stop);
                     let text = Message::new(Role::Assistant, answer.content).concat_text();
-                    if !text.trim().is_empty() {
-                        return Ok((text, usage));
+                    let text = without_reasoning(&text).trim();
+                    let replaced = messages.iter().map(|message| size_of(message)).sum();
+                    match unusable(text, stop, replaced) {
+                        Some(reason) => break (usage, reason),
+                        None => {
+                            return Ok(Summary {
+                                text: text.to_owned(),
+                                usage,
+                                unusable: None,
+                            });
+                        }
                     }
-                    break;
                 }
                 Err(error)
                     if error.class == ErrorClass::ContextExceeded && attempt < MAX_ATTEMPTS =>
                 {
-                    budget /= 2
+                    budget /= 2;
+                    attempt += 1;
                 }
                 Err(error) => return Err(Error::Model(error)),
             }
-        }
-        // The model gave an empty summary: a shorter digest replaces it.
+        };
         let text = digest(messages.iter().map(AsRef::as_ref), budget / 8);
-        Ok((text, usage))
+        Ok(Summary {
+            text,
+            usage,
+            unusable: Some(unusable),
+        })
+    }
+}
+
+/// What replaces the messages of a conversation.
+struct Summary {
+    text: String,
+    /// The tokens that it cost.
+    usage: Usage,
+    /// Why the model's own summary is not used; `text` is a digest then.
+    unusable: Option<&'static str>,
+}
+
+/// Why an answer of the model, without its reasoning, cannot replace messages of `replaced` characters.
+fn unusable(text: &str, stop: StopReason, replaced: usize) -> Option<&'static str> {
+    match stop {
+        StopReason::Length => Some("it met the model's limit on output and is cut off"),
+        StopReason::Filtered => Some("the provider held back a part of it"),
+        StopReason::Complete if text.is_empty() => Some("it is empty"),
+        StopReason::Complete if text.len() >= replaced => {
+            Some("it is not shorter than the conversation")
+        }
+        StopReason::Complete => None,
+    }
+}
+
+/// The messages that a summary replaces, and the question that follows it.
+struct Compactable {
+    messages: Vec<Arc<Message>>,
+    /// The last question of the user.
+    question: Option<Message>,
+    /// Whether the question is not among the messages.
+    is_unanswered: bool,
+}
+
+impl Compactable {
+    fn of(all: &[Arc<Message>]) -> Self {
+        let visible = all.iter().filter(|m| m.metadata.agent_visible);
+        let mut messages: Vec<_> = visible.cloned().collect();
+        let is_question = |message: &Arc<Message>| {
+            message.role == Role::User && message.tool_responses().next().is_none()
+        };
+        let last = messages.iter().rposition(is_question);
+        let question = last.map(|at| messages[at].as_ref().clone());
+        let is_unanswered = last.is_some_and(|at| at + 1 == messages.len());
+        if is_unanswered {
+            messages.pop();
+        }
+        Compactable {
+            messages,
+            question,
+            is_unanswered,
+        }
+    }
+
+    fn is_short(&self) -> bool {
+        match self.messages.as_slice() {
+            [] => true,
+            [only] => size_of(only) < MIN_SUMMARIZED,
+            _ => false,
+        }
     }
 }
 
@@ -201,4 +283,33 @@ fn for_model_only(message: Message) -> Message {
     message
         .with_id(random_id("msg_"))
         .seen_by(Metadata::AGENT_ONLY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_finished_and_shorter_than_what_it_replaces() {
+        let cases = [
+            ("They talked.", StopReason::Complete, 100, None),
+            ("", StopReason::Complete, 100, Some("empty")),
+            ("They tal", StopReason::Length, 100, Some("cut off")),
+            ("They", StopReason::Filtered, 100, Some("held back")),
+            (
+                "They talked.",
+                StopReason::Complete,
+                12,
+                Some("not shorter"),
+            ),
+        ];
+        for (text, stop, replaced, expected) in cases {
+            let reason = unusable(text, stop, replaced);
+            let fits = match (reason, expected) {
+                (Some(reason), Some(part)) => reason.contains(part),
+                (reason, expected) => reason == expected,
+            };
+            assert!(fits, "{text:?} {stop:?}: {reason:?}");
+        }
+    }
 }

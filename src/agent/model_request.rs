@@ -1,16 +1,18 @@
 //! One request of a turn to the model: what it contains, what becomes of the answer or the error.
 
+use super::model_selection::{LEAD, WORKER};
 use super::permission_mode::Mode;
 use super::token_estimate::{self, RequestSize};
 use super::turn::{Turn, TurnState, TurnStop};
+use super::turn_channel::Model;
 use super::turn_output::{AnswerAccumulator, random_id};
-use super::{Error, model_history, system_prompt};
+use super::{Error, Event, model_history, system_prompt};
 use crate::builtin::todo;
-use crate::conversation::{Content, Message, NotificationType, Outcome, Role};
+use crate::conversation::{Content, Message, Metadata, NotificationType, Outcome, Role};
 use crate::extension::resource_tools;
 use crate::mcp::types::Tool;
 use crate::provider::{
-    self, Completion, CompletionRequest, ErrorClass, Purpose, StopReason, ToolSpec,
+    self, Completion, CompletionRequest, ErrorClass, LeadWorker, Purpose, StopReason, ToolSpec,
 };
 use crate::store::settings;
 use crate::sys::clock;
@@ -19,6 +21,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
 /// How many times a request is repeated because the model refused an image in it: without the new images,
@@ -42,7 +45,7 @@ impl Turn<'_> {
             answer,
             streamed,
             size,
-        } = self.request_answer()?;
+        } = self.request_answer_of_either()?;
         match answer {
             Ok(answer) => {
                 self.refused.prove();
@@ -65,6 +68,75 @@ impl Turn<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// As [`request_answer`](Self::request_answer); if the worker model gives no answer, the lead model replaces it
+    /// until the end of the turn, as in Goose.
+    fn request_answer_of_either(&mut self) -> Result<Reply, Error> {
+        let reply = self.request_answer()?;
+        let Err(error) = &reply.answer else {
+            return Ok(reply);
+        };
+        let is_worker = self.state.last_role == Some(WORKER);
+        if !is_worker || error.class == ErrorClass::Cancelled || self.cancel.is_cancelled() {
+            return Ok(reply);
+        }
+        let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)? else {
+            return Ok(reply);
+        };
+        let class = error.class;
+        let worker = error.to_string();
+        let failed = |lead: &dyn fmt::Display| {
+            provider::Error::new(
+                class,
+                format!("{worker}. The lead model failed, too: {lead}"),
+            )
+        };
+        match self.registry.lead_model(&policy, &self.own_model) {
+            Ok(lead) => self.replace_worker(lead, error, reply.streamed)?,
+            Err(lead) => {
+                let answer = Err(failed(&lead));
+                return Ok(Reply { answer, ..reply });
+            }
+        }
+        let reply = self.request_answer()?;
+        Ok(match &reply.answer {
+            Err(lead) if lead.class != ErrorClass::Cancelled => Reply {
+                answer: Err(failed(lead)),
+                ..reply
+            },
+            _ => reply,
+        })
+    }
+
+    /// Lets the lead model answer from here to the end of the turn. `streamed` is what the worker wrote before it
+    /// failed; only the user sees it.
+    fn replace_worker(
+        &mut self,
+        lead: Model,
+        error: &provider::Error,
+        streamed: Message,
+    ) -> Result<(), Error> {
+        let worker = &self.model.config.model_name;
+        log::warn!(
+            "the lead model replaces the worker model={worker:?} reason={:?}",
+            error.message
+        );
+        if !streamed.content.is_empty() {
+            self.store(streamed.seen_by(Metadata::USER_ONLY))?;
+        }
+        let told = format!(
+            "The worker model gave no answer, so the lead model answers until the end of this turn: {error}"
+        );
+        self.output.notify(NotificationType::InlineMessage, told);
+        self.output.event(Event::ModelChange {
+            model: &lead.config.model_name,
+            mode: LEAD,
+        });
+        self.agent.channel.set_model(&lead);
+        self.state.last_role = Some(LEAD);
+        self.model = lead;
+        Ok(())
     }
 
     /// Sends the conversation to the model. Repeats the request after compacting the conversation if it is
@@ -98,7 +170,13 @@ impl Turn<'_> {
             let streamed = accumulator.into_message();
             match answer {
                 Err(error) if error.class == ErrorClass::ContextExceeded && self.may_compact() => {
-                    self.compact("The conversation is too long for the model")?;
+                    if !self.compact("The conversation is too long for the model")? {
+                        return Ok(Reply {
+                            answer: Err(error),
+                            streamed,
+                            size,
+                        });
+                    }
                 }
                 Err(error)
                     if error.class == ErrorClass::Image

@@ -8,6 +8,10 @@ use crate::recipe;
 use crate::store::settings;
 use serde_json::{Map, Value};
 
+/// The roles of two models that share a session.
+pub(super) const LEAD: &str = "lead";
+pub(super) const WORKER: &str = "worker";
+
 /// The model that a client chooses for a session.
 #[derive(Clone, Debug, Default)]
 pub struct ModelChoice {
@@ -149,18 +153,21 @@ impl Registry {
             return Ok((own.clone(), None));
         };
         match policy.choose(progress) {
-            Choice::Worker => Ok((own.clone(), Some("worker"))),
-            Choice::Lead { .. } => {
-                let provider = match &policy.lead_provider {
-                    Some(name) => self.catalog().provider(name)?,
-                    None => own.provider.clone(),
-                };
-                let config = self
-                    .catalog()
-                    .model_config(provider.name(), &policy.lead_model);
-                Ok((Model { provider, config }, Some("lead")))
-            }
+            Choice::Worker => Ok((own.clone(), Some(WORKER))),
+            Choice::Lead { .. } => Ok((self.lead_model(&policy, own)?, Some(LEAD))),
         }
+    }
+
+    /// The lead model of a session whose own model is `own`.
+    pub(super) fn lead_model(&self, policy: &LeadWorker, own: &Model) -> Result<Model, Error> {
+        let provider = match &policy.lead_provider {
+            Some(name) => self.catalog().provider(name)?,
+            None => own.provider.clone(),
+        };
+        let config = self
+            .catalog()
+            .model_config(provider.name(), &policy.lead_model);
+        Ok(Model { provider, config })
     }
 }
 

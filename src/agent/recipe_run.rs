@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A recipe to run, and the session for it.
 pub struct RecipeRun {
@@ -54,6 +54,8 @@ pub(super) struct Nesting {
     pub(super) depth: usize,
     /// How many runs there were within the outermost one.
     pub(super) runs: Arc<AtomicUsize>,
+    /// How many tool calls were refused in them because no user or client could be asked.
+    pub(super) refused_calls: Arc<AtomicUsize>,
 }
 
 /// The outcome of a run.
@@ -65,6 +67,8 @@ pub struct RecipeOutcome {
     pub result: Result<String, RunError>,
     /// How many tools were called.
     pub tool_calls: usize,
+    /// How many of them, and of those of its sub-recipes, were refused because no user or client could be asked.
+    pub refused_calls: usize,
     /// The token counts of the session.
     pub tokens: TokenState,
 }
@@ -184,8 +188,10 @@ impl Registry {
             session_id: id.to_owned(),
             result: Err(RunError::Cancelled),
             tool_calls: 0,
+            refused_calls: 0,
             tokens: TokenState::default(),
         };
+        let refused_calls = nesting.refused_calls.clone();
         let report = self.first_message(id, &options).and_then(|user| {
             let input = TurnInput {
                 attended: options.attended,
@@ -196,6 +202,7 @@ impl Registry {
             self.take_turn(id, input, events, cancel)
         });
         self.stop(id);
+        outcome.refused_calls = refused_calls.load(Ordering::Relaxed);
         outcome.result = match report {
             Ok(report) => {
                 outcome.tool_calls = report.calls;

@@ -191,7 +191,7 @@ impl Registry {
     /// session cannot be written.
     pub fn start(&self, start: Start) -> Result<Session, Error> {
         let working_dir = if start.working_dir.as_os_str().is_empty() {
-            env::home_dir().unwrap_or_else(|| PathBuf::from("/"))
+            home_dir()?
         } else {
             start.working_dir
         };
@@ -648,6 +648,17 @@ impl Registry {
             }
         }
     }
+}
+
+/// The working directory of a session for which the client names none.
+///
+/// # Errors
+/// When the user has no home directory.
+pub(super) fn home_dir() -> Result<PathBuf, Error> {
+    env::home_dir().ok_or_else(|| Error::Config {
+        reason: "`working_dir` is empty, and HOME names no directory that could be used; name a working directory"
+            .to_owned(),
+    })
 }
 
 pub(super) fn check_dir(path: &Path) -> Result<(), Error> {

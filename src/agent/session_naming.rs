@@ -161,14 +161,22 @@ pub(super) fn has_topic(message: &Message) -> bool {
     message.role == Role::User && metadata.user_visible && metadata.agent_visible
 }
 
-/// The text after the reasoning that some models write into it; empty if the reasoning does not end.
+/// The text after the reasoning that some models write before it; empty if the reasoning does not end. The tags
+/// may also be what the text is about, so those in its middle stay.
 pub(super) fn without_reasoning(text: &str) -> &str {
+    let mut text = text;
+    while let Some(answer) = REASONING_TAGS.iter().find_map(|(open, close)| {
+        let reasoning = text.trim_start().strip_prefix(open)?;
+        Some(reasoning.split_once(close).map_or("", |(_, answer)| answer))
+    }) {
+        text = answer;
+    }
     for (open, close) in REASONING_TAGS {
-        if let Some((_, answer)) = text.rsplit_once(close) {
+        // The prompt of some models ends with the first tag.
+        if let Some((reasoning, answer)) = text.split_once(close)
+            && !reasoning.contains(open)
+        {
             return answer;
-        }
-        if text.trim_start().starts_with(open) {
-            return "";
         }
     }
     text
@@ -203,6 +211,11 @@ mod tests {
         );
         assert_eq!(name_from("<think>hm\nhm</think>\nSums"), "Sums");
         assert_eq!(name_from("hm</think>Sums"), "Sums");
+        assert_eq!(name_from("<think>a</think>\n<think>b</think>Sums"), "Sums");
+        assert_eq!(
+            name_from("The <think> tag, </think> too"),
+            "The <think> tag, </think> too"
+        );
         assert_eq!(name_from("[THINK]hm[/THINK]Sums"), "Sums");
         assert_eq!(name_from("\n<think>\nOkay, the user"), "");
         assert_eq!(name_from("a\u{1b}[31mb"), "a[31mb");

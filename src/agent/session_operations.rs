@@ -1,6 +1,7 @@
 //! Operations on stored sessions that a running agent has to notice: rename, set a container, set recipe
 //! values, fork, import.
 
+use super::registry::home_dir;
 use super::session_agent::RUNNING_TURN_TIMEOUT;
 use super::turn_output::random_id;
 use super::{Error, Registry};
@@ -13,8 +14,7 @@ use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::env;
-use std::path::{self, PathBuf};
+use std::path;
 
 /// The parameters of [`Registry::fork`].
 #[derive(Clone, Copy, Debug)]
@@ -208,7 +208,7 @@ impl Registry {
             left_out,
         } = Session::from_export(text).map_err(invalid)?;
         if session.working_dir.as_os_str().is_empty() {
-            session.working_dir = env::home_dir().unwrap_or_else(|| PathBuf::from("/"));
+            session.working_dir = home_dir()?;
         }
         session.working_dir = path::absolute(&session.working_dir).unwrap_or(session.working_dir);
         let mut imported = ImportReport {

@@ -29,7 +29,7 @@ impl Turn<'_> {
         match command {
             "prompts" => self.show_prompts(user, rest).map(|()| None),
             "prompt" => self.use_prompt(user, rest),
-            "compact" => self.compact("You asked for it").map(|()| None),
+            "compact" => self.compact("You asked for it").map(|_| None),
             "clear" => {
                 self.state.journal.replace(Vec::new())?;
                 self.state.estimate.forget();

@@ -178,7 +178,7 @@ impl SubRecipes {
         };
         let nesting = Nesting {
             depth: self.nesting.depth + 1,
-            runs: self.nesting.runs.clone(),
+            ..self.nesting.clone()
         };
         let outcome = registry.run_nested(&session.id, options, nesting, &mut NoEvents, cancel);
         outcome.result.map_err(|error| error.to_string())

@@ -325,14 +325,14 @@ impl Turn<'_> {
         let approval = match self.mode.authorize(level, annotations) {
             Decision::Deny => return refuse(FORBIDDEN),
             Decision::Run | Decision::Ask if is_frontend && !self.attended => {
-                return refuse(NO_CLIENT);
+                return self.refuse_unattended(call, NO_CLIENT);
             }
             // The client that runs the tool can ask the user itself.
             Decision::Run | Decision::Ask if is_frontend => {
                 return Plan::Frontend(agent.channel.frontend_results.open(&request.id));
             }
             Decision::Run => None,
-            Decision::Ask if !self.attended => return refuse(UNATTENDED),
+            Decision::Ask if !self.attended => return self.refuse_unattended(call, UNATTENDED),
             Decision::Ask => match agent.channel.confirmations.open(&request.id) {
                 Some(approval) => Some(approval),
                 None => return refuse("Another call with this id is being asked about."),
@@ -344,6 +344,18 @@ impl Turn<'_> {
             origin,
             approval,
         }))
+    }
+
+    /// Refuses a call that needs a user or a client, and counts it.
+    fn refuse_unattended<'c>(&self, call: &ToolCall, why: &str) -> Plan<'c> {
+        let id = &self.session.id;
+        log::warn!(
+            "a call was refused, as no user can be asked session={id} tool={:?}",
+            call.name
+        );
+        self.refused_calls.fetch_add(1, Ordering::Relaxed);
+        let value = refusal(why);
+        Plan::Answered(Outcome::Success { value })
     }
 
     /// Sends the client what it has to do for the call: ask the user, or run the tool.

@@ -17,6 +17,7 @@ use crate::provider::{LeadWorker, Progress};
 use crate::store::{Journal, settings};
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// The turn ends after so many answers in a row whose tool calls are all malformed.
 const MAX_MALFORMED: usize = 3;
@@ -79,9 +80,12 @@ pub(super) struct Turn<'t> {
     pub(super) calls: usize,
     /// How many of them failed.
     pub(super) failures: usize,
+    /// How many calls were refused because no user or client could be asked; shared with the runs that this turn is in.
+    pub(super) refused_calls: Arc<AtomicUsize>,
     /// Whether the model has answered.
     pub(super) answered: bool,
-    /// How many messages there were when this turn compacted the conversation; 0 if it did not.
+    /// How many messages there were when this turn compacted the conversation, or found it too short for that; 0 if
+    /// it did neither.
     pub(super) compacted: usize,
 }
 

@@ -82,6 +82,11 @@ impl TurnChannel {
         state.sampling_requests = 0;
     }
 
+    /// Changes the model of the turn that is running.
+    pub(super) fn set_model(&self, model: &Model) {
+        lock(&self.state).model = Some(model.clone());
+    }
+
     /// Counts a sampling request; false if there were too many since the last turn began.
     pub(super) fn count_sampling_request(&self) -> bool {
         let mut state = lock(&self.state);

@@ -163,7 +163,8 @@ impl DeltaSink for AnswerAccumulator<'_, '_> {
 
     fn retry(&mut self, attempt: u32, wait: Duration, reason: &provider::Error) {
         let seconds = wait.as_secs_f32();
-        let msg = format!("{reason} Trying again in {seconds:.1} s (attempt {attempt}).");
+        let reason = reason.message.trim_end_matches('.');
+        let msg = format!("{reason}. Trying again in {seconds:.1} s (attempt {attempt}).");
         self.output.notify(NotificationType::ThinkingMessage, msg);
     }
 }

@@ -165,6 +165,7 @@ impl Registry {
         }
         let mut turn = self.prepare_turn(session, &agent, state, output, turn_cancel)?;
         turn.recipe = Arc::new(RecipeTools::of(&turn.session, &input.nesting)?);
+        turn.refused_calls = input.nesting.refused_calls;
         turn.attended = input.attended;
         turn.with_checks = input.with_checks;
         agent
@@ -264,6 +265,7 @@ impl Registry {
             told_import: false,
             calls: 0,
             failures: 0,
+            refused_calls: Arc::default(),
             answered: false,
             compacted: 0,
         })

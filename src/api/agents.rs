@@ -216,11 +216,8 @@ fn saved_recipe(
         return Ok((file, recipe, RecipeSource::User));
     }
     // The last folder is that of the list of recipes.
-    let projects = [
-        working_dir.to_owned(),
-        env::current_dir().unwrap_or_default(),
-    ];
-    for project in projects {
+    let projects = [Some(working_dir.to_owned()), env::current_dir().ok()];
+    for project in projects.into_iter().flatten() {
         let found = Library::of_project(&project).find_file(id);
         if let Some((file, recipe)) = found.map_err(agent::Error::from)? {
             return Ok((file, recipe, RecipeSource::Project));

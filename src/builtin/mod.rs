@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex};
 #[cfg(any(feature = "developer", feature = "memory"))]
 use std::{
-    env,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
@@ -100,20 +100,38 @@ impl SessionData for InMemoryData {
     }
 }
 
-/// The working directory of a call: the one that the client names, if it is an absolute path of a directory, or
-/// else that of this process.
+/// The working directory of a call: the one that the client names, or that of this process if it names none.
+///
+/// # Errors
+/// When it is not an absolute path of a directory. No other one replaces it: the call would work on the wrong files.
 #[cfg(any(feature = "developer", feature = "memory"))]
-fn working_dir(context: &Context) -> PathBuf {
-    let named = context
-        .meta("agent-working-dir")
-        .and_then(|dir| dir.as_str());
-    let named = named
-        .map(Path::new)
-        .filter(|dir| dir.is_absolute() && dir.is_dir());
-    named.map_or_else(
-        || env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-        Path::to_path_buf,
-    )
+fn working_dir(context: &Context) -> Result<PathBuf, String> {
+    let named = context.meta("agent-working-dir");
+    let Some(named) = named.filter(|named| !named.is_null()) else {
+        return env::current_dir().map_err(|error| {
+            format!(
+                "the directory that this MCP server was started in cannot be used: {error}; start it again in \
+                 another one, or name one in `agent-working-dir`"
+            )
+        });
+    };
+    let dir = named.as_str().map(Path::new);
+    let Some(dir) = dir.filter(|dir| dir.is_absolute()) else {
+        return Err(format!(
+            "`agent-working-dir` is {named}; it must be the absolute path of a directory"
+        ));
+    };
+    let is_dir = match fs::metadata(dir) {
+        Ok(found) if found.is_dir() => Ok(dir.to_owned()),
+        Ok(_) => Err(io::ErrorKind::NotADirectory.into()),
+        Err(error) => Err(error),
+    };
+    is_dir.map_err(|error: io::Error| {
+        format!(
+            "nothing was done, because the working directory {dir:?} cannot be used: {error}; create it again, or \
+             give the session another one"
+        )
+    })
 }
 
 /// The id of the session that the call belongs to, if the client names it.

@@ -4,6 +4,7 @@ mod argument_rows;
 mod elicitation_form;
 mod extension_options;
 pub(super) mod interrupt;
+mod slash_commands;
 pub(super) mod stdin_lines;
 pub(super) mod turn_display;
 
@@ -29,7 +30,7 @@ example: gosling chat --provider scripted --with-builtin demo
 
 Talks to a model in the terminal, with the settings, extensions and sessions of
 `gosling agent`. Without a terminal every line of stdin is a turn, and calls
-that need approval are denied.
+that need approval are denied: the exit code is 1 then.
 
 options:
   --session ID             continue this session (a new one in this folder)
@@ -57,11 +58,12 @@ variables: those of `gosling agent`, and
 
 const COMMANDS: &str = "\
 /help                    show this
-/exit, /quit, Ctrl-D     leave; the session stays
+/exit, /quit, Ctrl-D     leave; the session stays, unless nothing was sent
 /compact                 replace the conversation by a summary of it
 /clear                   forget the conversation
 /prompts                 list the prompts of the MCP servers
 /prompt NAME [K=V ...]   use one
+A line that begins with a blank goes to the model, also with a slash.
 ";
 
 /// The error of a chat whose session has no model. `{command}` stands for the
@@ -136,7 +138,7 @@ fn chat(mut options: Options) -> Result<(), Failure> {
     let message = options.message.take();
     let outcome =
         Chat::open(&registry, &interrupts, &options).and_then(|mut chat| chat.run(message));
-    interrupts.print_resume_hint();
+    interrupts.end_session(&registry);
     registry.close();
     match interrupts.exit_code() {
         // A signal explains every other failure.
@@ -151,15 +153,16 @@ struct Chat<'a> {
     interrupts: &'a Interrupts,
     id: String,
     input: StdinLines,
-    /// Whether a turn ended with an error.
+    /// Whether a turn ended with an error, or a line was not sent.
     failed: bool,
+    /// How many tool calls were refused because no user or client could be asked.
+    refused_calls: usize,
     /// Whether stdout is closed.
     output_closed: bool,
 }
 
 impl<'a> Chat<'a> {
-    /// Opens the session of the options, or a new one, and activates its extensions. A new session is deleted
-    /// if that fails.
+    /// Opens the session of the options, or a new one, and activates its extensions.
     fn open(
         registry: &'a Registry,
         interrupts: &'a Interrupts,
@@ -174,35 +177,37 @@ impl<'a> Chat<'a> {
                     working_dir,
                     ..Start::default()
                 };
-                registry.start(start).map_err(agent_failure)?.id
+                let id = registry.start(start).map_err(agent_failure)?.id;
+                interrupts.remember(&id, true);
+                id
             }
         };
         if let Err(failure) = prepare("chat", registry, &id, options, turn.cancel()) {
-            if options.session.is_none() {
-                let _ = registry.delete(&id);
-            }
             return Err(if turn.cancel().is_cancelled() {
                 Failure::Signalled(INTERRUPTED)
             } else {
                 failure
             });
         }
-        interrupts.remember(&id);
+        if options.session.is_some() {
+            interrupts.remember(&id, false);
+        }
         Ok(Chat {
             registry,
             interrupts,
             id,
             input: StdinLines::new(io::stdin().is_terminal()),
             failed: false,
+            refused_calls: 0,
             output_closed: false,
         })
     }
 
-    /// Runs one turn with `message`, or else a turn for each line of stdin.
+    /// Handles `message`, or else each line of stdin.
     fn run(&mut self, message: Option<String>) -> Result<(), Failure> {
         match message {
             Some(message) => {
-                if self.turn(message) {
+                if let AfterLine::Cancelled = self.handle(&message) {
                     return Err(Failure::Signalled(INTERRUPTED));
                 }
             }
@@ -211,7 +216,7 @@ impl<'a> Chat<'a> {
         if self.failed {
             Err(Failure::Reported)
         } else {
-            Ok(())
+            refused_calls(self.refused_calls)
         }
     }
 
@@ -222,18 +227,16 @@ impl<'a> Chat<'a> {
         loop {
             let line = match self.input.next() {
                 InputLine::Text(line) => line,
+                InputLine::Cut => {
+                    print_note(stdin_lines::CUT);
+                    continue;
+                }
                 InputLine::End => return Ok(()),
                 InputLine::Unreadable(reason) => return Err(Failure::Failed(reason)),
             };
-            match line.trim() {
-                "" => {}
-                "/exit" | "/quit" => return Ok(()),
-                "/help" => print_note(COMMANDS.trim_end()),
-                text => {
-                    self.turn(text.to_owned());
-                }
-            }
-            if self.output_closed
+            let after = self.handle(&line);
+            if matches!(after, AfterLine::Leave)
+                || self.output_closed
                 || self.interrupts.exit_code().is_some()
                 || self.registry.cancel().is_cancelled()
             {
@@ -242,8 +245,27 @@ impl<'a> Chat<'a> {
         }
     }
 
+    /// Runs a command of the chat, or a turn with the line.
+    fn handle(&mut self, line: &str) -> AfterLine {
+        match line.trim() {
+            "" => {}
+            "/exit" | "/quit" => return AfterLine::Leave,
+            "/help" => print_note(COMMANDS.trim_end()),
+            text => match slash_commands::mistyped(line, &self.registry.stores().config) {
+                Some(reason) => {
+                    self.failed |= !self.input.is_terminal();
+                    print_note(&reason);
+                }
+                None if self.turn(text.to_owned()) => return AfterLine::Cancelled,
+                None => {}
+            },
+        }
+        AfterLine::Next
+    }
+
     /// Runs a turn and displays it; returns whether the user cancelled it.
     fn turn(&mut self, text: String) -> bool {
+        self.interrupts.remember(&self.id, false);
         let turn = self.interrupts.turn(self.registry.cancel());
         let out = io::stdout();
         let mut err = io::stderr();
@@ -264,9 +286,30 @@ impl<'a> Chat<'a> {
             .reply(&self.id, message, None, &mut display, turn.cancel());
         display.end();
         self.failed |= display.state.failed;
+        self.refused_calls += display.state.refused_calls;
         self.output_closed |= display.state.output_closed;
         turn.cancel().is_cancelled() && !self.output_closed
     }
+}
+
+/// What follows a line.
+enum AfterLine {
+    Next,
+    /// The user cancelled the turn.
+    Cancelled,
+    Leave,
+}
+
+/// Errs if tool calls were refused.
+pub(super) fn refused_calls(count: usize) -> Result<(), Failure> {
+    let calls = match count {
+        0 => return Ok(()),
+        1 => "a tool call was refused".to_owned(),
+        count => format!("{count} tool calls were refused"),
+    };
+    Err(Failure::Failed(format!(
+        "{calls}, because no user or client could be asked; allow the tools beforehand (`gosling help chat`)"
+    )))
 }
 
 /// Activates the extensions of the session and of the options, and sets the model. `command` has these options.

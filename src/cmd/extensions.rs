@@ -34,7 +34,8 @@ subcommands:
             what the screening says of its packages, and how its tools have
             changed
   add       write a new one into the configuration
-  enable    let new sessions start these
+  enable    let new sessions start these; `developer`, `memory`, `todo` and
+            `demo` need not be added first
   disable   let new sessions not start these
   remove    take these out of the configuration
   accept    accept the changed tools of this one: what `show` says of them
@@ -111,7 +112,13 @@ fn list(mut parser: lexopt::Parser) -> Result<(), Failure> {
         return print(&format!("{object}\n"));
     }
     let mut lines = String::new();
-    for entry in &listed.entries {
+    // Goose's clients expect the parts of its agent in the list; here they would only be in the way.
+    let is_missing_part = |entry: &Entry| {
+        let config = entry.config.as_ref();
+        let is_part = |config: &ExtensionConfig| matches!(config, ExtensionConfig::Platform(_));
+        !entry.enabled && config.is_ok_and(|config| is_part(config) && is_missing(config))
+    };
+    for entry in listed.entries.iter().filter(|it| !is_missing_part(it)) {
         let _ = writeln!(lines, "{}", as_line(entry));
     }
     for warning in &listed.warnings {
@@ -132,6 +139,7 @@ fn as_object(entry: &Entry) -> Json {
         "enabled": entry.enabled,
         "bundled": config.is_some_and(is_bundled),
         "builtin": config.is_some_and(is_builtin),
+        "available": config.is_some_and(|config| !is_missing(config)),
         "error": reason,
     })
 }
@@ -150,6 +158,8 @@ fn as_line(entry: &Entry) -> String {
         ", unsupported, migrate to streamable_http"
     } else if is_builtin(config) {
         ", part of gosling"
+    } else if is_missing(config) {
+        ", part of Goose that gosling does not have"
     } else if is_bundled(config) {
         ", bundled"
     } else {
@@ -180,6 +190,14 @@ fn is_builtin(config: &ExtensionConfig) -> bool {
     ) && builtin::NAMES.contains(&config.key().as_str())
 }
 
+/// Whether the extension is a part of Goose that this program does not have, so that it never runs.
+fn is_missing(config: &ExtensionConfig) -> bool {
+    matches!(
+        config,
+        ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_)
+    ) && !is_builtin(config)
+}
+
 fn change(mut parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
     let mut names = Vec::new();
     while let Some(argument) = parser.next()? {
@@ -194,6 +212,16 @@ fn change(mut parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
     }
     let paths = paths()?;
     let config = Config::new(&paths);
+    for name in names.iter().filter(|_| change == Change::Enable) {
+        let entry = configured::find(&config, name).map_err(failed(UNREADABLE))?;
+        if entry.is_some_and(|entry| entry.config.is_ok_and(|config| is_missing(&config))) {
+            let name = printable(name, WIDTH);
+            return Err(Failure::Failed(format!(
+                "{name:?} is a part of Goose that gosling does not have, so nothing was enabled; `gosling help \
+                 extensions` says what there is in its place"
+            )));
+        }
+    }
     configured::change(&config, &names, change).map_err(refused)?;
     let done = match change {
         Change::Enable => "enabled",

@@ -37,13 +37,13 @@ options:
   --provider NAME     the provider of the model (the recipe's, GOOSE_PROVIDER)
   --model NAME        the model
   --json              print one JSON object at the end: session_id, final_output,
-                      error, tool_calls, tokens
+                      error, tool_calls, refused_calls, tokens
   --offline           connect to no other machine, and ask the programs
                       that gosling starts to do the same
   -h, --help          show this
 
-exit codes: 0 done, 1 failed, 2 the command line makes no sense or lacks values,
-130 interrupted with Ctrl-C
+exit codes: 0 done, 1 failed or a tool call was refused, 2 the command line
+makes no sense or lacks values, 130 interrupted with Ctrl-C
 
 variables: those of `gosling chat`
 ";
@@ -171,7 +171,7 @@ fn run_recipe(run: RecipeRun, options: &Options, paths: &Paths) -> Result<(), Fa
     let interrupts = Interrupts::watch(registry.clone()).map_err(failed("no thread"))?;
     let outcome = run_in_session(&registry, &interrupts, run, options);
     if !options.json {
-        interrupts.print_resume_hint();
+        interrupts.end_session(&registry);
     }
     registry.close();
     match interrupts.exit_code() {
@@ -209,14 +209,14 @@ fn run_in_session(
             failure => failure,
         });
     }
-    interrupts.remember(&session.id);
+    interrupts.remember(&session.id, false);
     let (outcome, state) = displayed(registry, &session.id, options, turn.cancel());
     if options.json {
         let report = report(&outcome, has_schema);
         let _ = writeln!(io::stdout(), "{report}");
     }
     match outcome.result {
-        Ok(_) => Ok(()),
+        Ok(_) => chat::refused_calls(outcome.refused_calls),
         Err(RunError::Cancelled) if !state.output_closed => Err(Failure::Signalled(INTERRUPTED)),
         // The display has printed the reason.
         Err(_) => Err(Failure::Reported),
@@ -228,7 +228,7 @@ fn not_begun(options: &Options, reason: &str) -> Failure {
     if options.json {
         let report = json!({
             "session_id": null, "final_output": null, "error": reason, "tool_calls": 0,
-            "tokens": tokens(&TokenState::default()),
+            "refused_calls": 0, "tokens": tokens(&TokenState::default()),
         });
         let _ = writeln!(io::stdout(), "{report}");
     }
@@ -286,6 +286,7 @@ fn report(outcome: &RecipeOutcome, has_schema: bool) -> Json {
         "final_output": output,
         "error": error,
         "tool_calls": outcome.tool_calls,
+        "refused_calls": outcome.refused_calls,
         "tokens": tokens(&outcome.tokens),
     })
 }

@@ -2,8 +2,9 @@
 //! API and the command line. Other processes may change the file at the same time.
 
 use super::{Error, ExtensionConfig, config, inline_python, platform_extensions};
+use crate::builtin;
 use crate::store::{self, Config, yaml};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt;
 use yaml_serde::{Mapping, Value as Yaml};
 
@@ -137,7 +138,7 @@ pub fn set(
 }
 
 /// Enables, disables or removes the extensions of these names: all, or none if that fails for one. A platform
-/// extension that the configuration does not name gets an entry when it is enabled.
+/// extension, or a server that gosling ships, gets an entry when it is enabled and the configuration does not name it.
 ///
 /// # Errors
 /// There is no such extension, one to enable is invalid, or the configuration cannot be read or written.
@@ -146,7 +147,7 @@ pub fn change(config: &Config, names: &[String], change: Change) -> Result<(), C
         let keys = names.iter().map(|name| key_in(section, name));
         let keys: Vec<Option<String>> = keys.collect();
         let unknown = names.iter().zip(&keys).filter(|(name, key)| {
-            key.is_none() && (change == Change::Remove || platform_entry(name).is_none())
+            key.is_none() && (change == Change::Remove || known_entry(name).is_none())
         });
         let unknown: Vec<String> = unknown.map(|(name, _)| name.clone()).collect();
         if !unknown.is_empty() {
@@ -159,7 +160,7 @@ pub fn change(config: &Config, names: &[String], change: Change) -> Result<(), C
                 (Change::Remove, Some(key)) => drop(changed.shift_remove(key.as_str())),
                 (_, Some(key)) => set_enabled(&mut changed, &key, change == Change::Enable)?,
                 (Change::Enable, None) => {
-                    if let Some((key, entry)) = platform_entry(name) {
+                    if let Some((key, entry)) = known_entry(name) {
                         changed.insert(key.as_str().into(), yaml::from_json(&entry));
                         set_enabled(&mut changed, &key, true)?;
                     }
@@ -180,11 +181,19 @@ fn key_in(section: &Mapping, name: &str) -> Option<String> {
     found.map(str::to_owned)
 }
 
-/// Key and entry of a platform extension, for a configuration without it.
-fn platform_entry(name: &str) -> Option<(String, Value)> {
+/// Key and entry of a platform extension or a server that gosling ships, for a configuration without it.
+fn known_entry(name: &str) -> Option<(String, Value)> {
     let wanted = config::key(name);
     let all = platform_extensions::absent(|_| false);
-    all.into_iter().find(|(key, _)| *key == wanted)
+    all.into_iter().find(|(key, _)| *key == wanted).or_else(|| {
+        let shipped = builtin::NAMES.contains(&wanted.as_str()).then(|| {
+            json!({
+                "enabled": false, "type": "builtin", "name": wanted, "description": "Part of gosling",
+                "display_name": wanted, "timeout": 300, "bundled": true, "available_tools": [],
+            })
+        });
+        Some((wanted, shipped?))
+    })
 }
 
 fn set_enabled(section: &mut Mapping, key: &str, enabled: bool) -> Result<(), ChangeError> {

@@ -86,7 +86,7 @@ impl LeadWorker {
 
     /// The progress after a turn. A turn failed if the arguments of a tool call were invalid, or if all of
     /// its tool calls failed. The caller does not count a turn in which the provider was unreachable, which
-    /// says nothing about the model.
+    /// says nothing about the model; the lead answers such a turn of the worker.
     pub fn after(&self, progress: Progress, failed: bool) -> Progress {
         let mut next = progress;
         next.turns = progress.turns.saturating_add(1);

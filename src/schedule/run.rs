@@ -72,7 +72,7 @@ impl Run {
     }
 
     fn create_session(&self) -> Result<String, Error> {
-        let mut run = RecipeRun::from_file(self.job.source(), working_dir())?;
+        let mut run = RecipeRun::from_file(self.job.source(), working_dir()?)?;
         let folder = self.job.source().parent();
         if folder.is_some_and(|folder| folder.ends_with(".goose/recipes")) {
             run.source = RecipeSource::Project;

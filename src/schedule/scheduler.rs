@@ -16,7 +16,7 @@ use super::local_time::{Zone, next_run};
 use super::run::Run;
 use super::schedule_file::{self, Job, ScheduleFile, Status, check_id, find};
 use super::{MAX_RUNS, MAX_SCHEDULES};
-use crate::agent::Registry;
+use crate::agent::{self, Registry};
 use crate::recipe::Recipe;
 use crate::sorting::sort_by;
 use crate::store::file_lock::FileLock;
@@ -614,8 +614,15 @@ fn free_id(jobs: &[Job], path: &Path) -> String {
 }
 
 /// The folder in which schedules run: that of the process, as in Goose.
-pub(super) fn working_dir() -> PathBuf {
-    std::env::current_dir().unwrap_or_default()
+///
+/// # Errors
+/// When it was deleted or cannot be read.
+pub(super) fn working_dir() -> Result<PathBuf, agent::Error> {
+    std::env::current_dir().map_err(|error| agent::Error::Config {
+        reason: format!(
+            "the directory that the server was started in cannot be used: {error}; start it again in another one"
+        ),
+    })
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ mod screen;
 mod shell;
 mod stdio_server;
 mod text_editor;
+mod working_directory;
 
 use serde_json::{Value, json};
-use stdio_server::StdioServer;
 use support::client::Answer;
 use support::server::{Extension, Server, Session};
 
@@ -71,31 +71,4 @@ fn it_is_activated_by_name_and_an_unknown_one_is_told_the_known() {
         session.remove("developer").is(200);
         assert!(session.tools().is_empty());
     });
-}
-
-#[test]
-fn metadata_counts_in_any_letter_case_and_nonsense_is_passed_over() {
-    let mut server = StdioServer::start();
-    let mut says = |meta: Value, expected: String| {
-        let arguments = json!({"command": "pwd; echo \"id=$AGENT_SESSION_ID\""});
-        let params = json!({"name": "shell", "arguments": arguments, "_meta": meta});
-        server.send(json!({"id": 1, "method": "tools/call", "params": params}));
-        let answer = server.next();
-        assert_eq!(answer["result"]["content"][0]["text"], expected, "{meta}");
-    };
-    let here = support::temp_dir();
-    let here = here.path().canonicalize().unwrap();
-    let meta = json!({"Agent-Working-DIR": here, "AGENT-SESSION-ID": "s-1"});
-    says(meta, format!("{}\nid=s-1\n", here.display()));
-    let own = std::env::current_dir().unwrap();
-    for nonsense in [
-        json!(5),
-        json!(""),
-        json!("/no/such/place"),
-        json!("src"),
-        json!(null),
-    ] {
-        let meta = json!({"agent-working-dir": nonsense, "agent-session-id": ["x"], "other": {}});
-        says(meta, format!("{}\nid=\n", own.display()));
-    }
 }

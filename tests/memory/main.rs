@@ -437,6 +437,54 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Records the methods of the notifications.
+#[test]
+fn without_its_directory_a_session_has_only_global_memories() {
+    let server = Server::new().start();
+    let folder = server.work().join("project");
+    fs::create_dir(&folder).unwrap();
+    let session = server.start(json!({
+        "working_dir": folder,
+        "extension_overrides": [Extension::builtin("memory").0],
+    }));
+    session.resume();
+    fs::remove_dir(&folder).unwrap();
+    let category = "habits";
+    for (tool, arguments) in [
+        (
+            "remember_memory",
+            json!({"category": category, "data": "tabs", "is_global": false}),
+        ),
+        ("retrieve_memories", json!({"category": "*"})),
+        (
+            "search_memories",
+            json!({"query": "tabs", "is_global": false}),
+        ),
+        (
+            "remove_memory_category",
+            json!({"category": "*", "is_global": false}),
+        ),
+        (
+            "remove_specific_memory",
+            json!({"category": category, "memory_content": "tabs", "is_global": false}),
+        ),
+    ] {
+        let text = fails(&session, tool, arguments);
+        assert!(
+            text.contains("working directory") && text.contains("project"),
+            "{tool}: {text}"
+        );
+    }
+    assert!(!folder.exists() && !local(&server).exists());
+    remember(&session, category, "spaces", &[], true);
+    assert_eq!(resources(&session), ["memory://global/habits"]);
+    let found = result_text(
+        &session,
+        "retrieve_memories",
+        json!({"category": "*", "is_global": true}),
+    );
+    assert!(found.contains("spaces"), "{found}");
+}
+
 #[derive(Default)]
 struct RecordedNotifications(Arc<Mutex<Vec<String>>>);
 

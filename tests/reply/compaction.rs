@@ -110,13 +110,70 @@ fn the_user_may_begin_anew() {
     assert_eq!(session.conversation().len(), 2);
 }
 
+/// A model whose summary is this.
+fn summing_up(summary: &str) -> Value {
+    let mut script = talker();
+    script["summary"] = summary.into();
+    script
+}
+
 #[test]
-fn an_empty_conversation_can_be_shortened_too() {
-    let server = Server::scripted(talker()).start();
+fn what_is_no_summary_replaces_nothing() {
+    let long = "They talked at length. ".repeat(300);
+    for (summary, reason) in [
+        ("", "it is empty"),
+        ("<think>They talked about weather.</think>\n", "it is empty"),
+        ("<think>Okay, the user wants", "it is empty"),
+        (long.as_str(), "it is not shorter"),
+    ] {
+        let server = Server::scripted(summing_up(summary)).start();
+        let session = server.session([]);
+        session.say("rain?").finishes();
+        let turn = session.say("/compact").finishes();
+        let notices = turn.notices("inlineMessage");
+        assert!(
+            notices[1].contains("was not used") && notices[1].contains(reason),
+            "{notices:?}"
+        );
+        let seen = seen(&session);
+        assert!(
+            seen[0].starts_with("User: rain?\n\nAssistant: xxx"),
+            "{seen:?}"
+        );
+        server.logs("summary of the model not used");
+    }
+    let server = Server::scripted(summing_up("<think>Hm.</think>\nThey talked.")).start();
     let session = server.session([]);
+    session.say("rain?").finishes();
     session.say("/compact").finishes();
+    assert!(seen(&session)[0].starts_with("They talked.\n"));
+}
+
+#[test]
+fn a_conversation_of_a_short_message_is_not_summed_up() {
+    let script = json!({"repeat": true, "summary": "They talked.", "turns": [
+        {"when": {"user": "remember"}, "steps": [{"text": "I remember."}]},
+        {"steps": [{"error": {"class": "refused", "message": "no"}}]},
+    ]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    let is_kept = || {
+        let before = session.conversation();
+        let turn = session.say("/compact").finishes();
+        let notices = turn.notices("inlineMessage");
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        assert!(
+            notices[0].contains("so nothing is summed up"),
+            "{notices:?}"
+        );
+        assert!(turn.events_of("UpdateConversation").is_empty());
+        assert_eq!(session.conversation(), before);
+    };
+    is_kept();
+    session.say("short").finishes().says("no");
+    is_kept();
     session.say("/clear").finishes();
-    session.say("/compact").finishes();
+    is_kept();
     session.say("remember?").finishes().says("I remember.");
 }
 
@@ -144,10 +201,10 @@ fn a_model_that_always_finds_it_too_long_does_not_go_round_in_circles() {
     ]}]});
     let server = Server::scripted(script).start();
     let session = server.session([]);
-    // There is nothing to sum up before the first message.
-    for summaries in [0, 1, 1] {
-        let turn = session.say("hm").finishes().says("is too long");
-        assert_eq!(turn.events_of("UpdateConversation").len(), summaries);
+    let long = "hm ".repeat(1_000);
+    for (text, compacted) in [("hm", 0), (&*long, 0), (&*long, 1), (&*long, 1)] {
+        let turn = session.say(text).finishes().says("is too long");
+        assert_eq!(turn.events_of("UpdateConversation").len(), compacted);
     }
 }
 

@@ -12,10 +12,13 @@ fn script() -> Value {
 }
 
 fn leading() -> Server {
-    Server::scripted(script())
+    playing(script()).setting("GOOSE_LEAD_TURNS", 2)
+}
+
+fn playing(script: Value) -> Server {
+    Server::scripted(script)
         .env("GOOSE_MODEL", "cheap")
         .setting("GOOSE_LEAD_MODEL", "strong")
-        .setting("GOOSE_LEAD_TURNS", 2)
 }
 
 /// The model that answers each of these messages, and the model changes that the client is told.
@@ -81,6 +84,74 @@ fn a_provider_that_is_down_says_nothing_about_a_model() {
         run(&session, &["a", "b", "c"]),
         ["strong", "strong", "cheap (worker cheap)"]
     );
+}
+
+/// The worker begins a turn that fails `times` times, after it has written a text if there is one.
+fn failing(times: u32, text: Option<&str>) -> Server {
+    let error = json!({"error": {"class": "server", "message": "down", "times": times}});
+    let text = text.map(|text| json!({"text": text}));
+    let steps: Vec<Value> = text
+        .into_iter()
+        .chain([error, json!({"text": "{{model}}"})])
+        .collect();
+    let script = json!({"repeat": true, "turns": [
+        {"when": {"user": "down"}, "steps": steps},
+        {"steps": [{"text": "{{model}}"}]},
+    ]});
+    playing(script).setting("GOOSE_LEAD_TURNS", 0)
+}
+
+#[test]
+fn the_lead_answers_when_the_worker_cannot_be_reached() {
+    let server = failing(1, None).start();
+    let session = server.session([]);
+    let turn = session.say("down").finishes().says("strong");
+    let notices = turn.notices("inlineMessage");
+    assert!(
+        notices[0].contains("until the end of this turn: down"),
+        "{notices:?}"
+    );
+    assert_eq!(
+        run(&session, &["a"]),
+        ["cheap (worker cheap)"],
+        "it says nothing about the worker"
+    );
+}
+
+#[test]
+fn what_the_worker_wrote_before_it_failed_is_for_the_user_alone() {
+    let server = failing(1, Some("I was about to")).start();
+    let session = server.session([]);
+    session.say("down").finishes().says("strong");
+    let conversation = session.conversation();
+    let seen = conversation.iter().map(|message| {
+        let text = message["content"][0]["text"].as_str().unwrap();
+        (text, message["metadata"]["agentVisible"] == true)
+    });
+    let all = [
+        ("down", true),
+        ("I was about to", false),
+        ("I was about tostrong", true),
+    ];
+    assert_eq!(seen.collect::<Vec<_>>(), all);
+}
+
+#[test]
+fn when_the_lead_fails_too_the_user_hears_of_both() {
+    let server = failing(2, None).start();
+    let session = server.session([]);
+    let turn = session.say("down").finishes();
+    let turn = turn.says("The model gave no answer: down. The lead model failed, too: down");
+    assert_eq!(turn.events_of("Error").len(), 0);
+    let server = failing(1, None)
+        .setting("GOOSE_LEAD_PROVIDER", "nobody")
+        .start();
+    let session = server.session([]);
+    session
+        .say("down")
+        .finishes()
+        .says("down. The lead model failed, too:")
+        .says("nobody");
 }
 
 #[test]

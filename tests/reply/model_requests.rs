@@ -105,7 +105,10 @@ fn a_model_that_wants_a_pause_gets_it_and_the_user_knows() {
     assert!(begin.elapsed() >= Duration::from_secs(1));
     let notices = turn.notices("thinkingMessage");
     assert!(notices[0].contains("slow down"), "{notices:?}");
-    assert!(notices[0].contains("Trying again in 1.0 s"), "{notices:?}");
+    assert!(
+        notices[0].contains(". Trying again in 1.0 s"),
+        "{notices:?}"
+    );
     let before = |event: &Value| event["message"]["content"][0]["text"] == "Here I am.";
     let notice = |event: &Value| event["message"]["content"][0]["type"] == "systemNotification";
     assert!(turn.place(notice) < turn.place(before));

@@ -120,7 +120,7 @@ impl Shell {
 impl Developer {
     fn shell(&self, args: &Shell, context: &Context) -> Result<CallToolResult, ToolError> {
         args.check_command()?;
-        let dir = working_dir(context);
+        let dir = working_dir(context).map_err(ToolError::Refused)?;
         let ignore_rules = self.ignore_rules(&dir);
         let cancel = context.cancel();
         let allowed = ignore_rules

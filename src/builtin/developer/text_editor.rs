@@ -92,7 +92,7 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
 
 impl Developer {
     fn edit(&self, args: &Editor, context: &Context) -> Result<CallToolResult, ToolError> {
-        let dir = working_dir(context);
+        let dir = working_dir(context).map_err(ToolError::Refused)?;
         let files = &self.files(context.cancel());
         let needed = |value: &Option<String>, name: &str| {
             let why = || format!("`{}` needs `{name}`", args.command);

@@ -15,7 +15,7 @@ use entry_format::Entry;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const INSTRUCTIONS: &str = "\
@@ -61,6 +61,9 @@ struct Memory {
     config: PathBuf,
 }
 
+/// A scope and its categories.
+type Folder = (Scope, CategoryFolder);
+
 /// The scope of a memory.
 #[derive(Clone, Copy, PartialEq)]
 enum Scope {
@@ -96,17 +99,30 @@ impl Scope {
 }
 
 impl Memory {
-    fn folder(&self, scope: Scope, working_dir: &Path) -> CategoryFolder {
-        match scope {
-            Scope::Local => CategoryFolder::local(working_dir),
+    /// # Errors
+    /// When the scope is local and the working directory cannot be used.
+    fn folder(&self, scope: Scope, context: &Context) -> Result<CategoryFolder, String> {
+        Ok(match scope {
+            Scope::Local => CategoryFolder::local(&working_dir(context)?),
             Scope::Global => CategoryFolder::global(&self.config),
-        }
+        })
+    }
+
+    /// The folder of the given scope, or of both.
+    fn folders(
+        &self,
+        is_global: Option<bool>,
+        context: &Context,
+    ) -> Result<Vec<Folder>, ToolError> {
+        let scopes = Scope::these(is_global).into_iter();
+        let folders = scopes.map(|scope| Ok((scope, self.folder(scope, context)?)));
+        folders.collect::<Result<_, String>>().map_err(failed)
     }
 
     fn instructions(&self) -> String {
         let mut report = Report::new(MAX_INSTRUCTIONS);
-        // The global folder does not depend on the working directory.
-        report.gather(self, &[Scope::Global], Path::new("/"), None, |_, _| true);
+        let folder = CategoryFolder::global(&self.config);
+        report.gather(&[(Scope::Global, folder)], None, |_, _| true);
         if report.found == 0 {
             return INSTRUCTIONS.to_owned();
         }
@@ -117,10 +133,11 @@ impl Memory {
     }
 
     fn resources(&self, context: &Context) -> Vec<Resource> {
-        let dir = working_dir(context);
         let mut found = Vec::new();
         for scope in Scope::BOTH {
-            let categories = self.folder(scope, &dir).categories().unwrap_or_else(|why| {
+            let folder = self.folder(scope, context);
+            let categories = folder.and_then(|folder| folder.categories());
+            let categories = categories.unwrap_or_else(|why| {
                 log::warn!("memory not listed reason={why:?}");
                 Vec::new()
             });
@@ -154,8 +171,9 @@ fn template(memory: &Arc<Memory>, scope: Scope) -> ResourceTemplate {
     let uri = format!("memory://{}/{{category}}", scope.name());
     let read = move |variables: Variables, context: &Context| {
         let category = Category::named(&variables.category).map_err(|_| ResourceError::NotFound)?;
-        let folder = memory.folder(scope, &working_dir(context));
-        let content = folder.content(&category).map_err(ResourceError::Failed)?;
+        let folder = memory.folder(scope, context);
+        let content = folder.and_then(|folder| folder.content(&category));
+        let content = content.map_err(ResourceError::Failed)?;
         content.map(Contents::Text).ok_or(ResourceError::NotFound)
     };
     ResourceTemplate::new(&uri, &format!("{} memory", scope.name()), TEXT, read).description(
@@ -189,14 +207,11 @@ impl Report {
     /// Adds the entries for which `wanted` is true, of the category `only` or of all.
     fn gather(
         &mut self,
-        memory: &Memory,
-        scopes: &[Scope],
-        dir: &Path,
+        folders: &[Folder],
         only: Option<&Category>,
         wanted: impl Fn(&Category, &Entry) -> bool,
     ) {
-        for scope in scopes {
-            let folder = memory.folder(*scope, dir);
+        for (scope, folder) in folders {
             let categories = match only {
                 Some(category) => vec![category.clone()],
                 None => folder.categories().unwrap_or_else(|why| {
@@ -345,7 +360,7 @@ fn remember(memory: &Arc<Memory>) -> Tool {
         move |args: Remember, context: &Context| {
             let category = Category::named(&args.category).map_err(failed)?;
             let scope = Scope::of(args.is_global);
-            let folder = memory.folder(scope, &working_dir(context));
+            let folder = memory.folder(scope, context).map_err(failed)?;
             let entry = Entry::new(&args.data, &Words::list(args.tags));
             if folder.add(&category, &entry).map_err(failed)? {
                 context.resources_changed();
@@ -383,9 +398,8 @@ fn retrieve(memory: &Arc<Memory>) -> Tool {
         move |args: Retrieve, context: &Context| {
             let category = category_or_all(&args.category)?;
             let mut report = Report::new(MAX_ANSWER);
-            let scopes = Scope::these(args.is_global);
-            let dir = working_dir(context);
-            report.gather(&memory, &scopes, &dir, category.as_ref(), |_, _| true);
+            let folders = memory.folders(args.is_global, context)?;
+            report.gather(&folders, category.as_ref(), |_, _| true);
             answer(report, "Nothing is remembered there.")
         },
     )
@@ -426,9 +440,8 @@ fn search(memory: &Arc<Memory>) -> Tool {
                 return Err(ToolError::Failed(text));
             }
             let mut report = Report::new(MAX_ANSWER);
-            let scopes = Scope::these(args.is_global);
-            let dir = working_dir(context);
-            report.gather(&memory, &scopes, &dir, None, |category, entry| {
+            let folders = memory.folders(args.is_global, context)?;
+            report.gather(&folders, None, |category, entry| {
                 fits(category, entry, &words, &tags)
             });
             answer(report, "No memory matches.")
@@ -486,7 +499,7 @@ fn forget_category(memory: &Arc<Memory>) -> Tool {
         "Forgets everything in one category, or in all of them.",
         move |args: Forget, context: &Context| {
             let scope = Scope::of(args.is_global);
-            let folder = memory.folder(scope, &working_dir(context));
+            let folder = memory.folder(scope, context).map_err(failed)?;
             let categories = match category_or_all(&args.category)? {
                 Some(category) => vec![category],
                 None => folder.categories().map_err(failed)?,
@@ -536,7 +549,7 @@ fn forget_one(memory: &Arc<Memory>) -> Tool {
         move |args: Forget, context: &Context| {
             let category = Category::named(&args.category).map_err(failed)?;
             let scope = Scope::of(args.is_global);
-            let folder = memory.folder(scope, &working_dir(context));
+            let folder = memory.folder(scope, context).map_err(failed)?;
             let (entry, last) = folder
                 .remove(&category, &args.memory_content)
                 .map_err(failed)?;

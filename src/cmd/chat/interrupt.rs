@@ -27,8 +27,14 @@ struct Shared {
     turn: Mutex<Option<Cancel>>,
     /// The exit code of the process that is being ended by a signal; otherwise 0.
     code: AtomicU8,
-    /// The session id, until the hint to resume it has been printed.
-    session: Mutex<Option<String>>,
+    /// The session, until it has been ended.
+    session: Mutex<Option<OpenSession>>,
+}
+
+struct OpenSession {
+    id: String,
+    /// Whether it is new and has no message; it is deleted then.
+    is_unused: bool,
 }
 
 /// A turn that Ctrl-C cancels. Dropping it ends that.
@@ -78,24 +84,33 @@ impl Interrupts {
         (code != 0).then_some(code)
     }
 
-    /// Sets the session that [`print_resume_hint`](Self::print_resume_hint) names.
-    pub(in crate::cmd) fn remember(&self, session: &str) {
-        *lock(&self.shared.session) = Some(session.to_owned());
+    /// Sets the session that [`end_session`](Self::end_session) ends. One that is new and unused is deleted then.
+    pub(in crate::cmd) fn remember(&self, session: &str, is_unused: bool) {
+        *lock(&self.shared.session) = Some(OpenSession {
+            id: session.to_owned(),
+            is_unused,
+        });
     }
 
-    /// Prints how to resume the session, at most once.
-    pub(in crate::cmd) fn print_resume_hint(&self) {
-        self.shared.print_resume_hint();
+    /// Prints how to resume the session, or deletes it if it is unused; at most once.
+    pub(in crate::cmd) fn end_session(&self, registry: &Registry) {
+        self.shared.end_session(registry);
     }
 }
 
 impl Shared {
-    fn print_resume_hint(&self) {
-        let session = lock(&self.session).take();
-        if let Some(id) = session {
+    fn end_session(&self, registry: &Registry) {
+        // Held until the end, so that the process does not end while another thread deletes the session.
+        let mut session = lock(&self.session);
+        let Some(OpenSession { id, is_unused }) = session.take() else {
+            return;
+        };
+        if !is_unused {
             super::print_note(&format!(
                 "session {id}: `gosling chat --session {id}` resumes it"
             ));
+        } else if let Err(error) = registry.delete(&id) {
+            log::warn!("unused session not deleted session={id} reason={error}");
         }
     }
 }
@@ -113,18 +128,19 @@ impl Drop for Turn<'_> {
 }
 
 /// Ends the extensions and then the process. A further signal ends the process at once.
-fn leave(shared: &Shared, registry: Arc<Registry>, signal: i32) -> ! {
+fn leave(shared: &Arc<Shared>, registry: Arc<Registry>, signal: i32) -> ! {
     let code = 128 + signal;
     let told = u8::try_from(code).unwrap_or(u8::MAX);
     shared.code.store(told, Ordering::SeqCst);
-    shared.print_resume_hint();
     registry.cancel().cancel();
     let (done, finished) = bounded::<()>(0);
     // If the threads cannot be started, the guardian ends what is left.
     let _ = sys::spawn("one more signal".into(), None, || {
         process::exit(128 + signal::wait())
     });
+    let ended = shared.clone();
     let _ = sys::spawn("stop extensions".into(), None, move || {
+        ended.end_session(&registry);
         registry.close();
         drop(done);
     });

@@ -10,6 +10,11 @@ use std::time::Instant;
 
 /// The longest line, in bytes.
 const MAX_LINE: u64 = 4 << 20;
+/// A terminal cuts off a line after so many bytes and passes on the beginning (`N_TTY_BUF_SIZE` of Linux).
+const TERMINAL_LINE: usize = 4_095;
+/// What the user is told about such a line.
+pub(super) const CUT: &str = "that line was not used, as the terminal cuts off lines after 4,095 bytes; put the text \
+    into a file and name the file, or leave and run `gosling chat --session ID -m \"$(cat FILE)\"`";
 /// How many lines are read ahead.
 const MAX_READ_AHEAD: usize = 16;
 
@@ -17,6 +22,8 @@ const MAX_READ_AHEAD: usize = 16;
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::cmd) enum InputLine {
     Text(String),
+    /// The terminal may have cut off its end.
+    Cut,
     End,
     Unreadable(String),
 }
@@ -77,6 +84,7 @@ impl StdinLines {
                 recv(lines) -> line => match line {
                     Ok((when, line)) if when < asked => self.early.push_back(line),
                     Ok((_, InputLine::Text(line))) => return Some(line),
+                    Ok((_, InputLine::Cut)) => super::print_note(CUT),
                     Ok((_, end)) => {
                         self.early.push_back(end);
                         return None;
@@ -90,7 +98,8 @@ impl StdinLines {
     fn lines(&mut self) -> &Receiver<(Instant, InputLine)> {
         self.lines.get_or_insert_with(|| {
             let (send, lines) = bounded(MAX_READ_AHEAD);
-            let reader = move || read(&mut io::stdin().lock(), &send);
+            let terminal = self.terminal;
+            let reader = move || read(&mut io::stdin().lock(), terminal, &send);
             // If the thread cannot be started, the channel is closed, and the input ends.
             let _ = sys::spawn("stdin".to_owned(), None, reader);
             lines
@@ -113,17 +122,17 @@ impl StdinLines {
     }
 }
 
-fn read(from: &mut impl BufRead, to: &Sender<(Instant, InputLine)>) {
+fn read(from: &mut impl BufRead, terminal: bool, to: &Sender<(Instant, InputLine)>) {
     loop {
-        let line = line(from);
-        let last = !matches!(line, InputLine::Text(_));
+        let line = line(from, terminal);
+        let last = matches!(line, InputLine::End | InputLine::Unreadable(_));
         if to.send((Instant::now(), line)).is_err() || last {
             return;
         }
     }
 }
 
-fn line(from: &mut impl BufRead) -> InputLine {
+fn line(from: &mut impl BufRead, terminal: bool) -> InputLine {
     let mut bytes = Vec::new();
     match from.take(MAX_LINE + 1).read_until(b'\n', &mut bytes) {
         Err(error) => InputLine::Unreadable(format!("cannot read stdin: {error}")),
@@ -131,6 +140,7 @@ fn line(from: &mut impl BufRead) -> InputLine {
         Ok(_) if bytes.len() as u64 > MAX_LINE => {
             InputLine::Unreadable("a line of stdin is longer than 4 MiB".to_owned())
         }
+        Ok(_) if terminal && is_cut(&bytes) => InputLine::Cut,
         Ok(_) => {
             while bytes.last().is_some_and(|byte| b"\r\n".contains(byte)) {
                 bytes.pop();
@@ -138,6 +148,10 @@ fn line(from: &mut impl BufRead) -> InputLine {
             InputLine::Text(String::from_utf8_lossy(&bytes).into_owned())
         }
     }
+}
+
+fn is_cut(line: &[u8]) -> bool {
+    line.strip_suffix(b"\n").unwrap_or(line).len() >= TERMINAL_LINE
 }
 
 #[cfg(test)]
@@ -149,11 +163,27 @@ mod tests {
     fn lines_end_as_they_do_everywhere() {
         let mut from = &b"one\ntwo\r\n\nlast \xff"[..];
         for text in ["one", "two", "", "last \u{fffd}"] {
-            assert_eq!(line(&mut from), InputLine::Text(text.to_owned()));
+            assert_eq!(line(&mut from, false), InputLine::Text(text.to_owned()));
         }
-        assert_eq!(line(&mut from), InputLine::End);
+        assert_eq!(line(&mut from, false), InputLine::End);
         let long = vec![b'x'; MAX_LINE as usize + 1];
-        assert!(matches!(line(&mut &long[..]), InputLine::Unreadable(_)));
+        assert!(matches!(
+            line(&mut &long[..], false),
+            InputLine::Unreadable(_)
+        ));
+    }
+
+    #[test]
+    fn a_line_that_the_terminal_may_have_cut_is_not_used() {
+        let typed = |count| ["x".repeat(count), "\n".to_owned()].concat();
+        let whole = "x".repeat(TERMINAL_LINE - 1);
+        let read = |count, terminal| line(&mut typed(count).as_bytes(), terminal);
+        assert_eq!(read(TERMINAL_LINE - 1, true), InputLine::Text(whole));
+        assert_eq!(read(TERMINAL_LINE, true), InputLine::Cut);
+        assert_eq!(
+            read(TERMINAL_LINE, false),
+            InputLine::Text("x".repeat(TERMINAL_LINE))
+        );
     }
 
     #[test]

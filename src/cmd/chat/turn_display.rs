@@ -3,7 +3,9 @@
 use super::stdin_lines::StdinLines;
 use super::{argument_rows, elicitation_form};
 use crate::agent::{Confirmation, Event, EventSink, Registry};
-use crate::conversation::{Action, Content, Message, NotificationType, Outcome, ToolResponse};
+use crate::conversation::{
+    Action, Content, Message, NotificationType, Outcome, Role, ToolResponse,
+};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider;
 use crate::sys::cancel::Cancel;
@@ -72,11 +74,15 @@ struct Declined<T>(Option<T>);
 pub(in crate::cmd) struct DisplayState {
     /// Whether the turn ended with an error.
     pub(in crate::cmd) failed: bool,
+    /// How many tool calls were refused because no user or client could be asked.
+    pub(in crate::cmd) refused_calls: usize,
     /// Whether the output is closed.
     pub(in crate::cmd) output_closed: bool,
     /// Whether calls and failures go to stderr, so that stdout has only the answer.
     beside: bool,
     column: Column,
+    /// The id of the message that is displayed.
+    message: Option<String>,
 }
 
 impl DisplayState {
@@ -158,8 +164,16 @@ impl TurnDisplay<'_> {
     }
 
     fn message(&mut self, message: &Message) {
+        if message.id != self.state.message {
+            self.begin_line();
+            self.state.message.clone_from(&message.id);
+        }
         for part in &message.content {
             match part {
+                // A message of a prompt that the user has chosen.
+                Content::Text(text) if message.role == Role::User => {
+                    self.note(&format!("> {}", strip_invisible(&text.text)));
+                }
                 // After an error, the text is an error message and not an answer.
                 Content::Text(text) if self.state.failed => self.note(&strip_invisible(&text.text)),
                 Content::Text(text) => self.stream(&text.text, Column::InText),
@@ -174,6 +188,7 @@ impl TurnDisplay<'_> {
                 Content::FrontendToolRequest(request) => {
                     self.call(&request.tool_call);
                     self.note("this tool runs in another client, which is not connected");
+                    self.state.refused_calls += 1;
                     self.answers.refuse(&request.id);
                 }
                 Content::ToolResponse(response) => self.line(&result(response)),
@@ -242,6 +257,7 @@ impl TurnDisplay<'_> {
     ) -> Option<Confirmation> {
         let tool = escape_invisible(tool);
         if !self.input.is_terminal() {
+            self.state.refused_calls += 1;
             self.note(&format!(
                 "denied {tool}: it needs approval and there is no terminal to ask at; \
                  GOOSE_MODE=auto asks for none"
@@ -251,12 +267,12 @@ impl TurnDisplay<'_> {
         let mut rows = prompt.map(argument_rows::text).unwrap_or_default();
         rows.extend(argument_rows::arguments(arguments));
         let refusal = |answer: &str| confirmation(answer).filter(|answer| !answer.is_allowed());
-        if let Err(Declined(answer)) = self.show_all(&rows, "[n]o, [N]ever, [c]ancel", refusal) {
+        if let Err(Declined(answer)) = self.show_all(&rows, "[n]o, ne[v]er, [c]ancel", refusal) {
             let cancelled = self.cancel.is_cancelled();
             return answer.or((!cancelled).then_some(Confirmation::Cancel));
         }
         loop {
-            let question = "[y]es once, [a]lways, [n]o, [N]ever, [c]ancel";
+            let question = "[y]es once, [n]o; for good, in every session: [a]lways, ne[v]er; [c]ancel the turn";
             match self.ask(&format!("call {tool}? {question}: ")) {
                 None if self.cancel.is_cancelled() => return None,
                 None => return Some(Confirmation::Cancel),
@@ -444,8 +460,8 @@ fn confirmation(answer: &str) -> Option<Confirmation> {
     match answer {
         "y" | "Y" | "yes" => Some(Confirmation::AllowOnce),
         "a" | "A" | "always" => Some(Confirmation::AlwaysAllow),
-        "n" | "no" => Some(Confirmation::DenyOnce),
-        "N" | "never" => Some(Confirmation::AlwaysDeny),
+        "n" | "N" | "no" => Some(Confirmation::DenyOnce),
+        "v" | "V" | "never" => Some(Confirmation::AlwaysDeny),
         "c" | "C" | "cancel" => Some(Confirmation::Cancel),
         _ => None,
     }

@@ -153,7 +153,7 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
 
 impl Developer {
     fn analyze(&self, args: &Analyze, context: &Context) -> Result<CallToolResult, ToolError> {
-        let dir = working_dir(context);
+        let dir = working_dir(context).map_err(ToolError::Refused)?;
         let limit = TimeLimit::after(MAX_TIME, context.cancel());
         let text = text_files::resolve(&args.path, &dir).and_then(|path| {
             let ignore_rules = self.ignore_rules(&dir)?;

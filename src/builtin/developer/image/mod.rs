@@ -70,7 +70,7 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
 
 impl Developer {
     fn image(&self, args: &Image, context: &Context) -> Result<CallToolResult, ToolError> {
-        let dir = working_dir(context);
+        let dir = working_dir(context).map_err(ToolError::Refused)?;
         let found = text_files::resolve(&args.path, &dir).and_then(|path| {
             let ignore_rules = self.ignore_rules(&dir)?;
             ignore_rules.allows(&path)?;

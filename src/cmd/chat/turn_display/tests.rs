@@ -194,14 +194,19 @@ fn an_approval_is_asked_for_until_the_answer_makes_sense() {
         ("what\ny\n", Confirmation::AllowOnce),
         ("a\n", Confirmation::AlwaysAllow),
         ("n\n", Confirmation::DenyOnce),
-        ("N\n", Confirmation::AlwaysDeny),
+        ("N\n", Confirmation::DenyOnce),
+        ("v\n", Confirmation::AlwaysDeny),
+        ("never\n", Confirmation::AlwaysDeny),
         ("c\n", Confirmation::Cancel),
         ("", Confirmation::Cancel),
     ] {
         let answers = Answers::default();
         let (out, err) = shown(confirm(), true, StdinLines::typed(typed), &answers);
         assert_eq!(*answers.confirmed.borrow(), [("call_1".to_owned(), answer)]);
-        assert!(err.contains("[y]es once") && out.is_empty(), "{out}{err}");
+        assert!(
+            err.contains("[y]es once") && err.contains("for good") && out.is_empty(),
+            "{out}{err}"
+        );
         let cancelled = err.contains("(cancelled)");
         assert_eq!(cancelled, answer == Confirmation::Cancel, "{err}");
     }
