@@ -470,13 +470,15 @@ fn code_of(file: &Path) -> Source {
                 .extend(number.map(|number| literals[number].clone()));
         }
     }
-    source.literals.extend(literals.iter().flat_map(listed_in));
+    source
+        .literals
+        .extend(literals.iter().flat_map(|text| listed_in(text)));
     source.literals.extend(literals);
     source
 }
 
 /// The variables of a literal that is a list of them.
-fn listed_in(text: &String) -> Vec<String> {
+fn listed_in(text: &str) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || "_*".contains(c);
     let is_list = words.iter().all(|word| word.chars().all(plain)) && words.len() > 4;
