@@ -5,7 +5,7 @@ use crate::conversation::Session;
 use crate::sys::fs::read_start;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The largest file of a file parameter, and the limit of all values together, in bytes.
 const MAX_VALUES: usize = 1 << 20;
@@ -204,7 +204,7 @@ fn read(path: &Path, base: &Path) -> Result<String, String> {
     read_text(&path)
 }
 
-fn read_text(path: &PathBuf) -> Result<String, String> {
+fn read_text(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
     let content = read_start(path, MAX_VALUES as u64 + 1).map_err(failed)?;
     if content.len() > MAX_VALUES {

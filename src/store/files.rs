@@ -46,9 +46,7 @@ pub fn open(path: &Path) -> Result<Option<File>> {
     match open_regular(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) if error.raw_os_error().is_none() => {
-            Err(Error::broken(path, &error.to_string()))
-        }
+        Err(error) if error.raw_os_error().is_none() => Err(Error::broken(path, error.to_string())),
         Err(error) => Err(Error::io("read", path)(error)),
     }
 }

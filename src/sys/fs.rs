@@ -164,13 +164,6 @@ pub fn make_executable(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes `open` return at once for a file that would block it, such as a named pipe.
-pub fn open_without_blocking(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
-    options
-}
-
 /// Opens the regular file `path` for reading, following symbolic links. Every file that another program can replace
 /// is opened with this or [`open_regular_with`]: opening a named pipe would block, and a device may have no end.
 ///
@@ -185,7 +178,9 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open_regular`].
 pub fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let file = open_without_blocking(options).open(path)?;
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    let file = options.open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
