@@ -27,10 +27,10 @@ pub(crate) fn link(input: &[u8]) {
     assert_eq!(parsed, Link::parse(&link));
     let judge = |link: &ExtensionLink| {
         let secret = |name: &str| KnownSecret {
-            is_set: name.len() % 2 == 0,
+            is_set: name.len().is_multiple_of(2),
             owner: name.starts_with('A').then(|| "another".to_owned()),
         };
-        classify(link, &secret, &|name| name.len() % 2 == 0)
+        classify(link, &secret, &|name| name.len().is_multiple_of(2))
     };
     let judged: Judged = match parsed {
         Ok(Link::Extension(mut link)) => {
