@@ -206,6 +206,19 @@ fn a_value_of_this_machine_is_given_to_no_server_without_a_confirmation() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_program_of_this_machine_runs_in_place_of_no_package_without_a_confirmation() {
+    let root = temp_dir();
+    let judged = |package: &str| {
+        let link = format!("goose://extension?name=x&cmd=npx&arg=-y&arg={package}&arg=FILE");
+        let words = stdout(&deeplink(root.path(), &["--json", &link]), 0);
+        serde_json::from_str::<Value>(&words).unwrap()["judgement"].take()
+    };
+    assert_eq!(judged("touch"), "EXTENSION_UNTRUSTED_CONFIRM_REQUIRED");
+    assert_eq!(judged("touch-that-is-not-here"), "EXTENSION_ALLOWED");
+}
+
 #[test]
 fn a_client_installs_what_it_has_confirmed() {
     let server = Server::new().start();

@@ -26,10 +26,11 @@ pub(crate) fn link(input: &[u8]) {
     let parsed = Link::parse(&link);
     assert_eq!(parsed, Link::parse(&link));
     let judge = |link: &ExtensionLink| {
-        classify(link, &|name| KnownSecret {
-            is_set: name.len() % 2 == 0,
+        let secret = |name: &str| KnownSecret {
+            is_set: name.len().is_multiple_of(2),
             owner: name.starts_with('A').then(|| "another".to_owned()),
-        })
+        };
+        classify(link, &secret, &|name| name.len().is_multiple_of(2))
     };
     let judged: Judged = match parsed {
         Ok(Link::Extension(mut link)) => {

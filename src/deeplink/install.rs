@@ -1,12 +1,13 @@
 //! Adding the extension of a link to the user's configuration.
 
 use super::{ExtensionLink, Judged, Judgement, KnownSecret, LinkTransport, classify};
-use crate::extension::{config, screening};
+use crate::extension::{config, program_lookup, screening};
 use crate::provider::Catalog;
 use crate::store::{self, Config, Secrets};
 use crate::sys::cancel::Cancel;
 use serde_json::Value;
 use std::cell::RefCell;
+use std::path::Path;
 
 /// Installs extensions into the user's files.
 pub struct Installer<'a> {
@@ -43,7 +44,11 @@ impl Installer<'_> {
     pub fn classify(&self, link: &ExtensionLink) -> Result<Judged, store::Error> {
         let owners = self.owners()?;
         let failed = RefCell::new(None);
-        let judged = classify(link, &|name| {
+        let is_program = |name: &str| {
+            let folders = program_lookup::search_path();
+            program_lookup::find(name, Path::new("."), &folders).is_ok()
+        };
+        let secret = |name: &str| {
             let is_set = match self.secrets.get_for_extension(name) {
                 Ok(secret) => secret.is_some(),
                 Err(error) => {
@@ -57,7 +62,8 @@ impl Installer<'_> {
                 is_set,
                 owner: owner.map(|(_, owner)| owner.clone()),
             }
-        });
+        };
+        let judged = classify(link, &secret, &is_program);
         if let Some(error) = failed.into_inner() {
             return Err(error);
         }

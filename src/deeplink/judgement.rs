@@ -146,8 +146,12 @@ struct Findings {
 }
 
 /// Decides whether the extension of a link may be installed. `secret` tells what is known of the secret of a
-/// name.
-pub fn classify(link: &ExtensionLink, secret: &dyn Fn(&str) -> KnownSecret) -> Judged {
+/// name, and `is_program` whether this machine has a program of a name.
+pub fn classify(
+    link: &ExtensionLink,
+    secret: &dyn Fn(&str) -> KnownSecret,
+    is_program: &dyn Fn(&str) -> bool,
+) -> Judged {
     let mut found = Findings::default();
     if is_reserved(&config::key(&link.name)) {
         found.confirm(format!(
@@ -157,7 +161,7 @@ pub fn classify(link: &ExtensionLink, secret: &dyn Fn(&str) -> KnownSecret) -> J
     }
     let mut names: Vec<&str> = link.env.iter().map(String::as_str).collect();
     match &link.transport {
-        LinkTransport::Stdio { cmd, args } => found.stdio(cmd, args),
+        LinkTransport::Stdio { cmd, args } => found.stdio(cmd, args, is_program),
         LinkTransport::StreamableHttp { url, headers } => {
             found.url(url);
             found.headers(headers);
@@ -223,7 +227,7 @@ impl Findings {
         self.confirm.push(reason.into());
     }
 
-    fn stdio(&mut self, cmd: &str, args: &[String]) {
+    fn stdio(&mut self, cmd: &str, args: &[String], is_program: &dyn Fn(&str) -> bool) {
         if !COMMANDS.contains(&cmd) {
             let commands = COMMANDS.join(", ");
             self.block(format!(
@@ -259,6 +263,13 @@ impl Findings {
         } else {
             self.options(cmd, &launch);
             self.program(cmd, &launch);
+        }
+        // `npx` prefers the programs in the folder for those of npm, which may be /usr/bin.
+        let first = launch.operands.first().filter(|_| cmd.starts_with("npx"));
+        if let Some(first) = first.filter(|first| !first.contains('/') && is_program(first)) {
+            self.confirm(format!(
+                "this machine has a program {first:?}, which {cmd} can run in place of the package"
+            ));
         }
         for package in &launch.packages {
             if let Package::Elsewhere { source } = package {

@@ -18,7 +18,7 @@ fn known(name: &str) -> KnownSecret {
 /// `None` for a link to a recipe or a session.
 fn judge(text: &str) -> Option<Judged> {
     match Link::parse(text) {
-        Ok(Link::Extension(link)) => Some(classify(&link, &known)),
+        Ok(Link::Extension(link)) => Some(classify(&link, &known, &|name| name == "touch")),
         Ok(_) => None,
         Err(error) => Some(error.into()),
     }
@@ -270,6 +270,8 @@ fn what_a_launcher_runs_is_judged() {
         ("uvx --from a --with touch touch FILE", CONFIRM),
         ("npx -p is-odd touch FILE", CONFIRM),
         ("npx -p is-odd ./touch FILE", CONFIRM),
+        ("npx -y touch FILE", CONFIRM),
+        ("npx -p touch touch FILE", CONFIRM),
         ("npx -p is-odd is-odd/../../x", CONFIRM),
         // Programs that run code from their arguments.
         ("uvx --from six sh -c id", BLOCKED),

@@ -230,7 +230,7 @@ def main():
             if rejected:
                 result = "refused by the launcher"
             elif not understood:
-                result = "not understood" if fetched <= named else "different"
+                result = "not understood" if fetched.intersection(NAMES) <= named else "different"
             else:
                 result = "the same" if fetched == named else "different"
             counts[result] += 1

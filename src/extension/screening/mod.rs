@@ -59,13 +59,13 @@ pub struct Settings {
 
 /// How variables begin that choose what launchers install, in capitals or not.
 const CHOOSE_PACKAGES: [&str; 7] = [
-    "NPM_CONFIG_",
-    "PNPM_",
-    "YARN_",
-    "BUN_",
-    "COREPACK_",
-    "UV_",
-    "PIP",
+    "npm_config_",
+    "pnpm_",
+    "yarn_",
+    "bun_",
+    "corepack_",
+    "uv_",
+    "pip",
 ];
 
 /// A package of a registry that a command line installs.
@@ -148,7 +148,7 @@ impl Settings {
         decision: &mut Decision,
     ) {
         let chooses = |name: &&str| {
-            let name = name.to_ascii_uppercase();
+            let name = name.to_ascii_lowercase();
             CHOOSE_PACKAGES.iter().any(|start| name.starts_with(start))
         };
         let refuses = self.strict || (self.allowlist.is_some() && !self.allowlist_warns);
