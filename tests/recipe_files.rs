@@ -231,6 +231,12 @@ fn text_is_parsed_as_yaml_or_json_and_written_as_yaml() {
         .post("/recipes/to-yaml", json!({"recipe": recipe("T")}))
         .is(200)
         .gives(json!({ "yaml": yaml }));
+    let year = yaml.replace("title: T", "title: 2026");
+    parse(&year)
+        .is(200)
+        .gives(json!({"recipe": recipe("2026")}));
+    // Its text is lost.
+    parse(&yaml.replace("title: T", "title: 4.10")).is(400);
     parse("title: T\ndescription: [")
         .is(400)
         .says("line 3: did not find");

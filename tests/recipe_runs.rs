@@ -615,6 +615,36 @@ mod sub_recipes {
 
     #[cfg(feature = "developer")]
     #[test]
+    fn a_sub_recipe_runs_as_strictly_as_the_recipe_that_calls_it() {
+        for (mode, ran) in [("approve", false), ("auto", true)] {
+            let call = subagent(json!({"subrecipe": "sub"}));
+            let home = Home::new(json!({"turns": [
+                when("main task", json!([{"call": call}, {"text": "done"}])),
+                when("inner", json!([
+                    {"call": {"name": "developer__shell", "arguments": {"command": "touch hit"}}},
+                    {"text": "{{last_result}}"},
+                ])),
+            ]}));
+            let allowed = "user: {always_allow: [subagent], ask_before: [], never_allow: []}\n";
+            fs::write(home.root.path().join("config/permission.yaml"), allowed).unwrap();
+            let developer = json!([{"type": "builtin", "name": "developer"}]);
+            save(&home, "sub.yaml", json!({"prompt": "inner"}));
+            save(
+                &home,
+                "main.yaml",
+                json!({
+                    "prompt": "main task", "extensions": developer,
+                    "settings": {"goose_mode": mode},
+                    "sub_recipes": [{"name": "sub", "path": "sub.yaml"}],
+                }),
+            );
+            assert_eq!(home.run(saved(&home, "main.yaml")).result.unwrap(), "done");
+            assert_eq!(home.root.path().join("work/hit").exists(), ran, "{mode}");
+            assert_eq!(home.sessions(), 2);
+        }
+    }
+
+    #[test]
     fn repeated_runs_are_sequential_if_the_recipe_says_so() {
         let shell = |id: usize| json!({"id": format!("c{id}"), "name": "subagent", "arguments": {"subrecipe": "slow"}});
         for sequential in [true, false] {

@@ -12,9 +12,11 @@ mod support;
 
 use model_server::{ModelServer, Reply};
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use support::scripted::{Action, Script};
-use support::server::{Extension, RunningServer, Server};
+use support::server::{Extension, RunningServer, Server, gosling};
 
 /// A model server that answers every request with `Hello.`
 fn model() -> ModelServer {
@@ -237,6 +239,46 @@ fn a_name_that_is_nearly_a_setting_is_reported_once() {
 }
 
 #[test]
+fn a_variable_that_is_not_unicode_does_not_count_as_unset() {
+    let script = "export GOOSE_MODE=$(printf 'a\\377') GOOSE_LOG=loud; exec \"$@\"";
+    let server = Server::scripted(json!({"turns": []}));
+    let server = server.through("sh", &["-c", script, "sh"]).start();
+    server.session([]).say("hello").finishes();
+    server.logs("GOOSE_MODE in the environment is \"a\u{fffd}\", but must be one of auto");
+    server.logs("`approve` is used");
+    server.logs("GOOSE_LOG is \"loud\", but levels are");
+    let mut refused = gosling();
+    let name = OsStr::from_bytes(b"\xff.pem");
+    let output = refused
+        .arg("agent")
+        .env("GOOSE_TLS_CERT_PATH", name)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains("GOOSE_TLS_CERT_PATH in the environment is not valid Unicode"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_extension_with_another_word_for_enabled_is_reported() {
+    let server = Server::new()
+        .config("extensions:\n  one: {enabled: yes, type: stdio, name: one, cmd: nosuch}\n")
+        .start();
+    let listed = server.get("/config/extensions").is(200);
+    listed.says("'one' counts as not enabled: `enabled` must be true or false");
+    server.start(json!({"working_dir": server.work()}));
+    server.logs("extension left out: 'one' counts as not enabled");
+    let (status, faults) = validated(&server);
+    assert!(
+        status == 200 && faults.contains("extensions: 'one' counts as"),
+        "{faults}"
+    );
+}
+
+#[test]
 fn a_list_of_allowed_extensions_that_is_not_text_allows_none() {
     let script = Script::new();
     let server = Server::new()
@@ -244,6 +286,24 @@ fn a_list_of_allowed_extensions_that_is_not_text_allows_none() {
         .start();
     let refused = server.refuses(Extension::scripted("one", &script));
     assert!(refused.contains("GOOSE_ALLOWLIST in "), "{refused}");
+}
+
+#[cfg(feature = "inline-python")]
+#[test]
+fn a_command_line_that_is_not_text_starts_nothing() {
+    let server = Server::new()
+        .config("GOOSE_INLINE_PYTHON_RUNNER: [sh, -c]\n")
+        .start();
+    let code = json!({"type": "inline_python", "name": "one", "description": "", "code": "pass"});
+    let refused = server.refuses(Extension(code));
+    assert!(
+        refused.contains("GOOSE_INLINE_PYTHON_RUNNER in "),
+        "{refused}"
+    );
+    assert!(
+        refused.contains("line 1, is a list, but must be text"),
+        "{refused}"
+    );
 }
 
 #[test]

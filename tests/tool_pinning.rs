@@ -388,7 +388,8 @@ fn settings_turn_it_off_or_into_strict() {
     let server = Server::new().env("GOOSE_TOOL_PINNING", "always").start();
     session(&server, honest()).stop();
     assert_eq!(session(&server, poisoned()).tools(), ["weather__echo"]);
-    server.logs("taken for strict setting=GOOSE_TOOL_PINNING");
+    server.logs("GOOSE_TOOL_PINNING in the environment is \"always\"");
+    server.logs("`strict` is used");
     let unknown = server.post("/agent/extensions/accept", json!({"name": "unknown"}));
     unknown.is(404).says("pinned");
     server

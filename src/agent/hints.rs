@@ -30,9 +30,6 @@ const MAX_LEVELS: usize = 64;
 /// How many files are cached.
 const MAX_CACHED: usize = 256;
 
-/// How many names are searched in each folder.
-const MAX_NAMES: usize = 16;
-
 /// Reads hints, and caches each file until it changes.
 #[derive(Debug)]
 pub struct Hints {
@@ -61,7 +58,7 @@ impl Hints {
         let places = folders.iter().map(|folder| (folder.as_path(), Some(root)));
         let mut text = String::new();
         for (folder, within) in places.chain([own]) {
-            for name in names.iter().take(MAX_NAMES) {
+            for name in names {
                 let path = folder.join(name);
                 let hint = match self.read(&path, within) {
                     Ok(Some(hint)) => hint,

@@ -260,7 +260,11 @@ impl Registry {
     /// not prevent sessions from starting.
     pub(super) fn enabled(&self) -> Result<Vec<Value>, Error> {
         let mut enabled = Vec::new();
-        for (key, mut entry) in self.stores.config.extensions()?.entries {
+        let found = self.stores.config.extensions()?;
+        for warning in &found.warnings {
+            log::warn!("extension left out: {warning}");
+        }
+        for (key, mut entry) in found.entries {
             let enabled_field = entry
                 .as_object_mut()
                 .and_then(|e| e.shift_remove("enabled"));

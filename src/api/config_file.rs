@@ -37,7 +37,7 @@ fn validate(registry: &Registry, _: &Request) -> Result<Response, Error> {
         false => "Config file does not exist".to_owned(),
     };
     if !lines.is_empty() {
-        message += &format!(", but not all settings are:\n{}", lines.join("\n"));
+        message += &format!(", but some settings are wrong:\n{}", lines.join("\n"));
     }
     Ok(Response::json(&message))
 }

@@ -96,7 +96,7 @@ fn begin(folder: Option<PathBuf>, level: LevelFilter) {
     if let Some((name, text)) = wanted
         && !is_understood
     {
-        let text = printable(&text, 100);
+        let (text, level) = (printable(&text, 100), level.as_str().to_ascii_lowercase());
         log::warn!(
             "{name} is {text:?}, but levels are off, error, warn, info, debug and trace; {level} is used"
         );

@@ -383,6 +383,9 @@ mod tests {
         relative.working_dir = Some("work".to_owned());
         let error = inside(&relative, stdio()).unwrap_err();
         assert!(error.contains("GOOSE_CONTAINER_WORKDIR"), "{error}");
+        let mut wrong = session("box");
+        wrong.fault = Some("it is a list".to_owned());
+        assert_eq!(inside(&wrong, stdio()).unwrap_err(), "it is a list");
     }
 
     fn environment(envs: Value) -> Environment {

@@ -5,10 +5,11 @@ use super::{Error, Recipe, library};
 use crate::store::settings;
 use crate::store::{self, Config};
 use serde::Serialize;
-use serde_json::Value;
 #[cfg(feature = "recipes")]
-use serde_json::json;
-use std::path::{Path, PathBuf};
+use serde_json::{Value, json};
+#[cfg(feature = "recipes")]
+use std::path::Path;
+use std::path::PathBuf;
 
 /// The longest command that can be assigned, in characters.
 #[cfg(feature = "recipes")]

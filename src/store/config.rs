@@ -80,7 +80,7 @@ impl Config {
     ///
     /// # Errors
     /// As [`Config::get`].
-    pub fn given(&self, key: &str) -> Result<Option<Given>> {
+    pub fn given(&self, key: &str) -> Result<Option<Given<'_>>> {
         if let Some(text) = env_override(&self.env, key) {
             return Ok(Some(Given::of_variable(&text)));
         }

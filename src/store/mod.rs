@@ -46,7 +46,8 @@ pub use yaml_file::{
 use crate::sys::process::SERVER_KEY;
 use serde_json::Value;
 
-/// Looks up an environment variable; `None` if it is unset, not Unicode, or the server's key.
+/// Looks up an environment variable; `None` if it is unset or the server's key. What is not Unicode in it is replaced
+/// by U+FFFD, so that it does not count as unset.
 pub type Env = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 fn process_env() -> Env {
@@ -56,7 +57,7 @@ fn process_env() -> Env {
         if name == SERVER_KEY {
             return None;
         }
-        std::env::var(name).ok()
+        std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
     })
 }
 

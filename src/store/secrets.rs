@@ -120,7 +120,7 @@ impl Secrets {
     ///
     /// # Errors
     /// As [`Secrets::get`].
-    pub fn given(&self, key: &str) -> Result<Option<Given>> {
+    pub fn given(&self, key: &str) -> Result<Option<Given<'_>>> {
         if let Some(text) = env_override(&self.env, key) {
             return Ok(Some(Given::of_variable(&text)));
         }

@@ -12,6 +12,7 @@ mod tests;
 use super::{Config, Error, Result};
 use crate::sys::lock;
 use crate::text::printable;
+use given::Read;
 pub use given::{Given, is_token};
 use names::{in_file, misspelled};
 use serde_json::Value;
@@ -259,7 +260,7 @@ impl Setting<'_> {
     ///
     /// # Errors
     /// [`Error::Setting`] when the value is wrong.
-    pub fn text_of(&self, given: Option<Given>) -> Result<Option<String>> {
+    pub fn text_of(&self, given: Option<Given<'_>>) -> Result<Option<String>> {
         Ok(match self.parsed(given)? {
             Some(Parsed::Text(text)) => Some(text),
             _ => None,
@@ -285,7 +286,7 @@ impl Setting<'_> {
     }
 
     /// As [`count_if_set`](Self::count_if_set), of a value that was read elsewhere.
-    pub fn count_of(&self, given: Result<Option<Given>>) -> Option<u64> {
+    pub fn count_of(&self, given: Result<Option<Given<'_>>>) -> Option<u64> {
         match self.logged(given) {
             Some(Parsed::Count(count)) => Some(count),
             _ => None,
@@ -294,8 +295,8 @@ impl Setting<'_> {
 
     /// As [`count`](Self::count), of a setting that counts in the environment only.
     pub fn count_in_environment(&self) -> u64 {
-        let text = std::env::var(self.name).ok();
-        let given = text.map(|text| Given::of_variable(&text));
+        let text = std::env::var_os(self.name);
+        let given = text.map(|text| Given::of_variable(&text.to_string_lossy()));
         self.count_of(Ok(given)).unwrap_or_default()
     }
 
@@ -340,15 +341,15 @@ impl Setting<'_> {
     ///
     /// # Errors
     /// [`Error::Setting`] when the value is wrong and a wrong value is an error.
-    pub fn pairs_of(&self, given: Option<Given>) -> Result<Vec<(String, String)>> {
+    pub fn pairs_of(&self, given: Option<Given<'_>>) -> Result<Vec<(String, String)>> {
         Ok(match self.parsed(given)? {
             Some(Parsed::Pairs(pairs)) => pairs,
             _ => Vec::new(),
         })
     }
 
-    /// As [`parsed`](Self::parsed); an error is logged, and the default is used.
-    fn logged(&self, given: Result<Option<Given>>) -> Option<Parsed> {
+    /// As [`parsed`](Self::parsed). If the file cannot be read, that is logged and counts as a wrong value.
+    fn logged(&self, given: Result<Option<Given<'_>>>) -> Option<Parsed> {
         given
             .and_then(|given| self.parsed(given))
             .unwrap_or_else(|error| {
@@ -357,7 +358,7 @@ impl Setting<'_> {
             })
     }
 
-    fn parsed(&self, given: Option<Given>) -> Result<Option<Parsed>> {
+    fn parsed(&self, given: Option<Given<'_>>) -> Result<Option<Parsed>> {
         let Some(given) = given else {
             return Ok(self.fallback_if_unset());
         };
@@ -391,7 +392,7 @@ impl Setting<'_> {
     }
 
     /// The value, and what is wrong with it: both if only a part of it is wrong. Neither if it is blank.
-    fn parse(&self, given: &Given) -> (Option<Parsed>, Option<String>) {
+    fn parse(&self, given: &Given<'_>) -> Read<Parsed> {
         if given.is_blank() && !matches!(self.wrong, Wrong::Restricts(_)) {
             return (None, None);
         }
@@ -410,8 +411,8 @@ impl Setting<'_> {
             Kind::FileNames => return partly(given::file_names(&given.structure()), Parsed::List),
             Kind::Headers => return partly(given::headers(&given.structure()), Parsed::Pairs),
             Kind::Commands => return partly(given::commands(&given.structure()), Parsed::Pairs),
-            Kind::Extensions if value.is_object() => return (None, None),
-            Kind::Extensions => None,
+            // Its reader says what is wrong with it.
+            Kind::Extensions => return (None, None),
         };
         match parsed {
             // YAML's null, written as a variable.
@@ -436,14 +437,14 @@ impl Setting<'_> {
     }
 
     /// What is wrong with a value of the setting.
-    pub fn fault_of(&self, given: &Given) -> Option<Fault> {
+    pub fn fault_of(&self, given: &Given<'_>) -> Option<Fault> {
         let (parsed, wrong) = self.parse(given);
         wrong.map(|wrong| self.fault(given, &wrong, parsed.is_some()))
     }
 
     /// The sentence about a value. `wrong` is its predicate, such as `is a list`; `in_part` says that the rest of the
     /// value is right.
-    fn fault(&self, given: &Given, wrong: &str, in_part: bool) -> Fault {
+    fn fault(&self, given: &Given<'_>, wrong: &str, in_part: bool) -> Fault {
         let expected = match self.kind {
             Kind::Text | Kind::Secret => "text".to_owned(),
             Kind::Path => "a path".to_owned(),
@@ -456,7 +457,7 @@ impl Setting<'_> {
             Kind::FileNames => "a list of names of files, without folders".to_owned(),
             Kind::Headers => "a mapping of names to text, or text such as NAME=VALUE".to_owned(),
             Kind::Commands => "a list of `{command: NAME, recipe_path: FILE}`".to_owned(),
-            Kind::Extensions => "a mapping of names to entries".to_owned(),
+            Kind::Extensions => String::new(),
         };
         let is_scalar = given.value.is_number() || given.value.is_boolean();
         let effect = match self.wrong {
@@ -478,11 +479,8 @@ impl Setting<'_> {
     }
 }
 
-/// What could be read, and what is wrong with the rest.
-fn partly<T>(
-    read: (Option<T>, Option<String>),
-    wrap: fn(T) -> Parsed,
-) -> (Option<Parsed>, Option<String>) {
+/// Wraps what could be read.
+fn partly<T>(read: Read<T>, wrap: fn(T) -> Parsed) -> Read<Parsed> {
     (read.0.map(wrap), read.1)
 }
 

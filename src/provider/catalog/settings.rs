@@ -104,7 +104,7 @@ pub(super) struct SettingsReader<'a> {
 
 impl SettingsReader<'_> {
     /// The value of a setting, which is not a secret; `None` if it is not set.
-    fn given(&self, name: &str) -> Result<Option<Given>, Error> {
+    fn given(&self, name: &str) -> Result<Option<Given<'_>>, Error> {
         Ok(match self.defaults_only {
             true => None,
             false => self.config.given(name)?,
@@ -112,7 +112,7 @@ impl SettingsReader<'_> {
     }
 
     /// The value of a secret; `None` if it is not set.
-    pub(super) fn given_secret(&self, name: &str) -> Result<Option<Given>, Error> {
+    pub(super) fn given_secret(&self, name: &str) -> Result<Option<Given<'_>>, Error> {
         match self.given {
             Some((given, value)) => Ok((given == name).then(|| Given::of_variable(value))),
             None => Ok(self.secrets.given(name)?),
@@ -126,32 +126,33 @@ impl SettingsReader<'_> {
         Ok(key.text_of(self.given_secret(name)?)?)
     }
 
-    /// Whether the setting has a value other than its default.
-    pub(super) fn is_set(&self, setting: &Setting) -> bool {
-        let given = match setting.secret() {
+    /// The value of a setting, from where it belongs; `None` if it is not set.
+    fn value(&self, setting: &Setting) -> Result<Option<Given<'_>>, Error> {
+        match setting.secret() {
             true => self.given_secret(setting.name),
             false => self.given(setting.name),
-        };
-        given.is_ok_and(|given| given.is_some_and(|given| !given.is_blank()))
+        }
+    }
+
+    /// Whether the setting has a value of the user.
+    pub(super) fn is_set(&self, setting: &Setting) -> bool {
+        let value = self.value(setting).ok().flatten();
+        value.is_some_and(|value| !value.is_blank())
     }
 
     /// The text of a setting; its default if it is not set, and `None` without one.
     fn text(&self, setting: &Setting) -> Result<Option<String>, Error> {
-        let given = match setting.secret() {
-            true => self.given_secret(setting.name)?,
-            false => self.given(setting.name)?,
-        };
-        let text = setting.declared().text_of(given)?;
+        let text = setting.declared().text_of(self.value(setting)?)?;
         Ok(text.or_else(|| setting.default.map(str::to_owned)))
     }
 
     /// Headers of the user, who may count them among the secrets or not.
     fn headers(&self, setting: &Setting) -> Result<Vec<(String, String)>, Error> {
-        let given = match self.given_secret(setting.name)? {
+        let value = match self.value(setting)? {
             None => self.given(setting.name)?,
-            given => given,
+            value => value,
         };
-        Ok(setting.declared().pairs_of(given)?)
+        Ok(setting.declared().pairs_of(value)?)
     }
 }
 
@@ -177,7 +178,7 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
                 continue;
             }
             SettingRole::Timeout => {
-                let seconds = setting.declared().count_of(Ok(reader.given(setting.name)?));
+                let seconds = setting.declared().count_of(Ok(reader.value(setting)?));
                 timeout = seconds.map_or(timeout, |it| TimeLimit::from_secs(it).get());
                 continue;
             }

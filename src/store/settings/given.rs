@@ -4,20 +4,22 @@ use super::MAX_SHOWN;
 use crate::store::parse_env_value;
 use crate::text::printable;
 use serde_json::{Number, Value};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 /// How many headers one setting may hold.
 const MAX_HEADERS: usize = 64;
+/// How many names of files one setting may hold.
+const MAX_NAMES: usize = 16;
 
 /// The value of a setting, and its place.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct Given<'a> {
     /// The file; `None` for the environment, whose values are text.
-    file: Option<PathBuf>,
+    file: Option<&'a Path>,
     pub(super) value: Value,
 }
 
-impl Given {
+impl<'a> Given<'a> {
     /// The value of a variable.
     pub fn of_variable(text: &str) -> Self {
         Given {
@@ -27,10 +29,10 @@ impl Given {
     }
 
     /// The value of a file; `None` if there is none.
-    pub(in crate::store) fn in_file(path: &Path, value: Option<Value>) -> Option<Self> {
+    pub(in crate::store) fn in_file(path: &'a Path, value: Option<Value>) -> Option<Self> {
         let value = value.filter(|value| !value.is_null())?;
         Some(Given {
-            file: Some(path.to_owned()),
+            file: Some(path),
             value,
         })
     }
@@ -47,7 +49,7 @@ impl Given {
 
     /// ` in the environment`, or ` in FILE, line 3,`.
     pub(super) fn place(&self, name: &str) -> String {
-        match &self.file {
+        match self.file {
             None => " in the environment".to_owned(),
             Some(path) => match line_of(path, name) {
                 Some(line) => format!(" in {}, line {line},", path.display()),
@@ -92,6 +94,10 @@ impl Given {
         }
     }
 }
+
+/// What could be read, and what is wrong with the rest.
+pub(super) type Read<T> = (Option<T>, Option<String>);
+type Pairs = Vec<(String, String)>;
 
 /// The line of the file that begins with the name and a colon.
 fn line_of(path: &Path, name: &str) -> Option<usize> {
@@ -152,7 +158,7 @@ pub(super) fn word(value: &Value, words: &'static [&'static str]) -> Option<&'st
     words.find(|word| word.eq_ignore_ascii_case(text))
 }
 
-pub(super) fn file_names(value: &Value) -> (Option<Vec<String>>, Option<String>) {
+pub(super) fn file_names(value: &Value) -> Read<Vec<String>> {
     let items = match value {
         Value::Array(items) => items.as_slice(),
         one => std::slice::from_ref(one),
@@ -172,13 +178,13 @@ pub(super) fn file_names(value: &Value) -> (Option<Vec<String>>, Option<String>)
     if names.is_empty() && wrong.is_some() {
         return (None, wrong);
     }
-    let names = names.into_iter().filter_map(Value::as_str);
+    let is_long = names.len() > MAX_NAMES;
+    let wrong = wrong.or(is_long.then(|| format!("has more than {MAX_NAMES} names")));
+    let names = names.into_iter().filter_map(Value::as_str).take(MAX_NAMES);
     (Some(names.map(str::to_owned).collect()), wrong)
 }
 
-type Pairs = Vec<(String, String)>;
-
-pub(super) fn commands(value: &Value) -> (Option<Pairs>, Option<String>) {
+pub(super) fn commands(value: &Value) -> Read<Pairs> {
     let Value::Array(items) = value else {
         return (None, Some("is not a list".to_owned()));
     };
@@ -197,7 +203,7 @@ pub(super) fn commands(value: &Value) -> (Option<Pairs>, Option<String>) {
 
 /// Parses headers: a mapping, or `A=b` separated by commas or on separate lines. A comma is a part of the value if no
 /// further `A=` follows it.
-pub(super) fn headers(value: &Value) -> (Option<Pairs>, Option<String>) {
+pub(super) fn headers(value: &Value) -> Read<Pairs> {
     let (mut pairs, mut wrong) = match value {
         Value::Object(fields) => {
             let (mut pairs, mut wrong) = (Vec::new(), None);

@@ -19,6 +19,8 @@ const OF_GOOSE: &str = "ALLOWLIST_BYPASS BASE_DIR BIN BUNDLE_TYPE CLI_DARK_THEME
     TELEMETRY_OFF TEMPORAL_BIN TERMINAL THINKING_EFFORT TOOLSHIM TOOLSHIM_MODEL TOOLSHIM_OLLAMA_MODEL TOOL_CALL_CUTOFF \
     VERSION WORKER_CONTEXT_LIMIT WORKING_DIR";
 const PREFIX: &str = "GOOSE_";
+/// How many names of a file are looked at.
+const MAX_NAMES: usize = 1_000;
 
 /// The faults of the names in the file `path`.
 pub(super) fn in_file<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> Vec<Fault> {
@@ -30,7 +32,7 @@ pub(super) fn in_file<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> 
         Some(_) => None,
         None => misspelled(name, Some(path)),
     };
-    names.filter_map(wrong).collect()
+    names.take(MAX_NAMES).filter_map(wrong).collect()
 }
 
 /// The fault of a name that is not a setting, but nearly.

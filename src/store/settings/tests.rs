@@ -2,16 +2,16 @@ use super::*;
 use serde_json::json;
 use std::path::PathBuf;
 
-fn in_file(value: Value) -> Given {
+fn in_file(value: Value) -> Given<'static> {
     Given::in_file(Path::new("/nonexistent/config.yaml"), Some(value)).expect("not null")
 }
 
-fn variable(text: &str) -> Given {
+fn variable(text: &str) -> Given<'static> {
     Given::of_variable(text)
 }
 
 /// What is wrong with the value; `None` if nothing is.
-fn wrong(setting: &Setting<'_>, given: &Given) -> Option<String> {
+fn wrong(setting: &Setting<'_>, given: &Given<'_>) -> Option<String> {
     setting.fault_of(given).map(|fault| fault.to_string())
 }
 
