@@ -85,7 +85,7 @@ impl Turn<'_> {
             return Ok(reply);
         };
         let class = error.class;
-        let worker = error.to_string();
+        let worker = error.message.trim_end_matches('.').to_owned();
         let failed = |lead: &dyn fmt::Display| {
             provider::Error::new(
                 class,

@@ -272,7 +272,8 @@ impl TurnDisplay<'_> {
             return answer.or((!cancelled).then_some(Confirmation::Cancel));
         }
         loop {
-            let question = "[y]es once, [n]o; for good, in every session: [a]lways, ne[v]er; [c]ancel the turn";
+            let question =
+                "[y]es once, [n]o; for good, in every session: [a]lways, ne[v]er; [c]ancel";
             match self.ask(&format!("call {tool}? {question}: ")) {
                 None if self.cancel.is_cancelled() => return None,
                 None => return Some(Confirmation::Cancel),
