@@ -119,7 +119,7 @@ fn a_listener_resumes_after_the_id_that_it_names() {
     assert_eq!(listener.frames[0].event["chat_request_id"], next);
     let larger = (newest + 1_000).to_string();
     for strange in [&larger, "18446744073709551615", &"9".repeat(400), "1"] {
-        session.listens_after(strange).is_too_far_behind();
+        session.listens_after(strange).ends_too_far_behind();
     }
 }
 
@@ -134,10 +134,10 @@ fn the_ids_of_an_earlier_process_hide_nothing() {
     let last = listener.last_id().expect("an id");
     let restarted = server.beside();
     let session = restarted.known(&session.id);
-    session.listens_after(last).is_too_far_behind();
+    session.listens_after(last).ends_too_far_behind();
     let missed = session.asks_for("stream");
     session.listens().until_finish_of(&missed);
-    session.listens_after(last).is_too_far_behind();
+    session.listens_after(last).ends_too_far_behind();
     // Clients keep the id of that error.
     assert_eq!(session.listens_after(0).until_finish_of(&missed), LETTERS);
 }
@@ -155,7 +155,7 @@ fn a_client_whose_events_are_no_longer_kept_is_told_so() {
         let first = session.listens_after(oldest + 1).next()?;
         (first.kind() == "Error").then_some(())
     });
-    session.listens_after(oldest + 1).is_too_far_behind();
+    session.listens_after(oldest + 1).ends_too_far_behind();
     // Clients keep the id of that error.
     let mut again = session.listens_after(0);
     assert!(again.until_finish_of(&request).len() < 600);

@@ -53,7 +53,7 @@ fn may_have_large_number(json: &[u8]) -> bool {
         let low = word & LOW;
         // The highest bit of each byte that is a digit.
         let digits = (low + 0x50 * EACH) & !(low + 0x46 * EACH) & !word & HIGH;
-        let unlike = (word | 0x20 * EACH) ^ (u64::from(b'e') * EACH);
+        let unlike = (word | (0x20 * EACH)) ^ (u64::from(b'e') * EACH);
         // The highest bit of each byte that is `e` or `E`.
         let exponents = !(((unlike & LOW) + LOW) | unlike | LOW);
         if ((digits << 8) | last_is_digit) & exponents != 0 {
@@ -71,7 +71,7 @@ fn may_have_large_number(json: &[u8]) -> bool {
     }
     let mut was_digit = last_is_digit != 0;
     rest.iter().any(|byte| {
-        let is_exponent = was_digit && byte | 0x20 == b'e';
+        let is_exponent = was_digit && (byte | 0x20) == b'e';
         was_digit = byte.is_ascii_digit();
         is_exponent
     })
@@ -279,7 +279,7 @@ mod tests {
         }
         check(|u| {
             let bytes: Vec<u8> = u.arbitrary()?;
-            let is_exponent = |pair: &[u8]| pair[0].is_ascii_digit() && pair[1] | 0x20 == b'e';
+            let is_exponent = |pair: &[u8]| pair[0].is_ascii_digit() && (pair[1] | 0x20) == b'e';
             let found = bytes.windows(2).any(is_exponent);
             assert_eq!(may_have_large_number(&bytes), found);
             sanitize_bytes(&bytes);

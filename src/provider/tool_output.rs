@@ -309,8 +309,11 @@ fn successful_output<'a>(result: &'a CallToolResult, kinds: &[&str]) -> ToolOutp
 /// counts as a rendering of it, because both would cost twice the tokens.
 fn is_told(data: &str, texts: &[Cow<'_, str>]) -> bool {
     let length: usize = texts.iter().map(|text| text.len()).sum();
-    if texts.is_empty() || data.len() > SHORT_DATA && data.len() <= length {
-        return !texts.is_empty();
+    if texts.is_empty() {
+        return false;
+    }
+    if data.len() > SHORT_DATA && data.len() <= length {
+        return true;
     }
     let Ok(data) = crate::json::from_str::<Value>(data) else {
         return false;

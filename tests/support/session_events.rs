@@ -247,7 +247,7 @@ impl EventReader {
 
     /// Reads the only event: the error of a client that has to read the session again.
     #[track_caller]
-    pub fn is_too_far_behind(self) {
+    pub fn ends_too_far_behind(self) {
         let frames = self.until_end();
         let [error] = &frames[..] else {
             panic!("not one event: {frames:?}");
