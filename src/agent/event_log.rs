@@ -2,11 +2,13 @@
 //! its own position, so a listener that connects late gets what it missed, and one that is slow delays neither
 //! the turn nor other listeners.
 //!
-//! An event is JSON, written once and shared. Ids count from 1 for each session, and never restart while the
-//! process runs. This module does no I/O.
+//! An event is JSON, written once and shared. The ids of a session count up from the microseconds of the clock at
+//! its first event: after a restart, the ids of the earlier process are below, and no number is given twice. They
+//! stay below 2^53, up to which a client may keep them as numbers. This module does no I/O.
 
 use super::Error;
 use crate::sys::cancel::Cancel;
+use crate::sys::clock::unix_micros;
 use crate::sys::lock;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -69,7 +71,7 @@ pub enum Received {
     Events(Vec<(u64, Arc<[u8]>)>),
     /// Nothing yet: the time is over, or the listener was woken.
     Nothing,
-    /// The next event is no longer there. Nothing follows.
+    /// The next event is no longer there, or the id is not one of this log. Nothing follows.
     TooFarBehind,
     /// The log is closed, and the listener has got all events. Nothing follows.
     Closed,
@@ -84,9 +86,16 @@ pub struct Listener {
 
 impl Default for EventLog {
     fn default() -> Self {
+        EventLog::starting_at(unix_micros().max(1))
+    }
+}
+
+impl EventLog {
+    /// A log whose first event gets the id `first`.
+    fn starting_at(first: u64) -> Self {
         let state = State {
             events: VecDeque::new(),
-            first: 1,
+            first,
             bytes: 0,
             requests: Vec::new(),
             positions: BTreeMap::new(),
@@ -99,22 +108,21 @@ impl Default for EventLog {
             changed: Condvar::new(),
         }
     }
-}
 
-impl EventLog {
     /// A listener for the events after the id `after`, and the running requests, unless the listener is too far
     /// behind. Without `after` it begins with the oldest event; so it does with 0, which
-    /// [`Received::TooFarBehind`] is sent with. An id that was never given counts as the newest one.
+    /// [`Received::TooFarBehind`] is sent with. An id that was never given is too far behind: it may be of another
+    /// process, before the clock was set back.
     pub fn listen(self: &Arc<Self>, after: Option<u64>) -> (Listener, Vec<String>) {
         let mut state = lock(&self.state);
         let next = match after {
             None | Some(0) => state.first,
-            Some(after) => after.saturating_add(1).min(state.next_id()),
+            Some(after) => after.saturating_add(1),
         };
         let key = state.next_listener;
         state.next_listener += 1;
         state.positions.insert(key, next);
-        let is_behind = next < state.first;
+        let is_behind = next < state.first || next > state.next_id();
         let is_running = |request: &&OpenRequest| !is_behind && !request.cancelled;
         let running = state.requests.iter().filter(is_running);
         let running = running.map(|request| request.id.clone()).collect();
@@ -259,9 +267,13 @@ impl State {
         }
     }
 
-    /// The events from the id `next` on, as many as a batch has; `None` if the first of them was evicted.
+    /// The events from the id `next` on, as many as a batch has; `None` if the first of them was evicted, or cannot
+    /// be the next.
     fn batch(&self, next: u64) -> Option<Vec<(u64, EventJson)>> {
         let skipped = usize::try_from(next.checked_sub(self.first)?).ok()?;
+        if skipped > self.events.len() {
+            return None;
+        }
         let mut bytes = 0;
         let fits = |event: &&EventJson| {
             let fits = bytes < BATCH_BYTES;
@@ -370,7 +382,7 @@ mod tests {
     }
 
     fn log_of(events: u64) -> Arc<EventLog> {
-        let log = Arc::new(EventLog::default());
+        let log = Arc::new(EventLog::starting_at(1));
         (1..=events).for_each(|id| log.append(vec![event(&id.to_string())]));
         log
     }
@@ -397,14 +409,28 @@ mod tests {
         assert_eq!(ids_after(&log, None), [1, 2, 3]);
         assert_eq!(ids_after(&log, 0), [1, 2, 3]);
         assert_eq!(ids_after(&log, 2), [3]);
-        for newest in [3, 4, u64::MAX] {
-            let (mut listener, _) = log.listen(Some(newest));
-            assert_eq!(listener.receive(Instant::now()), Received::Nothing);
-        }
-        let (mut listener, _) = log.listen(Some(u64::MAX));
+        let (mut listener, _) = log.listen(Some(3));
+        assert_eq!(listener.receive(Instant::now()), Received::Nothing);
         log.append(vec![event("4"), event("5")]);
         assert_eq!(ids(&mut listener), [4, 5]);
         assert!(ids(&mut listener).is_empty(), "each event once");
+    }
+
+    #[test]
+    fn an_id_of_another_process_is_too_far_behind() {
+        let log = Arc::new(EventLog::starting_at(100));
+        log.open_request("a", &Cancel::new()).unwrap();
+        for events in 0..3 {
+            for strange in [1, 98, 100 + events, u64::MAX] {
+                let (mut listener, running) = log.listen(Some(strange));
+                assert!(running.is_empty());
+                assert_eq!(listener.receive(Instant::now()), Received::TooFarBehind);
+            }
+            assert_eq!(log.listen(Some(99 + events)).1, ["a"], "nothing is missed");
+            log.append(vec![event("")]);
+        }
+        let (before, now) = (unix_micros(), EventLog::default());
+        assert!(lock(&now.state).first >= before);
     }
 
     #[test]

@@ -106,6 +106,14 @@ pub fn unix_seconds() -> i64 {
     }
 }
 
+/// Microseconds since 1970-01-01T00:00:00Z; 0 if the clock is set before that.
+pub fn unix_micros() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+    })
+}
+
 /// The current time as RFC 3339: `2026-11-21T22:16:27Z`.
 pub fn now_rfc3339() -> String {
     Utc::from_unix(unix_seconds()).to_string()

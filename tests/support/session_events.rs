@@ -245,6 +245,20 @@ impl EventReader {
         })
     }
 
+    /// Reads the only event: the error of a client that has to read the session again.
+    #[track_caller]
+    pub fn ends_too_far_behind(self) {
+        let frames = self.until_end();
+        let [error] = &frames[..] else {
+            panic!("not one event: {frames:?}");
+        };
+        assert_eq!(error.id, Some(0));
+        let text = error.event["error"].as_str().expect("a sentence");
+        assert!(text.starts_with("Client too far behind"), "{text}");
+        assert!(error.event.get("request_id").is_none());
+        assert!(error.event.get("chat_request_id").is_none());
+    }
+
     /// Reads to the end of the stream.
     #[track_caller]
     pub fn until_end(mut self) -> Vec<Frame> {
