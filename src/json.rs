@@ -1,5 +1,8 @@
 //! JSON as typed values. All JSON is read here, so that the code that reads a type is compiled once.
 
+mod sanitize;
+
+pub use sanitize::{sanitize, sanitize_bytes};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess,
     VariantAccess, Visitor,

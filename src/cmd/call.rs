@@ -154,6 +154,7 @@ fn call(
     offline: bool,
     as_json: bool,
 ) -> Result<(), Failure> {
+    let arguments = crate::json::sanitize(&arguments).into_owned();
     if !crate::json::from_str::<Json>(&arguments).is_ok_and(|json| json.is_object()) {
         let reason = format!("the arguments {arguments:?} are not a JSON object");
         return Err(Failure::Usage(reason));

@@ -59,7 +59,8 @@ impl Session {
     /// # Errors
     /// When the text has neither format, or a message is invalid.
     pub fn from_export(text: &str) -> Result<Export, ImportError> {
-        let text = text.trim_start_matches('\u{feff}').trim();
+        let text = crate::json::sanitize(text.trim_start_matches('\u{feff}').trim());
+        let text = &*text;
         let (mut fields, messages) = match crate::json::from_str::<Value>(text) {
             Ok(Value::Object(mut fields)) => {
                 let messages = match fields.shift_remove("conversation") {

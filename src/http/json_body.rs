@@ -25,12 +25,10 @@ pub(super) fn decode<T: DeserializeOwned>(
         );
         return Err(Error::bad_request(message));
     }
-    let decoded =
-        crate::json::from_slice(body).or_else(|error| match replace_lone_surrogates(body) {
-            Some(mended) => crate::json::from_slice(&mended),
-            None => Err(error),
-        });
-    decoded.map_err(|error| refused(body, &error))
+    // What is not UTF-8 is refused, with its place.
+    let sanitized = std::str::from_utf8(body).map(crate::json::sanitize);
+    let body = sanitized.as_ref().map_or(body, |text| text.as_bytes());
+    crate::json::from_slice(body).map_err(|error| refused(body, &error))
 }
 
 /// Fails with 415 if `content_type` is not JSON.
@@ -59,31 +57,6 @@ fn refused(body: &[u8], error: &serde_json::Error) -> Error {
         path => format!("{what}: {path}: {error}"),
     };
     Error::new(status, message)
-}
-
-/// Replaces each escaped lone surrogate by U+FFFD; `None` if there is none. JavaScript strings may contain lone
-/// surrogates, and its JSON escapes them.
-fn replace_lone_surrogates(body: &[u8]) -> Option<Vec<u8>> {
-    let unit = |at: usize| {
-        let digits = body.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-    let mut mended = None;
-    let mut at = 0;
-    while let Some(found) = body[at..].iter().position(|&byte| byte == b'\\') {
-        at += found;
-        at += match (unit(at), unit(at + 6)) {
-            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
-            (Some(0xd800..=0xdfff), _) => {
-                let mended = mended.get_or_insert_with(|| body.to_vec());
-                mended[at..at + 6].copy_from_slice(b"\\ufffd");
-                6
-            }
-            _ => 2,
-        };
-        at = at.min(body.len());
-    }
-    mended
 }
 
 /// Whether the type is `application/json` or `application/…+json`, with or without parameters.

@@ -1,7 +1,7 @@
 //! JSON-RPC 2.0 messages as MCP uses them: parsing and writing, no I/O.
 //!
 //! What is opaque to the protocol (`params`, `result`, an error's `data`) stays the JSON text that was
-//! received. MCP 2025-11-25, basic; batches: MCP 2025-03-26, basic.
+//! received, sanitized by `json::sanitize`. MCP 2025-11-25, basic; batches: MCP 2025-03-26, basic.
 
 use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -214,6 +214,15 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Optio
 /// [`Malformed`], which a server answers with its error code; a client skips and counts it.
 pub fn parse(bytes: &[u8], batches: bool) -> Result<Payload, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|e| Malformed::NotJson(e.to_string()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    parse_sanitized(&crate::json::sanitize(text), batches)
+}
+
+/// As [`parse`], for text that is sanitized already.
+///
+/// # Errors
+/// As `parse`.
+pub(super) fn parse_sanitized(text: &str, batches: bool) -> Result<Payload, Malformed> {
     if !begins_with(text, '[') {
         return message(text).map(Payload::One);
     }

@@ -98,8 +98,11 @@ pub(super) fn new_id() -> String {
 
 /// The arguments as a JSON object, or the reason why they are not one.
 fn parse_arguments(arguments: &str) -> Result<Box<RawValue>, String> {
-    let text = match arguments.trim() {
-        "" => "{}",
+    // Escapes in a text of JSON are read here for the first time.
+    let sanitized = crate::json::sanitize(arguments.trim());
+    let text = match &*sanitized {
+        // PHP's empty object.
+        "" | "[]" => "{}",
         text => text,
     };
     let raw: &RawValue =

@@ -37,7 +37,7 @@ pub fn decode(link: &str) -> Result<Recipe, Error> {
         URL_SAFE_NO_PAD
     };
     let bytes = engine.decode(text).map_err(|_| Error::Link)?;
-    crate::json::from_slice(&bytes).map_err(|_| Error::Link)
+    crate::json::from_str(&crate::json::sanitize_bytes(&bytes)).map_err(|_| Error::Link)
 }
 
 #[cfg(test)]

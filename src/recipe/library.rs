@@ -238,7 +238,7 @@ pub fn parse(text: &str) -> Result<Recipe, Error> {
         return Err(Error::LongText);
     }
     let object: Result<Map<String, Value>, String> = if text.trim_start().starts_with('{') {
-        crate::json::from_str(text).map_err(|error| error.to_string())
+        crate::json::from_str(&crate::json::sanitize(text)).map_err(|error| error.to_string())
     } else {
         store::parse_yaml_object(text)
     };

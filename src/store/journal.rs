@@ -480,17 +480,18 @@ fn hide(messages: &mut [Arc<Message>]) {
     }
 }
 
-/// Parses a line. Fails if it is not JSON.
+/// Parses a line, which another program may have written. Fails if it is not JSON.
 fn read_line(line: &[u8]) -> serde_json::Result<Line> {
     if line.trim_ascii().is_empty() {
         return Ok(Line::Nothing);
     }
-    let refused = match crate::json::from_slice(line) {
+    let line = &*crate::json::sanitize_bytes(line);
+    let refused = match crate::json::from_str(line) {
         Ok(message) => return Ok(Line::Message(Box::new(message))),
         Err(refused) => refused,
     };
-    let Ok(operation) = crate::json::from_slice::<AnyOperation>(line) else {
-        crate::json::from_slice::<IgnoredAny>(line)?;
+    let Ok(operation) = crate::json::from_str::<AnyOperation>(line) else {
+        crate::json::from_str::<IgnoredAny>(line)?;
         log::warn!("skipped a line that is not a message reason={refused}");
         return Ok(Line::Nothing);
     };

@@ -640,7 +640,7 @@ fn not_found(id: &str) -> Error {
 }
 
 fn parse<T: serde::de::DeserializeOwned>(content: &[u8], path: &Path) -> Result<T> {
-    crate::json::from_slice(content).map_err(|error| Error::Broken {
+    crate::json::from_str(&crate::json::sanitize_bytes(content)).map_err(|error| Error::Broken {
         path: path.to_owned(),
         line: error.line(),
         column: error.column(),

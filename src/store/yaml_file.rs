@@ -323,7 +323,7 @@ pub fn read_object_with_text(
     };
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
     let object = if path.extension().is_some_and(|it| it == "json") {
-        crate::json::from_slice(content)
+        crate::json::from_str(&crate::json::sanitize_bytes(content))
             .map_err(|error| broken(error.line(), error.column(), error.to_string()))?
     } else {
         let mapping = yaml::parse(content);

@@ -47,7 +47,8 @@ fn only_the_first_bad_lines_are_logged_and_those_shortened() {
 #[test]
 fn lines_that_are_not_utf_8() {
     let mut bytes =
-        b"\xff\xfe not text\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xc3\x28\"}\n".to_vec();
+        b"\xff\xfe not text\n{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"result\":\"\xc3\x28\"}\n"
+            .to_vec();
     bytes.extend(b"\0\0\0\n");
     let script = Script::new()
         .begin([Action::Bytes(bytes.clone())])

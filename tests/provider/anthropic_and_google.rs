@@ -151,3 +151,47 @@ fn their_models_are_listed() {
         ["gemini-x"]
     );
 }
+
+/// Halves of surrogate pairs and numbers beyond a double, in a text and in arguments: readers of the answer are strict.
+#[test]
+fn what_every_protocol_sends_is_unicode_with_bounded_numbers() {
+    let odd = r#"{"a":"x\ud800","n":[1e999,-1e999]}"#;
+    let as_text = serde_json::to_string(odd).unwrap();
+    let claude = CLAUDE.replace("hello", r"x\ud800").replace(
+        "event: message_delta",
+        &format!(
+            "data: {{\"type\":\"content_block_start\",\"index\":1,\"content_block\":{{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"f\",\"input\":{{}}}}}}\n\n\
+             data: {{\"type\":\"content_block_delta\",\"index\":1,\"delta\":{{\"type\":\"input_json_delta\",\"partial_json\":{as_text}}}}}\n\n\
+             event: message_delta"
+        ),
+    );
+    let gemini = format!(
+        "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{{\"text\":\"x\\ud800\"}},{{\"functionCall\":{{\"name\":\"f\",\"args\":{odd}}}}}]}},\"finishReason\":\"STOP\"}}]}}\n\n"
+    );
+    let ollama = format!(
+        "{{\"message\":{{\"content\":\"x\\ud800\",\"tool_calls\":[{{\"function\":{{\"name\":\"f\",\"arguments\":{odd}}}}}]}}}}\n\
+         {{\"done\":true,\"done_reason\":\"stop\"}}\n"
+    );
+    let ask = |body: &str, provider: &dyn Fn(&ModelServer) -> Arc<dyn Provider>| {
+        let server = ModelServer::new(vec![Reply::stream(body)]);
+        let (answer, _) = Question::default().ask(&*provider(&server));
+        answer.unwrap()
+    };
+    let answers = [
+        ask(&claude, &anthropic),
+        ask(&gemini, &google),
+        ask(&ollama, &|server| {
+            Arc::new(crate::ollama::ollama(&server.url))
+        }),
+    ];
+    for answer in answers {
+        assert_eq!(brief(&answer)[0], "text x\u{fffd}");
+        let json = serde_json::to_string(&answer.content).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&json).expect("strict JSON");
+        let call = &read[1]["toolCall"]["value"]["arguments"];
+        assert_eq!(
+            *call,
+            serde_json::json!({"a": "x\u{fffd}", "n": [1e308, -1e308]})
+        );
+    }
+}

@@ -24,6 +24,7 @@ mod lead_worker;
 mod model_errors;
 mod model_requests;
 mod notifications;
+mod odd_json;
 mod permission_modes;
 #[cfg(feature = "desktop")]
 mod prompt_templates;

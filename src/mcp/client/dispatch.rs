@@ -230,7 +230,9 @@ fn elicitation_id(params: Option<&RawValue>) -> Option<String> {
 
 impl MessageHandler for Inner {
     fn message(&self, bytes: &[u8], stream: Stream) {
-        match jsonrpc::parse(bytes, self.batches_allowed()) {
+        let text = crate::json::sanitize_bytes(bytes);
+        let bytes = text.as_bytes();
+        match jsonrpc::parse_sanitized(&text, self.batches_allowed()) {
             Ok(Payload::One(message)) => self.dispatch(message, stream),
             Ok(Payload::Batch(parts)) => {
                 for part in parts {

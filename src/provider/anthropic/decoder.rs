@@ -253,9 +253,10 @@ struct Accumulator {
 
 impl Accumulator {
     fn event(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
-        let event: Event<'_> = match crate::json::from_slice(data) {
+        let data = crate::json::sanitize_bytes(data);
+        let event: Event<'_> = match crate::json::from_str(&data) {
             Ok(event) => event,
-            Err(_) if is_unknown(data) => return Ok(()),
+            Err(_) if is_unknown(data.as_bytes()) => return Ok(()),
             Err(error) => return Err(nonsense(&format!("an event cannot be read: {error}"))),
         };
         if let Some(usage) = event.usage {
@@ -289,7 +290,8 @@ impl Accumulator {
     }
 
     fn message(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
-        let message: Message<'_> = crate::json::from_slice(data)
+        let data = crate::json::sanitize_bytes(data);
+        let message: Message<'_> = crate::json::from_str(&data)
             .map_err(|error| nonsense(&format!("the message cannot be read: {error}")))?;
         if let Some(fault) = message.error {
             return Err(fault.error());

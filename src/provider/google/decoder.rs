@@ -173,7 +173,8 @@ struct Accumulator {
 
 impl Accumulator {
     fn event(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
-        let event: Event<'_> = crate::json::from_slice(data)
+        let data = crate::json::sanitize_bytes(data);
+        let event: Event<'_> = crate::json::from_str(&data)
             .map_err(|error| nonsense(&format!("an event is not a JSON object: {error}")))?;
         if let Some(fault) = &event.error {
             return Err(Error::new(fault.class(0), fault.text()));

@@ -68,10 +68,7 @@ impl Decoder for OllamaDecoder {
             && let Some((line, rest)) = self.line.push(piece)
         {
             piece = rest;
-            match std::str::from_utf8(&line) {
-                Ok(line) => self.line(line, sink)?,
-                Err(_) => self.line(&String::from_utf8_lossy(&line), sink)?,
-            }
+            self.line(&crate::json::sanitize_bytes(&line), sink)?;
         }
         Ok(self.done)
     }

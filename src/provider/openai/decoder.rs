@@ -170,15 +170,9 @@ impl Accumulator {
     }
 
     fn message(&mut self, json: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
-        if std::str::from_utf8(json).is_err() {
-            // Some servers split a character between two chunks: decode the rest.
-            let text = String::from_utf8_lossy(json);
-            return self.chunk(text.as_bytes(), sink);
-        }
-        self.chunk(json, sink)
-    }
-
-    fn chunk(&mut self, json: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
+        // Some servers also split a character between two chunks.
+        let json = crate::json::sanitize_bytes(json);
+        let json = json.as_bytes();
         let chunk: Chunk<'_> = crate::json::from_slice(json).map_err(|e| not_a_chunk(json, &e))?;
         if let Some(error) = chunk.error {
             let error: Value = crate::json::from_str(error.get()).unwrap_or_default();
