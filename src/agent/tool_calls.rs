@@ -529,7 +529,7 @@ impl ToolCallRunner<'_> {
             .structured_content
             .as_ref()
             .map_or(0, |s| s.get().len());
-        if size.max(structured) < LARGE_RESULT {
+        if size + structured < LARGE_RESULT {
             return result;
         }
         let text = result_text(&result);

@@ -6,11 +6,15 @@ use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{self, CallToolResult};
 use crate::text;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// The image types that models of most providers accept.
 pub(super) const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/// Structured content up to this size, in bytes, follows any text that does not say the same.
+const SHORT_DATA: usize = 1_000;
 
 /// A tool's result for a model.
 #[derive(Debug, Default, PartialEq)]
@@ -279,9 +283,9 @@ fn successful_output<'a>(result: &'a CallToolResult, kinds: &[&str]) -> ToolOutp
             Err(words) => texts.push(words.into()),
         }
     }
-    if texts.is_empty()
-        && !withheld
+    if !withheld
         && let Some(data) = &result.structured_content
+        && !is_told(data.get(), &texts)
     {
         texts.push(text::json_for_model(data.get()));
     }
@@ -298,6 +302,40 @@ fn successful_output<'a>(result: &'a CallToolResult, kinds: &[&str]) -> ToolOutp
         .to_owned();
     }
     tool_output
+}
+
+/// Whether the texts say what the structured content says: as its JSON, which MCP recommends, or as the JSON or the
+/// text of its `result`, in which frameworks wrap what is not an object. A text of at least the length of long data
+/// counts as a rendering of it, because both would cost twice the tokens.
+fn is_told(data: &str, texts: &[Cow<'_, str>]) -> bool {
+    let length: usize = texts.iter().map(|text| text.len()).sum();
+    if texts.is_empty() {
+        return false;
+    }
+    if data.len() > SHORT_DATA && data.len() <= length {
+        return true;
+    }
+    let Ok(data) = crate::json::from_str::<Value>(data) else {
+        return false;
+    };
+    let says = |text: &str, data: &Value| {
+        data.as_str() == Some(text)
+            || crate::json::from_str::<Value>(text).is_ok_and(|json| json == *data)
+    };
+    let say = |data: &Value| match (texts, data) {
+        ([text], data) => says(text, data),
+        (texts, Value::Array(items)) => {
+            texts.len() == items.len() && texts.iter().zip(items).all(|(text, it)| says(text, it))
+        }
+        _ => false,
+    };
+    let members = data.as_object();
+    let wrapped = members.filter(|members| members.len() == 1);
+    members.is_some_and(Map::is_empty)
+        || say(&data)
+        || wrapped
+            .and_then(|members| members.get("result"))
+            .is_some_and(say)
 }
 
 /// A content block of a tool's result as a model gets it. The image may have a type that no provider accepts.
@@ -384,6 +422,8 @@ fn read_resource(resource: Resource<'_>) -> Read<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use serde_json::json;
 
     fn result(json: &str) -> Outcome<CallToolResult> {
         let value = serde_json::from_str(json).unwrap();
@@ -570,10 +610,37 @@ mod tests {
     }
 
     #[test]
-    fn data_is_told_where_there_is_no_text() {
-        let with =
-            result(r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"b":1}}"#);
-        assert_eq!(tool_output(&with, &IMAGES).text, "a");
+    fn data_follows_a_text_that_does_not_say_the_same() {
+        let told = |texts: &[&str], data: Value| {
+            let parts = texts
+                .iter()
+                .map(|text| json!({"type": "text", "text": text}));
+            let parts: Vec<Value> = parts.collect();
+            let result = result(&json!({"content": parts, "structuredContent": data}).to_string());
+            tool_output(&result, &IMAGES).text
+        };
+        let many = json!({"rows": vec!["value"; 300]});
+        let whole = format!("2 rows\n{many}");
+        assert_eq!(told(&["2 rows"], many.clone()), whole, "the longer one");
+        assert_eq!(told(&["a"], json!({"b": 1})), "a\n{\"b\":1}");
+        assert_eq!(
+            told(&["a".repeat(5_000).as_str()], json!({"b": 1})).len(),
+            5_008
+        );
+        let rendered = "| value |\n".repeat(300);
+        assert_eq!(told(&[&rendered], many.clone()), rendered);
+        let pretty = serde_json::to_string_pretty(&json!({"b": [1, "ä"]})).unwrap();
+        for (texts, data) in [
+            (&[r#"{"b":1}"#][..], json!({"b": 1})),
+            (&[&pretty], json!({"b": [1, "ä"]})),
+            (&["a\nb"], json!({"result": "a\nb"})),
+            (&["7"], json!({"result": 7})),
+            (&["[1, 2]"], json!({"result": [1, 2]})),
+            (&["1", "b"], json!({"result": [1, "b"]})),
+            (&["done"], json!({})),
+        ] {
+            assert_eq!(told(texts, data), texts.join("\n"));
+        }
         let without = result(r#"{"content":[],"structuredContent":{"b":1}}"#);
         assert_eq!(tool_output(&without, &IMAGES).text, r#"{"b":1}"#);
     }

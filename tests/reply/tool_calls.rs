@@ -382,6 +382,25 @@ fn images_and_structured_results_pass_unchanged() {
 }
 
 #[test]
+fn structured_content_beside_a_short_text_reaches_the_model() {
+    let answer = |text: &str, data: Value| {
+        let part = json!({"type": "text", "text": text});
+        Action::Result(json!({"content": [part], "structuredContent": data}))
+    };
+    let rows = json!({"rows": [{"name": "Ada"}, {"name": "Bob"}]});
+    let script = Script::new()
+        .tool("few", [answer("2 rows", rows.clone())])
+        .tool("same", [answer(&rows.to_string(), rows.clone())]);
+    let calls = |name: &str| calling(json!([{ "name": name }]));
+    let server = Server::scripted(calls("one__few")).start();
+    let session = server.session([one(&script)]);
+    let turn = session.say("go").finishes().gives(&["2 rows"]);
+    assert_eq!(turn.text(), format!("So: 2 rows\n{rows}"));
+    server.plays(calls("one__same"));
+    assert_eq!(session.say("go").finishes().text(), format!("So: {rows}"));
+}
+
+#[test]
 fn a_tool_of_the_client_is_run_by_the_client() {
     let calls = json!({"repeat": true, "turns": [{"steps": [
         {"call": {"id": "f", "name": "pick", "arguments": {"from": [1, 2]}}},
