@@ -1,7 +1,10 @@
-//! JSON as typed values. All JSON is read here, so that the code that reads a type is compiled once.
+//! JSON as typed values. All JSON is read here, so that the code that reads a type is compiled once. JSON from
+//! outside that may be passed on as text is sanitized where it enters, see [`sanitize`].
 
+mod lenient;
 mod sanitize;
 
+pub(crate) use lenient::{from_str_of_php, from_str_overlooking};
 pub use sanitize::{sanitize, sanitize_bytes};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess,
@@ -105,20 +108,46 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
 
 /// The place in JSON text that an error of its reader is about, such as `prompt[2].text`; empty for the whole.
 pub(crate) fn place_of(error: &serde_json::Error, json: &str) -> String {
+    place(&steps_of(error, json))
+}
+
+/// As [`place_of`], step by step.
+fn steps_of(error: &serde_json::Error, json: &str) -> Vec<Step> {
     let line_start = match error.line() {
-        0 => return String::new(),
+        0 => return Vec::new(),
         line => json
             .split_inclusive('\n')
             .take(line - 1)
             .map(str::len)
             .sum(),
     };
-    let end = usize::saturating_add(line_start, error.column());
-    place_at(json.as_bytes().get(..end).unwrap_or(json.as_bytes()))
+    let mut end = usize::saturating_add(line_start, error.column());
+    // An error about an array or object may be placed right before it.
+    end += usize::from(matches!(json.as_bytes().get(end), Some(b'[' | b'{')));
+    steps_at(json.as_bytes().get(..end).unwrap_or(json.as_bytes()))
 }
 
-/// The place of the last value in the beginning of a JSON text, also if it is not complete.
-fn place_at(start: &[u8]) -> String {
+/// A step from a value to one inside it.
+#[derive(Debug, PartialEq)]
+enum Step {
+    Index(usize),
+    Key(String),
+}
+
+fn place(steps: &[Step]) -> String {
+    let mut place = String::new();
+    for step in steps {
+        match step {
+            Step::Index(n) => place.push_str(&format!("[{n}]")),
+            Step::Key(key) if place.is_empty() => place.push_str(key),
+            Step::Key(key) => place.push_str(&format!(".{key}")),
+        }
+    }
+    place
+}
+
+/// The steps to the last value in the beginning of a JSON text, also if it is not complete.
+fn steps_at(start: &[u8]) -> Vec<Step> {
     enum Open<'j> {
         Array(Option<usize>),
         Object(&'j [u8]),
@@ -156,18 +185,12 @@ fn place_at(start: &[u8]) -> String {
             _ => {}
         }
     }
-    let mut place = String::new();
-    for part in open {
-        match part {
-            Open::Array(Some(n)) => place.push_str(&format!("[{n}]")),
-            Open::Object(key) if !key.is_empty() => {
-                let dot = if place.is_empty() { "" } else { "." };
-                place.push_str(&format!("{dot}{}", String::from_utf8_lossy(key)));
-            }
-            Open::Array(None) | Open::Object(_) => {}
-        }
-    }
-    place
+    let step = |open: Open<'_>| match open {
+        Open::Array(n) => n.map(Step::Index),
+        Open::Object(b"") => None,
+        Open::Object(key) => Some(Step::Key(String::from_utf8_lossy(key).into_owned())),
+    };
+    open.into_iter().filter_map(step).collect()
 }
 
 /// Whether JSON text is nested more than `levels` deep. serde limits the depth of the values that it builds,
@@ -450,7 +473,7 @@ mod tests {
             ("[[", "[0]"),
             ("]]}}", ""),
         ] {
-            assert_eq!(place_at(start.as_bytes()), place, "{start}");
+            assert_eq!(super::place(&steps_at(start.as_bytes())), place, "{start}");
         }
         #[derive(Debug, Deserialize)]
         struct Outer {

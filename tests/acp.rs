@@ -50,6 +50,18 @@ fn a_turn_streams_text_and_ends() {
 }
 
 #[test]
+fn a_byte_order_mark_and_empty_arrays_for_objects_are_read() {
+    let mut client = Acp::new(turn(json!([{"text": "It is done."}]))).connect();
+    let params = json!({"protocolVersion": 1, "clientCapabilities": [], "clientInfo": []});
+    let initialize = json!({"jsonrpc": "2.0", "id": 77, "method": "initialize", "params": params});
+    client.write(format!("\u{feff}{initialize}").as_bytes());
+    assert_eq!(client.result(77)["protocolVersion"], 1);
+    let session = client.session();
+    client.prompt(&session, "go");
+    assert_eq!(client.text(), "It is done.");
+}
+
+#[test]
 fn every_version_is_answered_with_the_one_that_the_agent_speaks() {
     for version in [0, 1, 2, 65535] {
         let mut client = Acp::new(turn(json!([]))).connect();
@@ -148,7 +160,8 @@ fn bad_messages_are_answered_and_the_connection_lives() {
             -32602,
             "`sessionId`",
         ),
-        ("session/new", json!([]), -32602, "not an object"),
+        ("session/new", json!(["/"]), -32602, "not an object"),
+        ("session/new", json!([]), -32602, "`cwd`"),
         (
             "session/prompt",
             json!({"sessionId": "x"}),

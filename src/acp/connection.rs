@@ -10,6 +10,7 @@ use super::session_methods::{Opened, SessionOnly};
 use super::updates;
 use crate::agent::{NameObserver, Registry};
 use crate::conversation::Session;
+use crate::mcp::jsonrpc::beginning::{Beginning, Kind};
 use crate::mcp::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
     Malformed, Message, PARSE_ERROR, Payload,
@@ -19,11 +20,9 @@ use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -463,86 +462,4 @@ fn panicked() -> ErrorObject {
         INTERNAL_ERROR,
         "The agent failed at this request; its log says how",
     )
-}
-
-/// What is known of a message that is cut off.
-#[derive(Debug, Default, PartialEq)]
-struct Beginning {
-    id: Option<Id>,
-    kind: Option<Kind>,
-}
-
-#[derive(Debug, PartialEq)]
-enum Kind {
-    Request,
-    Response,
-}
-
-impl Beginning {
-    fn of(start: &[u8]) -> Self {
-        let mut beginning = Beginning::default();
-        // It ends with an error, because the rest of the message is missing.
-        let _ = serde_json::Deserializer::from_slice(start).deserialize_map(&mut beginning);
-        beginning
-    }
-}
-
-impl<'de> Visitor<'de> for &mut Beginning {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "id" => {
-                    self.id = Some(map.next_value()?);
-                    continue;
-                }
-                "method" | "params" => self.kind = Some(Kind::Request),
-                "result" | "error" => self.kind = Some(Kind::Response),
-                _ => {}
-            }
-            map.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_message_that_is_cut_off_is_known_what_comes_first() {
-        let of = |start: &str| Beginning::of(start.as_bytes());
-        let known = |id: Option<i64>, kind: Option<Kind>| Beginning {
-            id: id.map(Id::Number),
-            kind,
-        };
-        for (start, expected) in [
-            (
-                r#"{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"prompt":"aaa"#,
-                known(Some(7), Some(Kind::Request)),
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":7,"result":{"content":"aaa"#,
-                known(Some(7), Some(Kind::Response)),
-            ),
-            (
-                r#"{"jsonrpc":"2.0","method":"x","params":{"prompt":"aaa"#,
-                known(None, Some(Kind::Request)),
-            ),
-            (
-                r#"{"id":7,"params":{"prompt":"aaa"#,
-                known(Some(7), Some(Kind::Request)),
-            ),
-            (r#"{"id":7,"more":"aaa"#, known(Some(7), None)),
-            ("[1", known(None, None)),
-        ] {
-            assert_eq!(of(start), expected, "{start}");
-        }
-    }
 }

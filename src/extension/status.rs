@@ -102,6 +102,9 @@ pub struct Status {
     /// How its tools differ from the pinned ones; absent if they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pinning: Option<Report>,
+    /// What did not fit in the server's messages and was left out, such as a tool or a part of one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Why it failed or is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -130,6 +133,7 @@ impl Status {
             latency_ms: None,
             screening: None,
             pinning: None,
+            warnings: Vec::new(),
             error: None,
             class: None,
         }

@@ -264,6 +264,7 @@ impl Supervisor {
             status.uptime = Some(connection.since.elapsed().as_secs());
         }
         status.screening.clone_from(&connection.screening);
+        status.warnings = connection.client.overlooked();
         let initialized = connection.client.server();
         let shown = |text: &str| connection.shown(text);
         status.protocol_version = Some(initialized.protocol_version.clone());

@@ -18,13 +18,14 @@ use super::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
 use super::transport::{Transport, TransportError};
 use super::types::*;
 use crate::sys::cancel::Cancel;
+use crate::sys::lock;
 use crate::text::{printable, redact};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 /// The default time limit of a request without progress.
@@ -33,6 +34,8 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 /// The longest quotation of an invalid message, in characters.
 const QUOTED: usize = 200;
+/// How many phrases about oddities of the server are kept.
+const MAX_OVERLOOKED: usize = 20;
 
 /// Options of one connection.
 #[derive(Clone)]
@@ -133,6 +136,8 @@ struct Inner {
     notification_handler: Arc<dyn NotificationHandler>,
     pending: PendingRequests,
     counters: Counters,
+    /// What was left out of the server's messages, a phrase each.
+    overlooked: Mutex<Vec<String>>,
     server: OnceLock<InitializeResult>,
     requests: ServerRequests,
     /// A reference for the threads that answer the server's requests.
@@ -177,6 +182,7 @@ impl Client {
                 notification_handler,
                 pending: PendingRequests::default(),
                 counters: Counters::default(),
+                overlooked: Mutex::default(),
                 server: OnceLock::new(),
                 requests: ServerRequests::default(),
                 this: this.clone(),
@@ -198,7 +204,15 @@ impl Client {
             capabilities: &capabilities,
             client_info: &inner.options.client,
         };
-        let answer: InitializeResult = self.request("initialize", Some(&params), cancel)?;
+        const METHOD: &str = "initialize";
+        let answer = self.ask(METHOD, Some(&params), cancel)?;
+        let (answer, overlooked) = self.decode_overlooking::<InitializeResult>(METHOD, &answer)?;
+        // What a server can do is not beside the point.
+        if let Some(wrong) = overlooked.iter().find(|it| it.starts_with("`capabilities")) {
+            let reason = printable(&redact(wrong, &inner.options.secrets), QUOTED);
+            return Err(Error::wrong_shape(METHOD, &reason));
+        }
+        inner.overlook(METHOD, &overlooked);
         let version = answer.protocol_version.clone();
         if !VERSIONS.contains(&version.as_str()) {
             return Err(Error::Version {
@@ -229,6 +243,11 @@ impl Client {
         &self.inner.counters
     }
 
+    /// What did not fit in the server's messages and was left out, a phrase each; the first few.
+    pub fn overlooked(&self) -> Vec<String> {
+        lock(&self.inner.overlooked).clone()
+    }
+
     /// Whether the connection is open.
     pub fn is_open(&self) -> bool {
         !self.inner.pending.is_over()
@@ -253,7 +272,9 @@ impl Client {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Answer {
-            content: Option<Vec<Content>>,
+            /// Some servers write null instead of an empty list.
+            #[serde(default, deserialize_with = "jsonrpc::present")]
+            content: Option<Option<Vec<Content>>>,
             structured_content: Option<RawJson>,
             is_error: Option<bool>,
             #[serde(rename = "_meta")]
@@ -285,7 +306,7 @@ impl Client {
             });
         }
         Ok(CallToolResult {
-            content: answer.content.unwrap_or_default(),
+            content: answer.content.flatten().unwrap_or_default(),
             structured_content: answer.structured_content,
             is_error: answer.is_error,
             meta: answer.meta,
@@ -478,8 +499,32 @@ impl Client {
         method: &'static str,
         result: &RawValue,
     ) -> Result<R, Error> {
+        self.decode_by(method, result, &mut |json| {
+            crate::json::from_str_of_php(json)
+        })
+    }
+
+    /// As [`decode`](Self::decode), without the members that do not fit; also returns a phrase about each.
+    fn decode_overlooking<R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        result: &RawValue,
+    ) -> Result<(R, Vec<String>), Error> {
+        let mut overlooked = Vec::new();
+        let decoded = self.decode_by(method, result, &mut |json| {
+            crate::json::from_str_overlooking(json, &mut overlooked)
+        })?;
+        Ok((decoded, overlooked))
+    }
+
+    fn decode_by<R>(
+        &self,
+        method: &'static str,
+        result: &RawValue,
+        decode: &mut dyn FnMut(&str) -> serde_json::Result<R>,
+    ) -> Result<R, Error> {
         let reason = if jsonrpc::begins_with(result.get(), '{') {
-            match crate::json::from_str(result.get()) {
+            match decode(result.get()) {
                 Ok(decoded) => return Ok(decoded),
                 // The error may quote an unexpected value of any length.
                 Err(error) => {
@@ -490,10 +535,7 @@ impl Client {
         } else {
             "it is not an object".to_owned()
         };
-        Err(Error::Protocol {
-            method,
-            reason: format!("the answer has the wrong shape: {reason}"),
-        })
+        Err(Error::wrong_shape(method, &reason))
     }
 }
 
@@ -513,6 +555,22 @@ fn meta_members(meta: &serde_json::Map<String, serde_json::Value>) -> String {
 }
 
 impl Inner {
+    /// Logs and keeps what was left out of the server's messages, each phrase once.
+    fn overlook(&self, method: &str, phrases: &[String]) {
+        for phrase in phrases {
+            let phrase = redact(&format!("{method}: {phrase}"), &self.options.secrets);
+            let phrase = printable(&phrase, QUOTED);
+            let mut all = lock(&self.overlooked);
+            if all.len() >= MAX_OVERLOOKED || all.contains(&phrase) {
+                continue;
+            }
+            all.push(phrase.clone());
+            drop(all);
+            let name = &self.options.name;
+            log::warn!("odd message of the server extension={name:?} what={phrase:?}");
+        }
+    }
+
     /// Cancels a request at the server after its deadline or its caller's cancellation. `initialize` cannot
     /// be cancelled: the connection is closed instead (MCP basic/utilities/cancellation).
     fn abandon(&self, method: &str, id: i64, outcome: &Outcome) {

@@ -70,6 +70,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error for an answer that cannot be decoded.
+    pub(super) fn wrong_shape(method: &'static str, reason: &str) -> Self {
+        let reason = format!("the answer has the wrong shape: {reason}");
+        Error::Protocol { method, reason }
+    }
+
     /// The error for a JSON-RPC error of the server.
     pub(super) fn refused(method: &'static str, error: ErrorObject, secrets: &[String]) -> Self {
         #[derive(Deserialize)]

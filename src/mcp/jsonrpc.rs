@@ -3,6 +3,8 @@
 //! What is opaque to the protocol (`params`, `result`, an error's `data`) stays the JSON text that was
 //! received, sanitized by `json::sanitize`. MCP 2025-11-25, basic; batches: MCP 2025-03-26, basic.
 
+pub(crate) mod beginning;
+
 use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -68,12 +70,34 @@ impl<'de> Deserialize<'de> for Id {
                 number.try_into().map(Id::Number).map_err(wrong)
             }
 
+            /// Lua and PHP write `1.0` for 1. Beyond 2^53 neighbouring numbers look the same.
+            fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Id, E> {
+                if number.fract() == 0.0 && number.abs() < 9e15 {
+                    return Ok(Id::Number(number as i64));
+                }
+                Err(E::invalid_value(Unexpected::Float(number), &self))
+            }
+
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Id, E> {
                 Ok(Id::String(text.to_owned()))
             }
         }
 
         d.deserialize_any(Reader)
+    }
+}
+
+impl Id {
+    /// The number of a request of this client that this id answers. Some servers answer to 1 with `"1"`, which no
+    /// other request of this client can have.
+    pub(super) fn own_number(&self) -> Option<i64> {
+        match self {
+            Id::Number(number) => Some(*number),
+            Id::String(text) => {
+                let is_canonical = |number: &i64| number.to_string() == *text;
+                text.parse().ok().filter(is_canonical)
+            }
+        }
     }
 }
 
@@ -90,6 +114,7 @@ impl fmt::Display for Id {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorObject {
     /// The error code: one of the constants here, or the peer's own.
+    #[serde(deserialize_with = "error_code")]
     pub code: i64,
     /// One sentence.
     #[serde(default)]
@@ -97,6 +122,14 @@ pub struct ErrorObject {
     /// Additional data of the peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<RawJson>,
+}
+
+/// Some servers write the code as text. One that is not a number counts as [`INTERNAL_ERROR`].
+fn error_code<'de, D: Deserializer<'de>>(d: D) -> Result<i64, D::Error> {
+    Ok(match Id::deserialize(d)? {
+        Id::Number(code) => code,
+        Id::String(text) => text.trim().parse().unwrap_or(INTERNAL_ERROR),
+    })
 }
 
 impl ErrorObject {
@@ -203,7 +236,10 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
+/// Distinguishes a member that is null from one that is absent.
+pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    d: D,
+) -> Result<Option<T>, D::Error> {
     T::deserialize(d).map(Some)
 }
 
@@ -277,6 +313,12 @@ pub(super) fn begins_with(json: &str, c: char) -> bool {
         .starts_with(c)
 }
 
+/// Whether this is `[]`, which PHP also writes for an empty object.
+pub(super) fn is_empty_array(json: &str) -> bool {
+    let inside = json.trim().strip_prefix('[');
+    inside.is_some_and(|inside| inside.trim_start() == "]")
+}
+
 fn not_message(id: Option<Id>, reason: impl Into<String>) -> Malformed {
     Malformed::NotMessage {
         id,
@@ -285,7 +327,7 @@ fn not_message(id: Option<Id>, reason: impl Into<String>) -> Malformed {
     }
 }
 
-fn parse_id(json: &str) -> Option<Id> {
+pub(super) fn parse_id(json: &str) -> Option<Id> {
     // Nearly every id is a plain number.
     if let Ok(number) = json.parse::<u32>() {
         return Some(Id::Number(number.into()));
@@ -305,15 +347,17 @@ fn message(text: &str) -> Result<Message, Malformed> {
         return Err(not_message(None, "not an object"));
     }
     let id = envelope.id.and_then(|raw| parse_id(raw.get()));
-    if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
-        return Err(not_message(id, "`jsonrpc` is not \"2.0\""));
-    }
-    let is_answer = envelope.method.is_none() && id.is_some();
+    let has_outcome = envelope.result.is_some() || envelope.error.is_some();
+    let is_version_2 = envelope.jsonrpc.map(RawValue::get) == Some("\"2.0\"");
+    let is_answer = envelope.method.is_none() && (has_outcome || is_version_2 && id.is_some());
     let neither = |id: Option<Id>, reason: String| Malformed::NotMessage {
         id,
         is_answer,
         reason,
     };
+    if !is_version_2 {
+        return Err(neither(id, "`jsonrpc` is not \"2.0\"".to_owned()));
+    }
     if crate::json::is_deeper_than(DEPTH, text.as_bytes()) {
         let reason = format!("it is nested more than {DEPTH} levels deep");
         return Err(neither(id, reason));
@@ -322,8 +366,13 @@ fn message(text: &str) -> Result<Message, Malformed> {
     let error = error
         .transpose()
         .map_err(|e| neither(id.clone(), format!("`error`: {e}")))?;
-    let params = envelope.params.map(RawValue::to_owned);
-    match (envelope.method, envelope.result, error) {
+    let params = envelope.params.filter(|raw| !is_empty_array(raw.get()));
+    let params = params.map(RawValue::to_owned);
+    // JSON-RPC 1.0 has both members, and one of them is null.
+    let result = envelope
+        .result
+        .filter(|raw| error.is_none() || raw.get() != "null");
+    match (envelope.method, result, error) {
         (Some(method), None, None) => match (envelope.id, id) {
             (None, _) => Ok(Message::Notification {
                 method: method.into_owned(),
@@ -345,7 +394,7 @@ fn message(text: &str) -> Result<Message, Malformed> {
                 id: Some(id),
                 outcome: Ok(result.to_owned()),
             }),
-            None => Err(not_message(None, "a result without a usable `id`")),
+            None => Err(neither(None, "a result without a usable `id`".to_owned())),
         },
         (None, None, Some(error)) => Ok(Message::Response {
             id,
@@ -530,11 +579,50 @@ mod tests {
                 Err(_) => assert!(json, "{text}"),
                 Ok(m) => panic!("{text} became {m:?}"),
             }
+            assert!(matches!(
+                parse(b"{\"a\":\"\xff\"}", true),
+                Err(Malformed::NotJson(_))
+            ));
         }
+    }
+
+    #[test]
+    fn messages_of_other_languages_are_read() {
+        let marked = one("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1.0,\"result\":\"\\udc00\"}");
         assert!(matches!(
-            parse(b"{\"a\":\"\xff\"}", true),
-            Err(Malformed::NotJson(_))
+            marked,
+            Message::Response { id: Some(Id::Number(1)), outcome: Ok(r) } if r.get() == "\"\\ufffd\""
         ));
+        for (code, read) in [
+            ("-32601", METHOD_NOT_FOUND),
+            ("\"-32601\"", METHOD_NOT_FOUND),
+            ("\"E1\"", INTERNAL_ERROR),
+            ("7.0", 7),
+        ] {
+            let text =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"result":null,"error":{{"code":{code}}}}}"#);
+            assert!(
+                matches!(one(&text), Message::Response { outcome: Err(e), .. } if e.code == read),
+                "{text}"
+            );
+        }
+        let request = one(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[ ]}"#);
+        assert!(matches!(request, Message::Request { params: None, .. }));
+    }
+
+    #[test]
+    fn an_id_as_text_is_the_number_that_it_is() {
+        for (id, number) in [
+            ("1", Some(1)),
+            ("-7", Some(-7)),
+            ("01", None),
+            ("+1", None),
+            (" 1", None),
+            ("1.0", None),
+            ("a", None),
+        ] {
+            assert_eq!(Id::String(id.to_owned()).own_number(), number, "{id}");
+        }
     }
 
     #[test]
@@ -559,7 +647,10 @@ mod tests {
             ),
             (r#"{"jsonrpc":"2.0","id":7,"method":"x","result":1}"#, false),
             (r#"{"id":7,"level":"info"}"#, false),
-            (r#"{"jsonrpc":"1.0","id":7,"result":1}"#, false),
+            (r#"{"jsonrpc":"1.0","id":7,"result":1}"#, true),
+            (r#"{"id":7,"result":1}"#, true),
+            (r#"{"jsonrpc":"2.0","id":1.5,"result":1}"#, true),
+            (r#"{"jsonrpc":"2.0","result":1}"#, true),
         ] {
             match parse(text.as_bytes(), true) {
                 Err(Malformed::NotMessage { is_answer, .. }) => {

@@ -1,4 +1,4 @@
-//! Completes a tool's input schema: providers require `type: object` and `properties`.
+//! Completes a tool's input schema: providers require `type: object` and `properties`, and that these are an object.
 
 use crate::mcp::jsonrpc::RawJson;
 use serde::Deserialize;
@@ -15,10 +15,13 @@ pub(super) fn complete(schema: &RawJson) -> Cow<'_, RawValue> {
         #[serde(default)]
         properties: Option<IgnoredAny>,
     }
-    let text = schema.get().trim();
-    let (missing, rest) = match (crate::json::from_str::<Head>(text), text.strip_prefix('{')) {
+    let text = with_objects(schema.get().trim());
+    let (missing, rest) = match (crate::json::from_str::<Head>(&text), text.strip_prefix('{')) {
         (Ok(head), Some(rest)) => match (head.kind, head.properties) {
-            (Some(_), Some(_)) => return Cow::Borrowed(schema),
+            (Some(_), Some(_)) => match text {
+                Cow::Borrowed(_) => return Cow::Borrowed(schema),
+                Cow::Owned(_) => ("", rest),
+            },
             (Some(_), None) => (r#""properties":{}"#, rest),
             (None, Some(_)) => (r#""type":"object""#, rest),
             (None, None) => (r#""type":"object","properties":{}"#, rest),
@@ -26,11 +29,31 @@ pub(super) fn complete(schema: &RawJson) -> Cow<'_, RawValue> {
         _ => (r#""type":"object","properties":{}"#, "}"),
     };
     let comma = match rest.trim_start() {
+        _ if missing.is_empty() => "",
         "}" => "",
         _ => ",",
     };
     let completed = RawValue::from_string(format!("{{{missing}{comma}{rest}"));
     completed.map_or(Cow::Borrowed(schema), Cow::Owned)
+}
+
+/// The schema with `{}` for each `"properties": []`, as PHP writes an empty object. In a string, the quotes would be
+/// escaped.
+fn with_objects(schema: &str) -> Cow<'_, str> {
+    const NAME: &str = "\"properties\":";
+    let mut changed = Cow::Borrowed(schema);
+    for (at, _) in schema.match_indices(NAME) {
+        let value = schema[at + NAME.len()..].trim_start();
+        let inside = value.strip_prefix('[').map(str::trim_start);
+        let Some(end) = inside.filter(|inside| inside.starts_with(']')) else {
+            continue;
+        };
+        let (open, close) = (schema.len() - value.len(), schema.len() - end.len());
+        let changed = changed.to_mut();
+        changed.replace_range(open..=open, "{");
+        changed.replace_range(close..=close, "}");
+    }
+    changed
 }
 
 #[cfg(test)]
@@ -56,6 +79,14 @@ mod tests {
             (
                 r#"{"type": "object","properties":{}}"#,
                 r#"{"type": "object","properties":{}}"#,
+            ),
+            (
+                r#"{"type":"object","properties": [ ]}"#,
+                r#"{"type":"object","properties": { }}"#,
+            ),
+            (
+                r#"{"properties":{"a":{"properties":[],"b":"\"properties\":[]"}},"required":[]}"#,
+                r#"{"type":"object","properties":{"a":{"properties":{},"b":"\"properties\":[]"}},"required":[]}"#,
             ),
         ] {
             let raw = RawValue::from_string(given.trim().to_owned()).unwrap();

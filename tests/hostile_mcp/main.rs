@@ -5,5 +5,6 @@
 mod support;
 
 mod broken;
+mod languages;
 mod names;
 mod survived;

@@ -148,7 +148,7 @@ fn what_is_no_request_is_refused_or_ignored_as_json_rpc_has_it() {
             error(10, -32601, "Method not found: no/such"),
         ),
         (
-            r#"{"jsonrpc":"2.0","id":11,"method":"tools/list","params":[]}"#,
+            r#"{"jsonrpc":"2.0","id":11,"method":"tools/list","params":[1]}"#,
             error(
                 11,
                 -32602,
@@ -239,5 +239,28 @@ fn a_batch_of_2025_03_26_is_answered_as_one() {
             -32600,
             "Not a JSON-RPC message: an empty batch"
         )
+    );
+}
+
+#[test]
+fn a_client_in_php_and_one_that_begins_with_a_byte_order_mark_are_understood() {
+    let client = Client::new(demo::server(false));
+    let initialize = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1.0,\"method\":\"initialize\",\"params\":{\
+                      \"protocolVersion\":\"2025-11-25\",\"capabilities\":[],\"clientInfo\":{\"name\":\"p\",\"version\":\"1\"}}}";
+    let initialized = client.ask(initialize);
+    assert_eq!(initialized["id"], 1);
+    assert_eq!(initialized["result"]["protocolVersion"], "2025-11-25");
+    client.table(&[
+        (r#"{"jsonrpc":"2.0","id":2,"method":"ping","params":[]}"#, result(2, json!({}))),
+        (r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"add","arguments":["a"]}}"#,
+            error(3, -32602, "`arguments` must be an object")),
+    ]);
+    let listed = client.ask(r#"{"jsonrpc":"2.0","id":4,"method":"tools/list","params":[]}"#);
+    assert!(listed["result"]["tools"].is_array(), "{listed}");
+    let called = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":[],"_meta":[]}}"#;
+    let answer = client.ask(called);
+    assert!(
+        answer["result"]["isError"] == true,
+        "`message` is missing: {answer}"
     );
 }

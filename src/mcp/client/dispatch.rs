@@ -3,6 +3,7 @@
 
 use super::server_requests::ServerRequest;
 use super::{Counters, Inner, QUOTED};
+use crate::mcp::jsonrpc::beginning::{Beginning, Kind};
 use crate::mcp::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, RawJson};
 use crate::mcp::pending_requests::Outcome;
 use crate::mcp::transport::{MessageHandler, Stream, TransportError};
@@ -14,6 +15,8 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The id of `initialize`, the first request of a connection.
+const INITIALIZE: i64 = 1;
 /// How many messages of each invalid kind are logged.
 const MAX_LOGGED: u64 = 5;
 /// The part of an invalid message that is searched for secrets before it is quoted, in bytes.
@@ -27,17 +30,28 @@ impl Inner {
                     Ok(result) => Outcome::Answer(result),
                     Err(error) => Outcome::Refused(error),
                 };
-                let known = match id {
-                    Some(Id::Number(id)) => self.pending.complete(id, outcome),
-                    _ => false,
+                let initialize = self.initialize_id();
+                let number = match (&id, &outcome) {
+                    (None, Outcome::Refused(_)) => initialize,
+                    (id, _) => id.as_ref().and_then(Id::own_number),
                 };
+                // Whatever its id: no other answer has this member.
+                let is_of_initialize = initialize.is_some()
+                    && matches!(&outcome, Outcome::Answer(it) if it.get().contains("\"protocolVersion\""));
+                let known = number.is_some_and(|number| self.pending.complete(number, outcome));
+                if known && matches!(id, Some(Id::String(_))) {
+                    self.overlook("a response", &["its id is a text".to_owned()]);
+                }
                 if !known {
+                    let id_text = id.as_ref().map_or("none".to_owned(), Id::to_string);
+                    let id_text = printable(&id_text, 64);
+                    if is_of_initialize {
+                        let wrong =
+                            format!("the answer has the id {id_text} instead of {INITIALIZE}");
+                        self.pending.complete(INITIALIZE, Outcome::Broken(wrong));
+                    }
                     self.count_and_log(&self.counters.unexpected, || {
-                        let id = id.map_or("none".to_owned(), |id| id.to_string());
-                        format!(
-                            "skipped a response to an unknown request id={}",
-                            printable(&id, 64)
-                        )
+                        format!("skipped a response to an unknown request id={id_text}")
                     });
                 }
             }
@@ -88,10 +102,38 @@ impl Inner {
     /// Extends the deadline of the request whose id is the progress token.
     fn progress(&self, params: Option<&RawValue>) -> Option<i64> {
         let progress: Progress = crate::json::from_str(params?.get()).ok()?;
-        match progress.progress_token {
-            Id::Number(id) if self.pending.extend(id) => Some(id),
+        let request = progress.progress_token.own_number();
+        request.filter(|request| self.pending.extend(*request))
+    }
+
+    /// The id of `initialize` until it is answered.
+    fn initialize_id(&self) -> Option<i64> {
+        self.server.get().is_none().then_some(INITIALIZE)
+    }
+
+    /// Ends the request that a malformed response was meant for: it will not get another one.
+    fn fail_request(&self, malformed: &Malformed, bytes: &[u8]) {
+        let beginning = match malformed {
+            Malformed::NotJson(_) => Beginning::of(bytes),
+            Malformed::NotMessage { id, is_answer, .. } => Beginning {
+                id: id.clone(),
+                kind: is_answer.then_some(Kind::Response),
+            },
+            _ => Beginning::default(),
+        };
+        let answered = match (beginning.kind, beginning.id) {
+            (Some(Kind::Response), Some(id)) => id.own_number(),
+            (Some(Kind::Response), None) => self.initialize_id(),
             _ => None,
-        }
+        };
+        let Some(id) = answered else { return };
+        let reason = match malformed {
+            Malformed::NotMessage { reason, .. } => reason.clone(),
+            other => other.to_string(),
+        };
+        let reason = printable(&redact(&reason, &self.options.secrets), QUOTED);
+        let reason = format!("the answer is {reason}");
+        self.pending.complete(id, Outcome::Broken(reason));
     }
 
     /// Answers a request of the server: `ping`, `roots/list`, and what the request handler supports.
@@ -250,17 +292,7 @@ impl MessageHandler for Inner {
             }
             Err(reason) => {
                 self.malformed(&reason, bytes);
-                // A malformed response: its request will not get another one.
-                if let Malformed::NotMessage {
-                    id: Some(Id::Number(id)),
-                    is_answer: true,
-                    reason,
-                } = reason
-                {
-                    let reason = redact(&reason, &self.options.secrets);
-                    let reason = format!("the answer is {}", printable(&reason, QUOTED));
-                    self.pending.complete(id, Outcome::Broken(reason));
-                }
+                self.fail_request(&reason, bytes);
             }
         }
     }

@@ -2,12 +2,13 @@
 
 use super::Client;
 use crate::mcp::error::Error;
-use crate::mcp::jsonrpc;
+use crate::mcp::jsonrpc::{self, RawJson};
 use crate::mcp::types::{Prompt, Resource, ResourceTemplate, Tool};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::time::Instant;
@@ -90,11 +91,42 @@ impl Client {
     ) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();
         self.pages(method, cancel, &mut |page| {
-            let page: Page<T> = self.decode(method, page)?;
+            // Nearly all pages have only items that fit.
+            let page = match crate::json::from_str::<Page<T>>(page.get()) {
+                Ok(page) => page,
+                Err(_) => self.odd_page(method, page)?,
+            };
             all.extend(page.items);
             Ok(page.next)
         })?;
         Ok(all)
+    }
+
+    /// Reads a page item by item: without the members that do not fit, and without the items that do not fit then.
+    fn odd_page<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        page: &RawValue,
+    ) -> Result<Page<T>, Error> {
+        let (page, overlooked) = self.decode_overlooking::<Page<RawJson>>(method, page)?;
+        self.inner.overlook(method, &overlooked);
+        let mut items = Vec::new();
+        for (n, item) in page.items.iter().enumerate() {
+            let mut overlooked = Vec::new();
+            match crate::json::from_str_overlooking(item.get(), &mut overlooked) {
+                Ok(item) => items.push(item),
+                Err(error) => overlooked.push(format!("all of it: {error}")),
+            }
+            let fields: Value = crate::json::from_str(item.get()).unwrap_or_default();
+            let name = fields["name"].as_str().map(|name| printable(name, QUOTED));
+            let name = name.unwrap_or_else(|| format!("item {}", n + 1));
+            overlooked
+                .iter_mut()
+                .for_each(|what| *what = format!("{name} without {what}"));
+            self.inner.overlook(method, &overlooked);
+        }
+        let next = page.next;
+        Ok(Page { items, next })
     }
 
     /// Passes each page of a listing to `take`, which returns the page's next cursor.

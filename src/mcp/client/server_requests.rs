@@ -149,7 +149,7 @@ fn parameters<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, Error
     if !jsonrpc::begins_with(params, '{') {
         return Err(invalid("`params` is not an object"));
     }
-    crate::json::from_str(params).map_err(|e| invalid(printable(&e.to_string(), QUOTED)))
+    crate::json::from_str_of_php(params).map_err(|e| invalid(printable(&e.to_string(), QUOTED)))
 }
 
 fn invalid(reason: impl Into<String>) -> ErrorObject {

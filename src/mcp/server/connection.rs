@@ -338,7 +338,7 @@ impl Connection {
             let text = format!("Unknown tool: {}", call.name);
             return pending.refuse(ErrorObject::new(INVALID_PARAMS, text));
         };
-        let arguments = call.arguments;
+        let arguments = (call.arguments).filter(|raw| !jsonrpc::is_empty_array(raw.get()));
         if arguments
             .as_ref()
             .is_some_and(|arguments| !begins_with(arguments.get(), '{'))
@@ -524,7 +524,7 @@ fn refuse(malformed: Malformed, target: &ReplyTarget) {
     target.answer(id.as_ref(), Err::<(), _>(ErrorObject::new(code, text)));
 }
 
-/// Reads the parameters of a method. Unknown members are ignored.
+/// Reads the parameters of a method. Unknown members are ignored, and an empty array may be an object.
 ///
 /// # Errors
 /// -32602 with the member that does not fit.
@@ -532,7 +532,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     method: &str,
     params: Option<&RawValue>,
 ) -> Result<T, ErrorObject> {
-    crate::json::from_str(params.map_or("{}", RawValue::get))
+    crate::json::from_str_of_php(params.map_or("{}", RawValue::get))
         .map_err(|e| argument_error(method, params, &e))
 }
 

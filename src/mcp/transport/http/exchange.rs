@@ -3,6 +3,7 @@
 use super::auth_challenge::{Challenge, Denied, MAX_CHALLENGES, challenges};
 use super::status::{advice, clamp_retry_after, may_follow, reports_unknown_session};
 use super::{ONE_WAY_LABEL, Shared, lock};
+use crate::mcp::jsonrpc;
 use crate::mcp::transport::{Stream, TransportError};
 use crate::outbound::error_text::{error_message, one_line};
 use crate::outbound::sse::Decoder;
@@ -546,9 +547,10 @@ fn answered_ids(bytes: &[u8]) -> Option<Vec<i64>> {
     }
     let answered = |head: &Head| match head.method {
         Some(_) => None,
-        None => head.id?.get().parse().ok(),
+        None => jsonrpc::parse_id(head.id?.get())?.own_number(),
     };
-    let text = std::str::from_utf8(bytes).ok()?.trim_start();
+    let text = crate::json::sanitize_bytes(bytes);
+    let text = text.trim_start();
     match text.as_bytes().first()? {
         b'{' => {
             let head = crate::json::from_str(text).ok()?;
@@ -573,7 +575,9 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Some(&[7][..])),
             (r#" {"result":{"id":1},"id":7}"#, Some(&[7])),
             (r#"{"id":7,"error":{"code":1,"message":""}}"#, Some(&[7])),
-            (r#"{"id":"7","result":{}}"#, Some(none)),
+            (r#"{"id":"7","result":{}}"#, Some(&[7])),
+            ("\u{feff}{\"id\":7.0,\"result\":{}}", Some(&[7])),
+            (r#"{"id":"seven","result":{}}"#, Some(none)),
             (r#"{"id":null,"error":{}}"#, Some(none)),
             (r#"{"id":7.5,"result":{}}"#, Some(none)),
             (r#"{"id":7,"method":"ping"}"#, Some(none)),

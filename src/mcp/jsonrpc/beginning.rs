@@ -1,0 +1,91 @@
+//! Messages that are cut off or broken: what their beginning says.
+
+use super::Id;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use std::fmt;
+
+/// What is known of a message from its beginning.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Beginning {
+    pub(crate) id: Option<Id>,
+    pub(crate) kind: Option<Kind>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Kind {
+    Request,
+    Response,
+}
+
+impl Beginning {
+    pub(crate) fn of(start: &[u8]) -> Self {
+        let mut beginning = Beginning::default();
+        // It ends with an error where the rest of the message is missing or is not JSON.
+        let _ = serde_json::Deserializer::from_slice(start).deserialize_map(&mut beginning);
+        beginning
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Beginning {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "id" => {
+                    self.id = Some(map.next_value()?);
+                    continue;
+                }
+                "method" | "params" => self.kind = Some(Kind::Request),
+                "result" | "error" => self.kind = Some(Kind::Response),
+                _ => {}
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_first_in_a_broken_message_is_known() {
+        let of = |start: &str| Beginning::of(start.as_bytes());
+        let known = |id: Option<i64>, kind: Option<Kind>| Beginning {
+            id: id.map(Id::Number),
+            kind,
+        };
+        for (start, expected) in [
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"prompt":"aaa"#,
+                known(Some(7), Some(Kind::Request)),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{"content":"aaa"#,
+                known(Some(7), Some(Kind::Response)),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"x","params":{"prompt":"aaa"#,
+                known(None, Some(Kind::Request)),
+            ),
+            (
+                r#"{"id":7,"params":{"prompt":"aaa"#,
+                known(Some(7), Some(Kind::Request)),
+            ),
+            (
+                r#"{"id":7,"result":{"n":NaN}}"#,
+                known(Some(7), Some(Kind::Response)),
+            ),
+            (r#"{"id":7,"more":"aaa"#, known(Some(7), None)),
+            ("[1", known(None, None)),
+        ] {
+            assert_eq!(of(start), expected, "{start}");
+        }
+    }
+}
