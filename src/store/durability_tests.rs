@@ -113,5 +113,6 @@ fn a_setting_and_the_backup_before_it_are_durable() {
     assert_eq!(take(), now(&[&backup, &dir, &file, &dir]));
     fs::write(&file, "A: [").unwrap();
     config.recover().unwrap();
-    assert_eq!(take(), now(&[&file, &dir]));
+    let broken = dir.join("config.yaml.broken");
+    assert_eq!(take(), now(&[&broken, &file, &dir]));
 }
