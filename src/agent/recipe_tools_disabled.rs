@@ -6,10 +6,15 @@ use crate::conversation::Session;
 use crate::mcp::types::{CallToolResult, Tool};
 use crate::sys::cancel::Cancel;
 use serde_json::value::RawValue;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// Stands for the number of runs within runs.
 #[derive(Clone, Default)]
-pub(super) struct Nesting {}
+pub(super) struct Nesting {
+    /// How many tool calls were refused because no user or client could be asked.
+    pub(super) refused_calls: Arc<AtomicUsize>,
+}
 
 /// Adds nothing to a turn.
 #[derive(Default)]
