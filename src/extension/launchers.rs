@@ -215,6 +215,7 @@ impl<'a> Launch<'a> {
         if takes == Takes::Value && value.is_none() {
             return None;
         }
+        let is_again = |it: &Given<'_>| it.meaning == Meaning::Provides && meaning == it.meaning;
         let read = match meaning {
             Meaning::Provides => options.program.unwrap_or(options.package),
             Meaning::Adds => options.package,
@@ -223,6 +224,10 @@ impl<'a> Launch<'a> {
         };
         self.packages
             .extend(specifiers(value.unwrap_or_default()).filter_map(read));
+        // Launchers differ in which one counts.
+        if !options.syntax.is_npm() && self.options.iter().any(is_again) {
+            return None;
+        }
         self.options.push(Given {
             name,
             meaning,
@@ -232,9 +237,13 @@ impl<'a> Launch<'a> {
         Some(())
     }
 
-    /// Notes what the words from one that is not understood could mean.
+    /// Notes what the operands, and the words from one that is not understood, could mean.
     fn guess(&mut self, options: &'static Options, word: &'a str, words: &mut Words<'a>) {
-        for word in [word].into_iter().chain(words.by_ref().map(String::as_str)) {
+        let earlier = std::mem::take(&mut self.operands).into_iter();
+        let words = earlier
+            .chain([word])
+            .chain(words.by_ref().map(String::as_str));
+        for word in words {
             let mut parts = word.split('=').peekable();
             let name = parts
                 .next_if(|part| part.starts_with('-'))
@@ -337,6 +346,17 @@ mod tests {
             ("npx -- pkg", &["npm pkg"]),
             ("npx --registry http://r pkg", &["npm pkg"]),
             ("npx --unknown a b", &["npm a", "npm b"]),
+            ("npm exec a -y --unknown b", &["npm a", "npm b"]),
+            ("npm exec a --package b", &["npm b"]),
+            ("npm exe -- a", &["npm a"]),
+            ("npm --prefix D exec -- a", &["npm a"]),
+            ("npx ---package=a x", &["npm a"]),
+            ("uvx -qwa --from b c", &["PyPI a", "PyPI b"]),
+            ("uvx --from a --from b c", &["PyPI a", "PyPI b", "PyPI c"]),
+            ("uvx --with pypy python3.11", &["PyPI pypy"]),
+            ("uv --directory D tool -q uvx a", &["PyPI a"]),
+            ("pipx run --spe=a b", &["PyPI a"]),
+            ("docker --debug container run -itv /a:/b i", &["Docker i"]),
             ("npx good@npm:evil@1.0.0", &["npm evil 1.0.0"]),
             ("npx user/repo", &["user/repo"]),
             ("npx x@git+https://h/r", &["git+https://h/r"]),
