@@ -218,7 +218,7 @@ fn variables_that_choose_packages_are_refused_where_command_lines_are_checked() 
     let strict = server.clone().env("GOOSE_SCREENING", "strict");
     for server in [listed.start(), strict.start()] {
         for name in [
-            "npm_config_package",
+            "npm_config_tag",
             "NPM_CONFIG_REGISTRY",
             "UV_INDEX_URL",
             "PIP_INDEX_URL",

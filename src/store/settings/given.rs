@@ -1,7 +1,8 @@
 //! The values of settings as they stand in a file or in the environment, and their reading by type.
 
 use super::MAX_SHOWN;
-use crate::store::parse_env_value;
+use crate::store::yaml_file::MAX_SIZE;
+use crate::store::{files, parse_env_value};
 use crate::text::printable;
 use serde_json::{Number, Value};
 use std::path::{Component, Path};
@@ -101,7 +102,9 @@ type Pairs = Vec<(String, String)>;
 
 /// The line of the file that begins with the name and a colon.
 fn line_of(path: &Path, name: &str) -> Option<usize> {
-    let text = std::fs::read_to_string(path).ok()?;
+    let mut file = files::open(path).ok()??;
+    let (content, _) = files::read(&mut file, path, MAX_SIZE).ok()?;
+    let text = String::from_utf8(content).ok()?;
     let begins = |line: &str| {
         let rest = line.strip_prefix(name);
         rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
