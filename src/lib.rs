@@ -24,12 +24,15 @@
 //!
 //! [`extension::configured`] reads and changes the user's configured extensions, for [`api`] and for `gosling
 //! extensions`. Before the program of an extension is started, [`extension::screening`] checks its command line:
-//! against the user's list of allowed ones, and its packages against advisories about malware. The tools that a
-//! server lists are compared with those that it listed first ([`extension::pinning`]).
+//! against the user's list of allowed ones, and its packages against advisories about malware.
+//! [`extension::launchers`] reads the line as `npx`, `uvx` and their like do, for the judgement of links, too: what
+//! it does not understand to the last word is never taken for harmless. The tools that a server lists are compared
+//! with those that it listed first ([`extension::pinning`]).
 //!
 //! If an MCP server has exited or has forgotten its session, the first call that detects this reconnects. A
 //! request is sent again only if it certainly did not reach the server or is harmless when repeated. The
-//! servers of an idle session are ended, and reconnected by its next request.
+//! servers of an idle session are ended and its agent is put away; its next request makes it again and reconnects
+//! them.
 //!
 //! If the client disconnects during the call, the slot is cancelled, the MCP server gets
 //! `notifications/cancelled`, and the thread is free. A stopped session and SIGTERM cancel the same token. One
@@ -87,7 +90,9 @@
 //! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
 //! --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`,
 //! between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong ones, and compares the
-//! answers with the contract. `json` parses all JSON, and [`text`] makes text from outside safe to show.
+//! answers with the contract. `json` parses all JSON; text with it from outside passes one door there, behind which it
+//! is Unicode and its numbers are finite. [`text`] makes text from outside safe to show. Every setting is an entry of
+//! one table, [`store::settings`], which gives its type, range and default, and says what a wrong value leads to.
 //!
 //! # Threads
 //!
