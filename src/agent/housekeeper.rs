@@ -55,10 +55,7 @@ fn run(
     idle_limit: &dyn Fn() -> Option<Duration>,
     closed: &Receiver<()>,
 ) {
-    // When memory was returned last, and how many agents there were then.
-    let mut trimmed = (Instant::now(), 0);
-    // Whether events were freed since.
-    let mut has_freed = false;
+    let mut memory = MemoryUse::new();
     loop {
         let limit = idle_limit();
         let (shortest, longest) = POLL_INTERVALS;
@@ -71,16 +68,48 @@ fn run(
                 .into_iter()
                 .for_each(|agent| rest(live, agent, limit));
         }
-        has_freed |= event_logs.release_unused();
+        let has_freed = event_logs.release_unused();
         let agents = live.all();
-        let all_unused = agents.iter().all(|agent| agent.is_unused());
-        let used = agents.iter().any(|agent| agent.last_used() > trimmed.0);
-        if all_unused && (used || has_freed || agents.len() != trimmed.1) {
-            trimmed = (Instant::now(), agents.len());
-            has_freed = false;
+        let last_used = agents.iter().map(|agent| agent.last_used()).max();
+        memory.note(agents.len(), last_used, has_freed);
+        if agents.iter().all(|agent| agent.is_unused()) && memory.has_changed {
+            memory.returned(agents.len());
             drop(agents);
             sys::trim_memory();
         }
+    }
+}
+
+/// What has happened since memory was returned to the system last.
+struct MemoryUse {
+    /// When that was.
+    at: Instant,
+    /// How many agents there were then.
+    agents: usize,
+    /// Whether agents were used, made or put away since, or events freed. It stays true when the agents are as many
+    /// as then again.
+    has_changed: bool,
+}
+
+impl MemoryUse {
+    fn new() -> Self {
+        MemoryUse {
+            at: Instant::now(),
+            agents: 0,
+            has_changed: false,
+        }
+    }
+
+    fn note(&mut self, agents: usize, last_used: Option<Instant>, has_freed: bool) {
+        let is_used = last_used.is_some_and(|last| last > self.at);
+        self.has_changed |= has_freed || is_used || agents != self.agents;
+    }
+
+    fn returned(&mut self, agents: usize) {
+        *self = MemoryUse {
+            agents,
+            ..MemoryUse::new()
+        };
     }
 }
 
@@ -90,5 +119,31 @@ fn rest(live: &AgentTable<Agent>, agent: Arc<Agent>, limit: Duration) {
     if agent.can_be_put_away() {
         let id = agent.session_id.clone();
         live.put_away(&id, agent, Agent::is_suspended);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_returned_after_agents_were_made_and_put_away_again() {
+        let mut memory = MemoryUse::new();
+        memory.note(0, None, false);
+        assert!(!memory.has_changed);
+        memory.note(2, Some(Instant::now()), false);
+        memory.note(0, None, false);
+        assert!(memory.has_changed, "two agents came and went");
+        memory.returned(0);
+        memory.note(0, None, false);
+        assert!(!memory.has_changed);
+        memory.note(0, None, true);
+        assert!(memory.has_changed, "events were freed");
+        memory.returned(1);
+        let before = memory.at;
+        memory.note(1, Some(before), false);
+        assert!(!memory.has_changed, "not used since");
+        memory.note(1, Some(before + Duration::from_millis(1)), false);
+        assert!(memory.has_changed, "used since");
     }
 }
