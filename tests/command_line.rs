@@ -307,6 +307,7 @@ fn a_key_that_is_easily_found_is_refused() {
     let file = file.to_str().unwrap();
     for server in [
         &["agent", "--port", "0"][..],
+        #[cfg(feature = "todo")]
         &["mcp", "todo", "--http", "0"],
     ] {
         run(&[server, &["--secret-file", file]].concat())
