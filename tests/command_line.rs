@@ -305,15 +305,14 @@ fn a_key_that_is_easily_found_is_refused() {
     let file = root.path().join("key");
     fs::write(&file, "x\n").unwrap();
     let file = file.to_str().unwrap();
-    for server in [
-        &["agent", "--port", "0"][..],
-        #[cfg(feature = "todo")]
-        &["mcp", "todo", "--http", "0"],
-    ] {
-        run(&[server, &["--secret-file", file]].concat())
-            .exits(1)
-            .complains("at least 4 are needed");
-    }
+    let server_with = |command: &[&str]| run(&[command, &["--secret-file", file]].concat());
+    server_with(&["agent", "--port", "0"])
+        .exits(1)
+        .complains("at least 4 are needed");
+    #[cfg(feature = "todo")]
+    server_with(&["mcp", "todo", "--http", "0"])
+        .exits(1)
+        .complains("at least 4 are needed");
 }
 
 #[test]

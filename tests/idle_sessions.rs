@@ -307,6 +307,7 @@ fn what_was_put_away_answers_as_before_and_what_was_stopped_does_not() {
 }
 
 #[test]
+#[cfg(feature = "developer")]
 fn a_server_that_the_developer_has_started_keeps_its_session() {
     let server = soon_idle().start();
     let session = server.session([Extension::builtin("developer")]);

@@ -1,6 +1,9 @@
 //! Settings with wrong values and wrong names: the user learns which, where and what to do.
 // Some tests need features that the build may leave out.
-#![cfg_attr(not(feature = "desktop"), allow(dead_code, unused_imports))]
+#![cfg_attr(
+    not(all(feature = "desktop", feature = "screening")),
+    allow(dead_code, unused_imports)
+)]
 
 #[path = "support/http_peer.rs"]
 #[allow(dead_code)]
@@ -46,6 +49,7 @@ fn times_logged(server: &RunningServer, text: &str) -> usize {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn a_model_that_is_not_text_is_an_error_and_no_other_model_is_asked() {
     for (value, found) in [
         ("4.10", "the number 4.1"),
@@ -92,6 +96,7 @@ fn a_host_that_is_a_list_is_an_error_and_never_the_vendors_host() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn a_secret_of_the_wrong_type_is_an_error_that_does_not_show_it() {
     let server = openai("GOOSE_MODEL: m\n")
         .secrets("OPENAI_API_KEY: [sk-very-secret-key]\n")
@@ -112,6 +117,7 @@ fn a_secret_of_the_wrong_type_is_an_error_that_does_not_show_it() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn a_key_in_the_wrong_file_is_named_by_the_error_for_the_missing_one() {
     let server = openai("GOOSE_MODEL: m\nOPENAI_API_KEY: sk-very-secret-key\n").start();
     let check = json!({"provider": "openai"});
@@ -130,6 +136,7 @@ fn a_key_in_the_wrong_file_is_named_by_the_error_for_the_missing_one() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn other_wrong_values_are_logged_once_with_their_place_and_replaced() {
     let model = model();
     let server = openai(&format!(
@@ -185,6 +192,7 @@ fn other_wrong_values_are_logged_once_with_their_place_and_replaced() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn right_values_in_every_spelling_are_used_and_not_reported() {
     let model = model();
     let server = openai(&format!(
@@ -215,6 +223,7 @@ fn a_number_in_the_environment_keeps_its_text() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn a_name_that_is_nearly_a_setting_is_reported_once() {
     let server = Server::scripted(json!({"repeat": true, "turns": [{"steps": [{"text": "Hi."}]}]}))
         .setting("GOOSE_MDOE", "approve")
@@ -263,6 +272,7 @@ fn a_variable_that_is_not_unicode_does_not_count_as_unset() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn an_extension_with_another_word_for_enabled_is_reported() {
     let server = Server::new()
         .config("extensions:\n  one: {enabled: yes, type: stdio, name: one, cmd: nosuch}\n")
@@ -279,6 +289,7 @@ fn an_extension_with_another_word_for_enabled_is_reported() {
 }
 
 #[test]
+#[cfg(feature = "screening")]
 fn a_list_of_allowed_extensions_that_is_not_text_allows_none() {
     let script = Script::new();
     let server = Server::new()
@@ -307,6 +318,7 @@ fn a_command_line_that_is_not_text_starts_nothing() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn a_file_of_a_provider_that_is_wrong_is_named_with_the_reason() {
     let server = Server::new().start();
     let folder = server.root().join("config/custom_providers");
