@@ -298,8 +298,20 @@ fn a_rejected_call_is_not_run_and_always_is_remembered() {
     let session = client.session();
     assert_eq!(client.prompt(&session, "go"), "end_turn");
     assert!(!client.work().join("a.txt").exists());
-    let failed = |it: &Value| it["status"] == "failed";
-    assert!(client.take_updates().iter().any(failed));
+    let options = ["allow_once", "allow_always", "reject_once", "reject_always"];
+    let offered = client.requests[0]["params"]["options"].as_array().unwrap();
+    let ids: Vec<_> = offered.iter().map(|option| &option["optionId"]).collect();
+    assert_eq!(ids, options);
+    assert!(offered.iter().all(|option| option["kind"] == option["optionId"]));
+    let updates = client.take_updates();
+    let states: Vec<_> = (updates.iter())
+        .filter(|it| it["sessionUpdate"].as_str().unwrap().starts_with("tool_call"))
+        .map(|it| it["status"].as_str().unwrap())
+        .collect();
+    // The call is denied, and the model goes on.
+    assert_eq!(states, ["pending", "failed"]);
+    let says = |it: &Value| it["sessionUpdate"] == "agent_message_chunk";
+    assert!(updates.iter().any(says), "{updates:?}");
     // An error, and an option that was not offered, are rejections, too.
     client.permits("yes_please");
     client.prompt(&session, "go");

@@ -225,6 +225,13 @@ mod tests {
     }
 
     #[test]
+    fn the_secret_is_not_printed() {
+        let access_control = AccessControl::new(Some("s3cr3t".into()), vec!["my-box".into()]);
+        let printed = format!("{access_control:?}");
+        assert!(printed.contains("my-box") && !printed.contains("s3cr3t"), "{printed}");
+    }
+
+    #[test]
     fn names_other_than_ours_are_refused() {
         let access_control = AccessControl::new(None, vec!["My-Box.Local.".into(), " ".into()]);
         for fine in [

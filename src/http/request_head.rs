@@ -442,6 +442,8 @@ mod tests {
         ] {
             assert_eq!(scan(bad, &limits), Err(400), "{bad:?}");
         }
+        let bare = HeadScanner::default().advance(b"GET / HTTP/1.1\n", &limits);
+        assert_eq!(bare.unwrap_err().message, bad_line_end().message);
     }
 
     #[test]
@@ -464,7 +466,10 @@ mod tests {
             ..Limits::default()
         };
         let long = "x".repeat(60);
-        assert_eq!(scan(&format!("GET /{long}"), &limits), Err(414));
+        for before in ["", "\r\n\r\n"] {
+            assert_eq!(scan(&format!("{before}{long}"), &limits), Ok(None));
+            assert_eq!(scan(&format!("{before}{long}x"), &limits), Err(414));
+        }
         assert_eq!(
             scan(&format!("GET / HTTP/1.1\r\nA: {long}"), &limits),
             Err(431)

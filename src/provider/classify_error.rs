@@ -363,6 +363,22 @@ mod tests {
                 r#"{"error":{"type":"server_error","message":"x"}}"#,
                 ErrorClass::Server,
             ),
+            (
+                r#"{"error":{"type":"authentication_error","message":"x"}}"#,
+                ErrorClass::Authentication,
+            ),
+            (
+                r#"{"error":{"type":"overloaded_error","message":"not_found: a free worker"}}"#,
+                ErrorClass::Server,
+            ),
+            (
+                r#"{"error":{"code":503,"message":"invalid_request to a worker"}}"#,
+                ErrorClass::Server,
+            ),
+            (
+                r#"{"error":null,"message":"invalid_request"}"#,
+                ErrorClass::Refused,
+            ),
             (r#"{"error":"who knows"}"#, ErrorClass::Server),
             (
                 r#"{"error":{"type":"rate_limit_error","message":"too many tokens per minute"}}"#,

@@ -38,21 +38,31 @@ pub(super) fn due_since(
         };
         first = [first, next].into_iter().flatten().min();
     }
-    if seen < from {
-        let missed = |job: &&Job| {
-            let cron = Cron::parse(job.cron()).ok();
-            let handled = job.handled_until().unwrap_or(seen).max(seen);
-            cron.and_then(|cron| next_run(&cron, zone, handled))
-                .is_some_and(|due| due <= from)
-        };
-        for job in jobs.iter().filter(|job| !job.is_paused()).filter(missed) {
-            log::warn!(
-                "schedule missed id={:?} reason=\"the machine slept or its clock was set\"",
-                job.id()
-            );
-        }
+    for job in missed(jobs, zone, seen, from) {
+        log::warn!(
+            "schedule missed id={:?} reason=\"the machine slept or its clock was set\"",
+            job.id()
+        );
     }
     first
+}
+
+/// The schedules that were due after `seen` and until `from`, and that no process has run.
+fn missed<'j>(
+    jobs: &'j [Job],
+    zone: &Zone,
+    seen: i64,
+    from: i64,
+) -> impl Iterator<Item = &'j Job> {
+    let is_missed = move |job: &&Job| {
+        let cron = Cron::parse(job.cron()).ok();
+        let handled = job.handled_until().unwrap_or(seen).max(seen);
+        cron.and_then(|cron| next_run(&cron, zone, handled))
+            .is_some_and(|due| due <= from)
+    };
+    // Without a gap, no search of the calendar.
+    let jobs = if seen < from { jobs } else { &[] };
+    jobs.iter().filter(|job| !job.is_paused()).filter(is_missed)
 }
 
 #[cfg(test)]
@@ -98,6 +108,22 @@ mod tests {
         assert_eq!(due(&job, "10:00:00", "11:06:01"), none);
         let late = (Some("11:05:00".into()), "11:10:00".into());
         assert_eq!(due(&job, "10:00:00", "11:06:00"), late);
+    }
+
+    #[test]
+    fn what_was_missed_is_told_unless_another_process_ran_it_or_it_is_paused() {
+        let zone = Zone::named("UTC0").unwrap();
+        let is_missed = |job: &Job, seen: &str, from: &str| {
+            missed(std::slice::from_ref(job), &zone, at(seen), at(from)).count() == 1
+        };
+        let mut job = job("*/5 * * * *", "2026-05-01T10:05:00Z");
+        assert!(is_missed(&job, "10:05:00", "10:10:00"));
+        assert!(!is_missed(&job, "10:05:00", "10:09:59"));
+        assert!(is_missed(&job, "10:00:00", "10:10:00"));
+        assert!(!is_missed(&job, "10:00:00", "10:05:00"));
+        assert!(!is_missed(&job, "10:10:00", "10:05:00"));
+        job.set_paused(true);
+        assert!(!is_missed(&job, "10:05:00", "10:10:00"));
     }
 
     #[test]

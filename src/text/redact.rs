@@ -194,6 +194,12 @@ mod tests {
         ] {
             assert_eq!(redact_excerpt(excerpt, both, &secrets), shown);
         }
+        let before = Cut {
+            before: true,
+            behind: false,
+        };
+        // What ends where the text ends is not the inside of a secret.
+        assert_eq!(redact_excerpt(b"unter", before, &secrets), "unter");
         assert_eq!(
             redact_excerpt(b"ter2 a hunter2 b hunt\xc3", none, &secrets),
             "ter2 a [secret] b hunt\u{fffd}"

@@ -330,6 +330,32 @@ mod tests {
     }
 
     #[test]
+    fn a_changed_certificate_serves_after_the_next_check() {
+        let path = temp_file("changed");
+        let write = || {
+            let made = self_signed::generate(clock::unix_seconds()).unwrap();
+            let text = pem("CERTIFICATE", &made.certificate) + &pem("PRIVATE KEY", &made.key);
+            std::fs::write(&path, text).unwrap();
+        };
+        write();
+        let credentials = Credentials::from_files(&path, &path).unwrap();
+        let printed = format!("{credentials:?}");
+        assert!(printed.contains("gosling-tls") && !printed.contains("BEGIN"), "{printed}");
+        let first = credentials.server_config();
+        std::fs::remove_file(&path).unwrap();
+        write();
+        let checked_at = |checked: Instant| {
+            lock(&credentials.loaded).checked = checked;
+            Arc::ptr_eq(&first, &credentials.server_config())
+        };
+        // An hour ahead, so that a machine that is slow does not check.
+        assert!(checked_at(Instant::now() + Duration::from_secs(3_600)));
+        let is_old = checked_at(Instant::now().checked_sub(CHECK_INTERVAL * 2).unwrap());
+        let _ = std::fs::remove_file(&path);
+        assert!(!is_old);
+    }
+
+    #[test]
     fn the_error_of_a_bad_file_has_nothing_of_its_content() {
         let path = temp_file("secret");
         std::fs::write(&path, "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n").unwrap();

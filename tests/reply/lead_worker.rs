@@ -1,11 +1,14 @@
 //! Two models that share a session: the lead model begins, and takes over when the worker fails.
 
-use crate::support::server::{Server, Session};
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{Extension, Server, Session};
 use serde_json::{Value, json};
 
 fn script() -> Value {
     json!({"repeat": true, "turns": [
         {"when": {"user": "trouble"}, "steps": [{"call": {"name": "one__nothing"}}, {"text": "{{model}}"}]},
+        {"when": {"user": "works"}, "steps": [{"call": {"name": "one__works"}}, {"text": "{{model}}"}]},
+        {"when": {"user": "fails"}, "steps": [{"call": {"name": "one__fails"}}, {"text": "{{model}}"}]},
         {"when": {"user": "down"}, "steps": [{"error": {"class": "server", "message": "down"}}]},
         {"steps": [{"text": "{{model}}"}]},
     ]})
@@ -70,6 +73,28 @@ fn the_strong_model_helps_out_after_failures_and_leaves_again() {
         "strong (lead strong)",
         "strong",
         "cheap (worker cheap)",
+    ];
+    assert_eq!(said, all);
+}
+
+#[test]
+fn a_tool_that_reports_an_error_is_a_failure_and_one_that_works_is_not() {
+    let server = leading().start();
+    let failure = json!({"content": [{"type": "text", "text": "no"}], "isError": true});
+    let tools = Script::new()
+        .tool("works", [Action::text("yes")])
+        .tool("fails", [Action::Result(failure)]);
+    let session = server.session([Extension::scripted("one", &tools)]);
+    let said = run(&session, &["a", "b", "works", "works", "c", "fails", "fails", "d"]);
+    let all = [
+        "strong (lead strong)",
+        "strong",
+        "cheap (worker cheap)",
+        "cheap",
+        "cheap",
+        "cheap",
+        "cheap",
+        "strong (lead strong)",
     ];
     assert_eq!(said, all);
 }
