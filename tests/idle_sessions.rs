@@ -251,7 +251,7 @@ fn an_address_that_refuses_is_tried_again_and_was_not_lost() {
 }
 
 /// How many sessions' agents would be noticed in the server's memory.
-const MANY: usize = 400;
+const MANY: usize = 800;
 
 #[test]
 fn many_idle_sessions_take_next_to_no_memory() {

@@ -142,19 +142,19 @@ impl Registry {
         }
     }
 
-    /// The model that answers the next turn of a session whose own model is `own`. With the setting
-    /// `GOOSE_LEAD_MODEL` also its role, `lead` or `worker`.
+    /// The model that answers the next turn of a session whose own model is `own`. If a lead model shares the
+    /// session, also its role, `lead` or `worker`.
     pub(super) fn model_for_turn(
         &self,
         own: &Model,
-        progress: &Progress,
+        lead: Option<&(LeadWorker, Progress)>,
     ) -> Result<(Model, Option<&'static str>), Error> {
-        let Some(policy) = LeadWorker::from_config(&self.stores().config)? else {
+        let Some((policy, progress)) = lead else {
             return Ok((own.clone(), None));
         };
         match policy.choose(progress) {
             Choice::Worker => Ok((own.clone(), Some(WORKER))),
-            Choice::Lead { .. } => Ok((self.lead_model(&policy, own)?, Some(LEAD))),
+            Choice::Lead { .. } => Ok((self.lead_model(policy, own)?, Some(LEAD))),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Operations on stored sessions that a running agent has to notice: rename, set a container, set recipe
 //! values, fork, import.
 
+use super::permission_mode::Mode;
 use super::registry::home_dir;
 use super::session_agent::RUNNING_TURN_TIMEOUT;
 use super::turn_output::random_id;
@@ -14,6 +15,7 @@ use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::cmp::Ordering;
 use std::path;
 
 /// The parameters of [`Registry::fork`].
@@ -196,7 +198,7 @@ impl Registry {
     ///
     /// An import runs nothing by itself: its extensions are active only if the user has configured equal ones,
     /// and its recipe is kept only if it passes [`Recipe::check`]. The session stores what was left out
-    /// ([`ImportReport`]), and its last message tells the user.
+    /// ([`ImportReport`]), and its last message tells the user. Its mode is kept only if it is stricter than the user's.
     ///
     /// # Errors
     /// When the text is not an exported session, the configuration cannot be read, or the session cannot be
@@ -223,6 +225,16 @@ impl Registry {
                     let reason = printable(&error.to_string(), 500);
                     imported.left_out.push(format!("the recipe: {reason}"));
                 }
+            }
+        }
+        if let Some(mode) = session.goose_mode.take() {
+            let mode = Mode::named(&mode);
+            match mode.cmp(&self.mode_of(&session)) {
+                Ordering::Greater => session.goose_mode = Some(mode.as_str().to_owned()),
+                Ordering::Equal => {}
+                Ordering::Less => imported
+                    .left_out
+                    .push(format!("the mode {}", mode.as_str())),
             }
         }
         let wanted = session.enabled_extensions();

@@ -12,7 +12,9 @@ use super::token_estimate::Estimate;
 use super::turn_channel::Model;
 use super::turn_output::{TurnOutput, random_id};
 use super::{Error, Registry, session_operations};
-use crate::conversation::{Message, Metadata, Role, Session, TokenState, ToolRequest};
+use crate::conversation::{
+    ExtensionData, Message, Metadata, Role, Session, TokenState, ToolRequest,
+};
 use crate::provider::{LeadWorker, Progress};
 use crate::store::{Journal, settings};
 use crate::sys::cancel::Cancel;
@@ -26,22 +28,15 @@ const MAX_MALFORMED: usize = 3;
 pub(super) struct TurnState {
     pub(super) journal: Journal,
     pub(super) estimate: Estimate,
-    /// The results of the turns so far, where a lead and a worker model share the session.
-    pub(super) progress: Progress,
     /// Which of the two models answered last: `lead` or `worker`.
     pub(super) last_role: Option<&'static str>,
 }
 
 impl TurnState {
     pub(super) fn new(journal: Journal) -> Self {
-        let is_turn = |message: &&Arc<Message>| {
-            message.role == Role::User && message.tool_responses().next().is_none()
-        };
-        let turns = journal.messages().iter().filter(is_turn).count();
         TurnState {
             journal,
             estimate: Estimate::default(),
-            progress: Progress::of_turns(turns),
             last_role: None,
         }
     }
@@ -60,6 +55,8 @@ pub(super) struct Turn<'t> {
     pub(super) model: Model,
     /// The session's own model. Another one answers this turn if it is the lead model's.
     pub(super) own_model: Model,
+    /// The policy of a lead model that shares the session, and the turns and failures before this turn.
+    pub(super) lead: Option<(LeadWorker, Progress)>,
     /// The token counts when the turn began.
     pub(super) tokens_before: TokenState,
     /// Whether a user can answer questions.
@@ -272,6 +269,7 @@ impl Turn<'_> {
         let counted_messages = self.state.estimate.counted_messages();
         let refused = &self.refused;
         let told_import = self.told_import;
+        let progress = self.progress(end.is_ok());
         let stored = registry.stores().sessions.end_turn(
             &mut self.state.journal,
             |session: &mut Session| {
@@ -279,6 +277,10 @@ impl Turn<'_> {
                 session.counted_messages = Some(counted_messages);
                 let data = &mut session.extension_data;
                 refused.store(data);
+                if let Some(progress) = progress.and_then(|it| crate::json::to_value(&it).ok()) {
+                    data.0
+                        .insert(ExtensionData::LEAD_WORKER.to_owned(), progress);
+                }
                 if told_import && let Some(mut imported) = data.imported() {
                     imported.told = true;
                     data.set_imported(&imported);
@@ -290,18 +292,22 @@ impl Turn<'_> {
         );
         let end = end?;
         self.output.tokens = TokenState::of(&stored?);
-        if self.answered
-            && let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)?
-        {
-            let failed = self.calls > 0 && self.failures == self.calls;
-            self.state.progress = policy.after(self.state.progress, failed);
-        }
         match end {
             End::Finished => self.output.finish(),
             // If the session was stopped, the client is still connected and gets the error.
             End::Cancelled => return Err(Error::Cancelled),
         }
         Ok(())
+    }
+
+    /// The turns and failures of the session with this turn, which counts if the model has answered to its end.
+    fn progress(&self, is_whole: bool) -> Option<Progress> {
+        let (policy, before) = self.lead.as_ref()?;
+        if !(self.answered && is_whole) {
+            return Some(*before);
+        }
+        let failed = self.calls > 0 && self.failures == self.calls;
+        Some(policy.after(*before, failed))
     }
 
     /// How many requests to the model this turn may make, and the name of the setting.

@@ -13,8 +13,9 @@ use super::turn_channel::TurnChannel;
 use super::turn_output::TurnOutput;
 use super::{Error, Event, EventSink, Registry, model_history, session_naming};
 use crate::builtin::ClientWorkspace;
-use crate::conversation::{Action, Content, Message, Session, TokenState};
+use crate::conversation::{Action, Content, ExtensionData, Message, Role, Session, TokenState};
 use crate::metrics::METRICS;
+use crate::provider::{LeadWorker, Progress};
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 use std::time::Duration;
@@ -235,7 +236,9 @@ impl Registry {
         cancel: Cancel,
     ) -> Result<Turn<'t>, Error> {
         let own_model = self.model_of(&session)?;
-        let (model, role) = self.model_for_turn(&own_model, &state.progress)?;
+        let policy = LeadWorker::from_config(&self.stores().config)?;
+        let lead = policy.map(|policy| (policy, progress(&session, state.journal.messages())));
+        let (model, role) = self.model_for_turn(&own_model, lead.as_ref())?;
         if let Some(mode) = role
             && role != state.last_role
         {
@@ -256,6 +259,7 @@ impl Registry {
             mode,
             model,
             own_model,
+            lead,
             attended: true,
             recipe: Arc::default(),
             with_checks: false,
@@ -270,6 +274,16 @@ impl Registry {
             compacted: 0,
         })
     }
+}
+
+/// The turns and failures of the session as they are stored, else as many turns as it has messages of the user.
+fn progress(session: &Session, messages: &[Arc<Message>]) -> Progress {
+    let stored = session.extension_data.0.get(ExtensionData::LEAD_WORKER);
+    let stored = stored.and_then(|stored| crate::json::from_value(stored).ok());
+    let is_turn = |message: &&Arc<Message>| {
+        message.role == Role::User && message.tool_responses().next().is_none()
+    };
+    stored.unwrap_or_else(|| Progress::of_turns(messages.iter().filter(is_turn).count()))
 }
 
 /// Whether the client sent the messages that are stored. Some clients repeat them with every message, and

@@ -124,6 +124,8 @@ impl ExtensionData {
     const CONTAINER: &'static str = "container.v0";
     /// The images that models of the session refused, by model.
     pub(crate) const REFUSED_IMAGES: &'static str = "refused_images.v0";
+    /// The turns and failures so far, where a lead and a worker model share the session.
+    pub(crate) const LEAD_WORKER: &'static str = "lead_worker.v0";
     const RECIPE_ORIGIN: &'static str = "recipe_origin.v0";
     const ID: &'static str = "container_id";
     const CLIENT_EXTENSIONS: &'static str = "client_extensions.v0";
@@ -204,6 +206,7 @@ impl ExtensionData {
             Self::ENABLED,
             Self::CONTAINER,
             Self::REFUSED_IMAGES,
+            Self::LEAD_WORKER,
             Self::RECIPE_ORIGIN,
             Self::CLIENT_EXTENSIONS,
         ];

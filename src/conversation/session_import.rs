@@ -38,7 +38,7 @@ impl std::error::Error for ImportError {}
 /// The content of an exported session.
 #[derive(Clone, Debug)]
 pub struct Export {
-    /// The session; its extensions and its recipe are those of the file.
+    /// The session; its extensions, its recipe and its mode are those of the file.
     pub session: Session,
     /// The messages that the user sees.
     pub messages: Vec<Message>,
@@ -84,6 +84,7 @@ impl Session {
         {
             fields.insert("name".to_owned(), description);
         }
+        let mode = fields.shift_remove("goose_mode");
         for name in NOT_IMPORTED {
             fields.shift_remove(name);
         }
@@ -105,6 +106,7 @@ impl Session {
             },
             extension_data,
             user_recipe_values: None,
+            goose_mode: mode.and_then(|mode| mode.as_str().map(str::to_owned)),
             // The model may see messages that the provider did not count.
             counted_messages: Some(0),
             ..session

@@ -13,11 +13,20 @@ pub(super) fn check(words: &[&str], blocked: &mut Vec<String>) {
 }
 
 /// Adds what the options of `docker run` forbid, and what the user has to confirm. What no line allows here has to
-/// be confirmed.
-pub(super) fn options(options: &[Given<'_>], blocked: &mut Vec<String>, confirm: &mut Vec<String>) {
+/// be confirmed. `env` are the variables that the link gives the extension.
+pub(super) fn options(
+    options: &[Given<'_>],
+    env: &[String],
+    blocked: &mut Vec<String>,
+    confirm: &mut Vec<String>,
+) {
     for option in options {
         let (name, value) = (option.name, option.value.unwrap_or_default());
         match name {
+            "e" | "env" if !value.contains('=') && !env.iter().any(|name| name == value) => confirm
+                .push(format!(
+                    "the container gets the variable {value:?} of this machine, which the link does not name as `env`"
+                )),
             _ if option.meaning == Meaning::Harmless => {}
             "privileged" if value.eq_ignore_ascii_case("false") => {}
             _ if option.meaning == Meaning::Power => blocked.push(format!(
@@ -38,15 +47,18 @@ pub(super) fn options(options: &[Given<'_>], blocked: &mut Vec<String>, confirm:
     }
 }
 
-/// `SOURCE:TARGET[:OPTIONS]`, where a source without a slash is a volume of docker.
+/// `SOURCE:TARGET[:OPTIONS]`, where a source without a slash is a volume of docker. Without a source, the volume is a
+/// new one. On Windows a target may begin with a drive, elsewhere that is the name of a volume.
 fn volume(value: &str, blocked: &mut Vec<String>, confirm: &mut Vec<String>) {
     let mut chars = value.chars();
     let windows = chars.next().is_some_and(|c| c.is_ascii_alphabetic())
         && chars.next() == Some(':')
         && matches!(chars.next(), Some('\\' | '/'));
     let after_drive = if windows { 2 } else { 0 };
-    if let Some(at) = value[after_drive..].find(':') {
-        source(&value[..after_drive + at], blocked, confirm);
+    match value[after_drive..].find(':') {
+        Some(at) => source(&value[..after_drive + at], blocked, confirm),
+        None if windows => source(&value[..1], blocked, confirm),
+        None => {}
     }
 }
 
@@ -74,20 +86,20 @@ fn mount(value: &str, blocked: &mut Vec<String>, confirm: &mut Vec<String>) {
 /// A part of this machine that the container sees.
 fn source(path: &str, blocked: &mut Vec<String>, confirm: &mut Vec<String>) {
     let path = path.replace('\\', "/");
-    if !path.contains(['/', '~', '.', '$']) {
-        return;
-    }
     let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
     let parts: Vec<&str> = parts.collect();
     let has_parent = parts.contains(&"..");
     let is_drive = |part: &str| part.len() == 2 && part.ends_with(':');
     let is_root = parts.is_empty() || (parts.len() == 1 && is_drive(parts[0]));
     let is_absolute = path.starts_with('/') || parts.first().is_some_and(|part| is_drive(part));
+    // The named pipes of Windows are sockets.
     let is_system = is_absolute
         && matches!(
             parts.as_slice(),
-            ["etc" | "proc" | "sys" | "dev" | "run" | "boot" | "root", ..]
-                | ["var"]
+            [
+                "etc" | "proc" | "sys" | "dev" | "run" | "boot" | "root" | "pipe",
+                ..
+            ] | ["var"]
                 | ["var", "run" | "lib", ..]
         );
     let is_socket = parts.last().is_some_and(|part| part.ends_with(".sock"));

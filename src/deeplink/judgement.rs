@@ -161,7 +161,7 @@ pub fn classify(
     }
     let mut names: Vec<&str> = link.env.iter().map(String::as_str).collect();
     match &link.transport {
-        LinkTransport::Stdio { cmd, args } => found.stdio(cmd, args, is_program),
+        LinkTransport::Stdio { cmd, args } => found.stdio(cmd, args, &link.env, is_program),
         LinkTransport::StreamableHttp { url, headers } => {
             found.url(url);
             found.headers(headers);
@@ -227,7 +227,13 @@ impl Findings {
         self.confirm.push(reason.into());
     }
 
-    fn stdio(&mut self, cmd: &str, args: &[String], is_program: &dyn Fn(&str) -> bool) {
+    fn stdio(
+        &mut self,
+        cmd: &str,
+        args: &[String],
+        env: &[String],
+        is_program: &dyn Fn(&str) -> bool,
+    ) {
         if !COMMANDS.contains(&cmd) {
             let commands = COMMANDS.join(", ");
             self.block(format!(
@@ -259,17 +265,11 @@ impl Findings {
             return;
         };
         if cmd == "docker" {
-            docker_run::options(&launch.options, &mut self.blocked, &mut self.confirm);
+            docker_run::options(&launch.options, env, &mut self.blocked, &mut self.confirm);
         } else {
             self.options(cmd, &launch);
             self.program(cmd, &launch);
-        }
-        // `npx` prefers the programs in the folder for those of npm, which may be /usr/bin.
-        let first = launch.operands.first().filter(|_| cmd.starts_with("npx"));
-        if let Some(first) = first.filter(|first| !first.contains('/') && is_program(first)) {
-            self.confirm(format!(
-                "this machine has a program {first:?}, which {cmd} can run in place of the package"
-            ));
+            self.same_name(cmd, &launch, is_program);
         }
         for package in &launch.packages {
             if let Package::Elsewhere { source } = package {
@@ -315,10 +315,6 @@ impl Findings {
     fn options(&mut self, cmd: &str, launch: &Launch<'_>) {
         for option in &launch.options {
             let word = option.word;
-            let is_version = |value: &str| {
-                value.starts_with(|c: char| c.is_ascii_digit())
-                    && value.chars().all(|c| c.is_ascii_digit() || c == '.')
-            };
             let is_python = matches!(option.name, "p" | "python");
             match option.meaning {
                 Meaning::Code => self.block(format!(
@@ -328,7 +324,7 @@ impl Findings {
                     "{word:?} makes {cmd} install packages from another source"
                 )),
                 // A version of Python, not a program.
-                Meaning::Machine if is_python && option.value.is_some_and(is_version) => {}
+                Meaning::Machine if is_python && option.value.is_some_and(is_python_version) => {}
                 Meaning::Machine => self.confirm(format!(
                     "{word:?} makes {cmd} use a file, a folder or a program of this machine"
                 )),
@@ -359,6 +355,18 @@ impl Findings {
                     "the argument {arg:?} names a program that runs code or other programs"
                 ));
             }
+        }
+    }
+
+    /// A program of this machine runs where the package does not bring one of its name, and `npx` prefers those in the
+    /// folder for the programs of npm, which may be /usr/bin.
+    fn same_name(&mut self, cmd: &str, launch: &Launch<'_>, is_program: &dyn Fn(&str) -> bool) {
+        let first = launch.operands.first().map(|first| before_version(first));
+        let mut names = first.into_iter().chain(launch.program.as_deref());
+        if let Some(name) = names.find(|name| !name.contains('/') && is_program(name)) {
+            self.confirm(format!(
+                "this machine has a program {name:?}, which {cmd} can run in place of the package"
+            ));
         }
     }
 
@@ -410,6 +418,20 @@ impl Findings {
             ));
         }
     }
+}
+
+/// The name of a program without a version, extras or a bound of the version.
+fn before_version(specifier: &str) -> &str {
+    let is_end = |c: char| "@[<>=!~(; ".contains(c);
+    specifier.split(is_end).next().unwrap_or_default()
+}
+
+/// Whether `uvx` takes this for a version of Python: one to three numbers below 256. It takes other text for a path,
+/// too.
+fn is_python_version(text: &str) -> bool {
+    let is_number =
+        |part: &str| part.bytes().all(|b| b.is_ascii_digit()) && part.parse::<u8>().is_ok();
+    text.split('.').count() <= 3 && text.split('.').all(is_number)
 }
 
 /// The host and port of a URL.

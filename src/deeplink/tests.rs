@@ -18,7 +18,9 @@ fn known(name: &str) -> KnownSecret {
 /// `None` for a link to a recipe or a session.
 fn judge(text: &str) -> Option<Judged> {
     match Link::parse(text) {
-        Ok(Link::Extension(link)) => Some(classify(&link, &known, &|name| name == "touch")),
+        Ok(Link::Extension(link)) => Some(classify(&link, &known, &|name| {
+            matches!(name, "touch" | "Top")
+        })),
         Ok(_) => None,
         Err(error) => Some(error.into()),
     }
@@ -273,6 +275,17 @@ fn what_a_launcher_runs_is_judged() {
         ("npx -y touch FILE", CONFIRM),
         ("npx -p touch touch FILE", CONFIRM),
         ("npx -p is-odd is-odd/../../x", CONFIRM),
+        // Programs of this machine, which run where the package brings none of that name.
+        ("uvx --from touch touch FILE", CONFIRM),
+        ("uvx --from touch TOUCH FILE", CONFIRM),
+        ("uvx --from top Top", CONFIRM),
+        ("uvx --with touch --from touch@1.0 touch", CONFIRM),
+        ("uvx touch FILE", CONFIRM),
+        ("uvx touch@latest FILE", CONFIRM),
+        ("uvx touch[extra]==1.0 FILE", CONFIRM),
+        ("npx -y touch@1.0.0 FILE", CONFIRM),
+        ("npx -y x@npm:touch FILE", CONFIRM),
+        ("uvx mcp-touch FILE", ALLOWED),
         // Programs that run code from their arguments.
         ("uvx --from six sh -c id", BLOCKED),
         ("uvx --from six /bin/sh -c id", BLOCKED),
@@ -332,6 +345,33 @@ fn what_a_launcher_runs_is_judged() {
         ("uvx -p/tmp/x pkg", CONFIRM),
         ("uvx -p 3.12/../../tmp/x pkg", CONFIRM),
         ("uvx --python . pkg", CONFIRM),
+        ("uvx -p 3 pkg", ALLOWED),
+        ("uvx -p 3.12.10 pkg", ALLOWED),
+        ("uvx -p 3. pkg", CONFIRM),
+        ("uvx -p 3..12 pkg", CONFIRM),
+        ("uvx -p 3.12.1.1 pkg", CONFIRM),
+        ("uvx -p 3.256 pkg", CONFIRM),
+        ("uvx -p 3.12t pkg", CONFIRM),
+        ("uvx -p 3.+12 pkg", CONFIRM),
+        ("uvx -p python3.12 pkg", CONFIRM),
+        ("uvx -p cpython@3.12 pkg", CONFIRM),
+        ("uvx -p >=3.12 pkg", CONFIRM),
+        // A file or a folder of the working directory that is taken for a version.
+        ("uvx six@sub", CONFIRM),
+        ("uvx six@1.", CONFIRM),
+        ("uvx --from six@sub six", CONFIRM),
+        ("uvx --from six@1.0,<x six", CONFIRM),
+        ("uvx --with six@sub pkg", CONFIRM),
+        ("uvx --with six@1.0 pkg", CONFIRM),
+        ("uvx x.tgz", CONFIRM),
+        ("npx -y y.tgz", CONFIRM),
+        ("npx -y x@y.TGZ", CONFIRM),
+        ("npx -p x@y.tar x", CONFIRM),
+        ("npx -p x@y,=.tgz x", CONFIRM),
+        ("npx -p x@1,@s/b x", CONFIRM),
+        ("npx -y x@@sub/dir", CONFIRM),
+        ("npx -y git@ho_st.x:repo", CONFIRM),
+        ("npx -y x@~1.2.3", ALLOWED),
         ("uvx --env-file 3 pkg", CONFIRM),
         ("uvx --env-file .env pkg", CONFIRM),
         ("uvx --directory /tmp pkg", CONFIRM),
@@ -400,13 +440,22 @@ fn a_secret_that_has_a_value_is_given_after_a_confirmation() {
 #[test]
 fn docker_gets_no_power_over_this_machine() {
     for (args, expected) in [
-        ("run -i --rm -e KEY mcp/time", ALLOWED),
+        ("run -i --rm -e KEY=value --env A= mcp/time", ALLOWED),
         (
             "run -it --name x -p 80:80 image --privileged -v /:/x",
             ALLOWED,
         ),
-        ("run -i -v data:/data image", ALLOWED),
+        ("run -i -v /data --volume=/other image", ALLOWED),
+        ("run -i -v data:/data image", CONFIRM),
+        ("run -i -v data:/data:ro image", CONFIRM),
+        ("run -i --volume=data:/data image", CONFIRM),
+        ("run -i -v c:/data image", CONFIRM),
+        ("run -i --rm -e KEY mcp/time", CONFIRM),
+        ("run -i --rm --env=KEY mcp/time", CONFIRM),
+        ("run -ieKEY mcp/time", CONFIRM),
+        ("run -i -e OTHER* mcp/time", CONFIRM),
         ("container run -i image", ALLOWED),
+        ("run -i touch", ALLOWED),
         ("mcp gateway run", ALLOWED),
         ("run --privileged=false image", ALLOWED),
         (
@@ -417,10 +466,12 @@ fn docker_gets_no_power_over_this_machine() {
             "run -i --network none --memory=1g --pull missing image",
             ALLOWED,
         ),
+        ("run -i --mount type=volume,dst=/data image", ALLOWED),
         (
             "run -i --mount type=volume,src=data,dst=/data,readonly image",
-            ALLOWED,
+            CONFIRM,
         ),
+        ("run -i --mount source=data,dst=/data image", CONFIRM),
         ("run --pid container:x image", CONFIRM),
         ("run --network container:x image", CONFIRM),
         ("run --net=other image", CONFIRM),
@@ -472,6 +523,7 @@ fn docker_gets_no_power_over_this_machine() {
         ("run --volume=//./:/host image", BLOCKED),
         ("run -v /home/..:/host image", BLOCKED),
         ("run -v C:\\:/host image", BLOCKED),
+        ("run -v \\\\.\\pipe\\docker_engine:/host image", BLOCKED),
         ("run -v /etc:/host image", BLOCKED),
         ("run -v /var/run/docker.sock:/s image", BLOCKED),
         ("run -v /home/ada/.docker/run/docker.sock:/s image", BLOCKED),
@@ -502,6 +554,13 @@ fn docker_gets_no_power_over_this_machine() {
         assert_eq!(with(&format!("cmd=docker{args}")), expected, "{args}");
     }
     assert_eq!(with("cmd=docker"), BLOCKED);
+    let variable = |name: &str| {
+        with(&format!(
+            "cmd=docker&arg=run&arg=-e&arg=KEY&arg=i&env={name}"
+        ))
+    };
+    assert_eq!(variable("KEY"), ALLOWED);
+    assert_eq!(variable("OTHER"), CONFIRM);
 }
 
 #[test]

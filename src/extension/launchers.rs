@@ -7,7 +7,7 @@
 #[rustfmt::skip]
 mod options;
 
-use super::packages::{Package, normalized_pypi, specifiers};
+use super::packages::{Package, normalized_pypi, requirements};
 use options::{Choice, Options, PROGRAMS, Row, Syntax, Takes};
 pub use options::{Meaning, is_interpreter};
 
@@ -145,8 +145,8 @@ impl<'a> Launch<'a> {
             return Ok(());
         }
         self.program = Some(program_name(first));
-        let provided = provided.into_iter().flat_map(specifiers);
-        let mut provided = provided.filter_map(options.package);
+        let read = options.program.unwrap_or(options.package);
+        let mut provided = provided.into_iter().filter_map(read);
         self.is_foreign = !provided.any(|package| provides(&package, first));
         if first.contains("://") {
             self.packages.push(Package::elsewhere(first));
@@ -222,8 +222,12 @@ impl<'a> Launch<'a> {
             Meaning::Requirements => |value: &str| Some(Package::elsewhere(value)),
             _ => |_: &str| None,
         };
-        self.packages
-            .extend(specifiers(value.unwrap_or_default()).filter_map(read));
+        let text = value.unwrap_or_default();
+        if meaning == Meaning::Provides {
+            self.packages.extend(read(text));
+        } else {
+            self.packages.extend(requirements(text).filter_map(read));
+        }
         // Launchers differ in which one counts.
         if !options.syntax.is_npm() && self.options.iter().any(is_again) {
             return None;
@@ -259,9 +263,15 @@ impl<'a> Launch<'a> {
                 });
             }
             let parts = parts.filter(|part| !part.starts_with('-'));
-            let named = parts.filter_map(options.package);
-            self.candidates
-                .extend(named.filter(|it| matches!(it, Package::Published { .. })));
+            let published = |text: &str| {
+                let package = (options.package)(text);
+                package.filter(|it| matches!(it, Package::Published { .. }))
+            };
+            // What has no version that is understood may have any.
+            let named = |part| {
+                published(part).or_else(|| published(part.split('@').next().unwrap_or_default()))
+            };
+            self.candidates.extend(parts.filter_map(named));
         }
     }
 }
@@ -358,6 +368,21 @@ mod tests {
             ("pipx run --spe=a b", &["PyPI a"]),
             ("docker --debug container run -itv /a:/b i", &["Docker i"]),
             ("npx good@npm:evil@1.0.0", &["npm evil 1.0.0"]),
+            ("npx npm:evil@1.0.0", &["npm evil 1.0.0"]),
+            ("npx x@NPM:evil@1.0.0", &["npm evil 1.0.0"]),
+            ("npx evil@=1.0.0beta", &["npm evil 1.0.0beta"]),
+            ("npx evil@1.0.0+build", &["npm evil 1.0.0+build"]),
+            ("npx evil@9007199254740993.0.0", &["npm evil"]),
+            ("npx evil@1.0.0_1", &["npm evil"]),
+            ("npx evil@lat!est", &["npm evil"]),
+            ("npx evil@~1.0.0||2.x", &["npm evil"]),
+            ("npx y.tgz", &["y.tgz"]),
+            ("npx x@y.Tar.Gz", &["y.Tar.Gz"]),
+            ("npx x@@sub/dir", &["@sub/dir"]),
+            ("npx x@c:dir", &["c:dir"]),
+            ("npx x@.", &["."]),
+            ("npx -p x@1,@s/b x", &["1,@s/b"]),
+            ("npx @s/x.tgz", &["npm @s/x.tgz"]),
             ("npx user/repo", &["user/repo"]),
             ("npx x@git+https://h/r", &["git+https://h/r"]),
             ("npx github:user/repo", &["github:user/repo"]),
@@ -375,6 +400,19 @@ mod tests {
             ("uvx --from git+https://h/r cmd", &["git+https://h/r"]),
             ("uvx --from pkg@git+https://h/r cmd", &["git+https://h/r"]),
             ("uvx ./dist/x.whl", &["./dist/x.whl"]),
+            ("uvx x.tar.bz2", &["x.tar.bz2"]),
+            ("uvx x.tgz[a]", &["x.tgz[a]"]),
+            ("uvx x.tgz@1.0", &["PyPI x-tgz 1.0"]),
+            ("uvx pkg@latest", &["PyPI pkg"]),
+            ("uvx pkg[a,b]@1", &["PyPI pkg 1"]),
+            ("uvx pkg@V1.0-1", &["PyPI pkg V1.0-1"]),
+            ("uvx pkg@sub", &["sub"]),
+            ("uvx pkg@LATEST", &["LATEST"]),
+            ("uvx pkg@1.", &["1."]),
+            ("uvx --from pkg@1.0,<x pkg", &["1.0,<x"]),
+            ("uvx --with pkg@1.0 c", &["1.0", "PyPI c"]),
+            ("uvx python@sub", &["sub"]),
+            ("pipx run pkg@sub", &["sub"]),
             ("uvx --with-requirements r.txt pkg", &["r.txt", "PyPI pkg"]),
             ("uv tool run -q pkg", &["PyPI pkg"]),
             ("uv run --with mcp server.py", &["PyPI mcp"]),

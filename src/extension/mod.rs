@@ -30,6 +30,7 @@ mod subscriptions;
 mod supervisor;
 pub(crate) mod tool_names;
 pub(crate) mod unsupported;
+mod version_order;
 
 pub use apps::App;
 pub use config::ExtensionConfig;

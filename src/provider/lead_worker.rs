@@ -5,6 +5,7 @@
 
 use crate::store::settings::{self, Setting};
 use crate::store::{Config, Result};
+use serde::{Deserialize, Serialize};
 
 /// The lead model, and when it is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub enum Choice {
 }
 
 /// The turns and failures of a session so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// Finished turns, successful or not.
     turns: u32,

@@ -29,7 +29,8 @@ pub(super) fn check_call_count(calls: usize) -> Result<(), Error> {
     }
 }
 
-/// The tool request for a model's call. A call without an id gets a new one, empty arguments become `{}`.
+/// The tool request for a model's call. A call without an id gets a new one, empty arguments become `{}`, and
+/// control characters in strings are escaped.
 /// Arguments that are not a JSON object make the request an error, with the original `name` and `arguments`
 /// in the metadata.
 pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) -> ToolRequest {
@@ -101,9 +102,9 @@ fn parse_arguments(arguments: &str) -> Result<Box<RawValue>, String> {
     // Escapes in a text of JSON are read here for the first time.
     let sanitized = crate::json::sanitize(arguments.trim());
     let text = match &*sanitized {
-        // PHP's empty object.
-        "" | "[]" => "{}",
-        text => text,
+        // No arguments; `[]` is PHP's empty object.
+        "" | "null" | "[]" => "{}",
+        text => &escape_control_characters(text),
     };
     let raw: &RawValue =
         crate::json::from_str(text).map_err(|e| format!("they are not JSON ({e})"))?;
@@ -114,11 +115,29 @@ fn parse_arguments(arguments: &str) -> Result<Box<RawValue>, String> {
         Some(b'{') => return Ok(raw.to_owned()),
         Some(b'[') => "an array",
         Some(b'"') => "a string",
-        Some(b'n') => "null",
         Some(b't' | b'f') => "a boolean",
         _ => "a number",
     };
     Err(format!("they are {kind}"))
+}
+
+/// Escapes the control characters in the strings of a JSON text, where some models write line breaks as they are.
+/// Valid JSON has none there.
+fn escape_control_characters(json: &str) -> Cow<'_, str> {
+    if json.bytes().all(|byte| byte >= b' ') {
+        return json.into();
+    }
+    let mut text = String::with_capacity(json.len());
+    let (mut quoted, mut escaped) = (false, false);
+    for char in json.chars() {
+        match char {
+            '\0'..='\x1f' if quoted && !escaped => text += &format!("\\u{:04x}", char as u32),
+            _ => text.push(char),
+        }
+        quoted ^= char == '"' && !escaped;
+        escaped = quoted && char == '\\' && !escaped;
+    }
+    text.into()
 }
 
 /// The name and the arguments (the JSON text of an object) with which an earlier call is sent to a model
@@ -165,6 +184,12 @@ mod tests {
             (" {} \n", "{}"),
             ("", "{}"),
             ("  ", "{}"),
+            ("null", "{}"),
+            // Some models write line breaks in strings as they are.
+            (
+                "{\"a\":\n\t\"b\nc\\\"\td\"\n}",
+                "{\"a\":\n\t\"b\\u000ac\\\"\\u0009d\"\n}",
+            ),
         ] {
             let request = request(text);
             let call = request.tool_call.value().unwrap();
@@ -179,7 +204,8 @@ mod tests {
             ("{\"a\":", "not JSON"),
             ("[1]", "an array"),
             ("\"{}\"", "a string"),
-            ("null", "null"),
+            ("{\"a\":\"b\\\nc\"}", "not JSON"),
+            ("{\"a\":\u{1}1}", "not JSON"),
             ("true", "a boolean"),
             ("-5", "a number"),
             ("{} {}", "not JSON"),

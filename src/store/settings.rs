@@ -62,7 +62,7 @@ pub enum Kind {
     Switch,
     /// One of these words, in any case; the empty one stands for a blank value.
     Words(&'static [&'static str]),
-    /// Names of files: a list, or one name.
+    /// Names of files: a list, or text with names separated by commas.
     FileNames,
     /// HTTP headers: a mapping, or text with `NAME=VALUE`. Their values are never shown.
     Headers,

@@ -45,6 +45,7 @@ pub fn parse(text: &[u8]) -> Result<Mapping, YamlError> {
     };
     // Windows editors add a byte order mark, which the parser would take for content.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    refuse_other_encodings(text)?;
     refuse_depth(text)?;
     let document = yaml_serde::Deserializer::from_slice(text);
     match (Node { budget: &budget }).deserialize(document) {
@@ -93,6 +94,20 @@ pub fn has_anchors(text: &[u8]) -> bool {
     }
     doubled.extend_from_slice(rest);
     doubled.len() > text.len() && parse(&doubled).is_err()
+}
+
+/// Names the place of the first byte that is not UTF-8, which the parser does not know.
+fn refuse_other_encodings(text: &[u8]) -> Result<(), YamlError> {
+    let Err(error) = std::str::from_utf8(text) else {
+        return Ok(());
+    };
+    let before = String::from_utf8_lossy(&text[..error.valid_up_to()]);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    Err(YamlError {
+        line: 1 + before.matches('\n').count(),
+        column: 1 + before[line_start..].chars().count(),
+        reason: "it is not UTF-8; save it in this encoding".to_owned(),
+    })
 }
 
 /// Counts brackets in and outside of strings; no ordinary text has so many open.

@@ -210,6 +210,29 @@ fn an_import_gets_what_the_user_has_configured_and_no_more_tools_than_either_all
     assert!(warning.contains("`LD_PRELOAD`"), "{answer}");
 }
 
+#[test]
+fn an_import_can_ask_for_more_approvals_and_not_for_fewer() {
+    let server = Server::new().setting("GOOSE_MODE", "approve").start();
+    let bring = |mode: Value| {
+        let file = json!({"working_dir": server.work(), "conversation": [], "goose_mode": mode});
+        import(&server, &file).is(200).body
+    };
+    for (mode, kept, told) in [
+        (json!("auto"), Value::Null, true),
+        (json!("smart_approve"), Value::Null, true),
+        (json!("approve"), Value::Null, false),
+        (json!("chat"), json!("chat"), false),
+        (json!("of a later version"), Value::Null, false),
+        (json!(5), Value::Null, false),
+        (Value::Null, Value::Null, false),
+    ] {
+        let answer = bring(mode.clone());
+        assert_eq!(answer["goose_mode"], kept, "{mode}");
+        let warnings = answer["warnings"].to_string();
+        assert_eq!(warnings.contains("the mode"), told, "{mode}: {warnings}");
+    }
+}
+
 #[cfg(feature = "recipes")]
 #[test]
 fn a_recipe_link_runs_nothing_that_is_not_configured() {

@@ -207,6 +207,10 @@ fn a_wrong_answer_to_initialize_is_said_at_once() {
         (format!(r#"{{"jsonrpc":"2.0","id":ID,"result":{result},}}"#), "not JSON"),
         (r#"{"jsonrpc":"2.0","id":ID,"result":{"n":NaN}}"#.to_owned(), "not JSON"),
         (r#"{"jsonrpc":"2.0","id":ID,"error":"no"}"#.to_owned(), "`error`"),
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":ID,"result":{}{}}}"#, "[".repeat(120), "]".repeat(120)),
+            "the answer is not a JSON-RPC message: it is nested more than",
+        ),
         (r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}"#.to_owned(), "parse error"),
         (r#"{"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":"yes"}}}"#.to_owned(), "`capabilities.tools`"),
     ] {

@@ -111,6 +111,38 @@ fn a_provider_that_is_down_says_nothing_about_a_model() {
     );
 }
 
+#[test]
+fn the_strong_model_helps_out_also_if_the_session_rests_meanwhile() {
+    let server = leading().start();
+    let session = server.session([]);
+    session.say("down").finishes().says("down");
+    session.say("down").finishes().says("down");
+    let id = session.id.clone();
+    let server = server.restart();
+    let session = server.known(&id);
+    let said = run(&session, &["a", "b", "trouble", "trouble"]);
+    let all = [
+        "strong (lead strong)",
+        "strong",
+        "cheap (worker cheap)",
+        "cheap",
+    ];
+    assert_eq!(said, all, "a turn without an answer is not one of the lead");
+    let server = server.restart();
+    let session = server.known(&id);
+    assert_eq!(run(&session, &["c"]), ["strong (lead strong)"]);
+    let exported = server.get(&format!("/sessions/{id}/export")).is(200);
+    let imported = json!({"json": exported.body});
+    let imported = server.post("/sessions/import", imported).is(200).body;
+    assert!(imported.get("warnings").is_none(), "{imported}");
+    let server = server.restart();
+    let session = server.known(&id);
+    assert_eq!(
+        run(&session, &["d", "e"]),
+        ["strong (lead strong)", "cheap (worker cheap)"]
+    );
+}
+
 /// The worker begins a turn that fails `times` times, after it has written a text if there is one.
 fn failing(times: u32, text: Option<&str>) -> Server {
     let error = json!({"error": {"class": "server", "message": "down", "times": times}});

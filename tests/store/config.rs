@@ -160,6 +160,16 @@ fn oversized_and_odd_files_are_broken() {
         config.upsert("b", &json!(1)),
         Err(Error::Broken { .. })
     ));
+    // Saved by an editor in Latin-1.
+    fs::write(config.path(), b"a: \xc3\xa9\nb: \xc3\xa9 \xe9\nc: 1\n").unwrap();
+    assert!(matches!(
+        config.get("a"),
+        Err(Error::Broken {
+            line: 2,
+            column: 6,
+            ..
+        })
+    ));
     fs::remove_file(config.path()).unwrap();
     fs::create_dir(config.path()).unwrap();
     assert!(config.get("a").is_err() && config.upsert("b", &json!(1)).is_err());

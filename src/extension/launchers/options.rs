@@ -1,6 +1,6 @@
 //! The options of launchers, as data. An option that is not here is not understood.
 
-use crate::extension::packages::{Package, image, npm, pypi};
+use crate::extension::packages::{Package, image, npm, pypi, uv_tool};
 
 /// How a launcher reads options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,5 +306,5 @@ pub fn is_interpreter(program: &str) -> bool {
 fn pypi_or_python(specifier: &str) -> Option<Package> {
     let is_version = |c: char| c.is_ascii_digit() || c == '-';
     let is_python = |it: &Package| super::has(PYTHONS, it.name().trim_end_matches(is_version));
-    pypi(specifier).filter(|package| !is_python(package))
+    uv_tool(specifier).filter(|package| !is_python(package))
 }

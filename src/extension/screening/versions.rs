@@ -2,6 +2,7 @@
 //! `UNTIL`, `FROM..=UNTIL` with it, or `FROM..` without an end. `0` is before all versions.
 
 use crate::extension::packages::{Ecosystem, Version};
+use crate::extension::version_order::{NpmVersion, PythonVersion};
 use std::cmp::Ordering;
 
 /// All versions.
@@ -46,7 +47,10 @@ pub fn affects(ecosystem: Ecosystem, affected: &str, version: &Version) -> Affec
 fn contains(ecosystem: Ecosystem, item: &str, version: &str) -> bool {
     let order = |other: &str| compare(ecosystem, version, other);
     let Some((from, until)) = item.split_once("..") else {
-        return item.eq_ignore_ascii_case(version) || order(item) == Some(Ordering::Equal);
+        // Images have no order.
+        let is_unclear = ecosystem != Ecosystem::Docker;
+        return item.eq_ignore_ascii_case(version)
+            || order(item).map_or(is_unclear, |order| order == Ordering::Equal);
     };
     if from != "0" && order(from) == Some(Ordering::Less) {
         return false;
@@ -61,131 +65,9 @@ fn contains(ecosystem: Ecosystem, item: &str, version: &str) -> bool {
 /// Compares two versions as the ecosystem does; `None` if one of them has another form.
 fn compare(ecosystem: Ecosystem, a: &str, b: &str) -> Option<Ordering> {
     match ecosystem {
-        Ecosystem::Npm => compare_npm(a, b),
+        Ecosystem::Npm => Some(NpmVersion::read(a)?.cmp(&NpmVersion::read(b)?)),
         Ecosystem::PyPi => Some(PythonVersion::read(a)?.cmp(&PythonVersion::read(b)?)),
         Ecosystem::Docker => None,
-    }
-}
-
-/// Numbers separated by dots, without zeros at the end.
-fn release(text: &str) -> Option<Vec<u64>> {
-    let is_number = |part: &&str| part.bytes().all(|b| b.is_ascii_digit());
-    let numbers = text
-        .split('.')
-        .map(|part| Some(part).filter(is_number)?.parse().ok());
-    let mut numbers: Vec<u64> = numbers.collect::<Option<_>>()?;
-    while numbers.last() == Some(&0) {
-        numbers.pop();
-    }
-    Some(numbers)
-}
-
-/// Semantic Versioning 2.0.0 §11.
-fn compare_npm(a: &str, b: &str) -> Option<Ordering> {
-    let parts = |version: &str| -> Option<(Vec<u64>, Option<String>)> {
-        let version = version.trim_start_matches(['v', '=']);
-        let version = version.split('+').next().unwrap_or_default();
-        let (numbers, pre) = match version.split_once('-') {
-            Some((numbers, pre)) => (numbers, Some(pre.to_owned())),
-            None => (version, None),
-        };
-        Some((release(numbers)?, pre))
-    };
-    let ((a, a_pre), (b, b_pre)) = (parts(a)?, parts(b)?);
-    let pre = match (a_pre, b_pre) {
-        (None, None) => Ordering::Equal,
-        (None, Some(_)) => Ordering::Greater,
-        (Some(_), None) => Ordering::Less,
-        (Some(a), Some(b)) => compare_identifiers(&a, &b),
-    };
-    Some(a.cmp(&b).then(pre))
-}
-
-fn compare_identifiers(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a.split('.'), b.split('.'));
-    loop {
-        let (a, b) = match (a.next(), b.next()) {
-            (None, None) => return Ordering::Equal,
-            (None, Some(_)) => return Ordering::Less,
-            (Some(_), None) => return Ordering::Greater,
-            (Some(a), Some(b)) => (a, b),
-        };
-        let order = match (a.parse::<u64>(), b.parse::<u64>()) {
-            (Ok(a), Ok(b)) => a.cmp(&b),
-            (Ok(_), Err(_)) => Ordering::Less,
-            (Err(_), Ok(_)) => Ordering::Greater,
-            (Err(_), Err(_)) => a.cmp(b),
-        };
-        if order != Ordering::Equal {
-            return order;
-        }
-    }
-}
-
-/// A version of Python packages (PEP 440), without its local part. The fields are in the order of comparison.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct PythonVersion {
-    epoch: u64,
-    release: Vec<u64>,
-    /// The phase, and its number: 0 for a development release only, 1 to 3 for `a`, `b`, `rc`, 4 for none.
-    pre: (u8, u64),
-    /// 0 for none.
-    post: u64,
-    /// The maximum for none.
-    dev: u64,
-}
-
-impl PythonVersion {
-    fn read(text: &str) -> Option<Self> {
-        let text = text.trim().to_ascii_lowercase();
-        let text = text.trim_start_matches('v').split('+').next()?;
-        let (epoch, text) = match text.split_once('!') {
-            Some((epoch, text)) => (epoch.parse().ok()?, text),
-            None => (0, text),
-        };
-        let is_release = |c: char| c.is_ascii_digit() || c == '.';
-        let end = text.find(|c| !is_release(c)).unwrap_or(text.len());
-        let (numbers, mut rest) = text.split_at(end);
-        let mut version = PythonVersion {
-            epoch,
-            release: release(numbers.trim_end_matches('.'))?,
-            pre: (4, 0),
-            post: 0,
-            dev: u64::MAX,
-        };
-        while !rest.is_empty() {
-            rest = version.read_suffix(rest)?;
-        }
-        if version.pre.0 == 4 && version.post == 0 && version.dev != u64::MAX {
-            version.pre = (0, 0);
-        }
-        Some(version)
-    }
-
-    /// Reads a part such as `rc1`, `.post2`, `-3` or `.dev4`, and returns what follows.
-    fn read_suffix<'a>(&mut self, text: &'a str) -> Option<&'a str> {
-        let bare = text.trim_start_matches(['.', '-', '_']);
-        let letters = bare.find(|c: char| !c.is_ascii_alphabetic());
-        let (word, rest) = bare.split_at(letters.unwrap_or(bare.len()));
-        let rest = rest.trim_start_matches(['.', '-', '_']);
-        let digits = rest.find(|c: char| !c.is_ascii_digit());
-        let (number, rest) = rest.split_at(digits.unwrap_or(rest.len()));
-        if word.is_empty() && number.is_empty() {
-            return None;
-        }
-        let number: u64 = match number {
-            "" => 0,
-            number => number.parse().ok()?,
-        };
-        match word {
-            "a" | "alpha" => self.pre = (1, number),
-            "b" | "beta" => self.pre = (2, number),
-            "c" | "rc" | "pre" | "preview" => self.pre = (3, number),
-            "" | "post" | "rev" | "r" => self.post = number.checked_add(1)?,
-            "dev" => self.dev = number,
-            _ => return None,
-        }
-        Some(rest)
     }
 }
 
@@ -265,7 +147,17 @@ mod tests {
             (npm, "1.0.0..", exact("0.7.0"), Affects::None),
             (npm, "1.0.0..", Version::Open, Affects::All),
             (npm, "0..2.0.0", Version::Open, Affects::Some),
+            // npm reads versions loosely.
+            (npm, "1.0.0-beta", exact("1.0.0beta"), Affects::All),
+            (npm, "1.0.0-beta.1", exact("1.0.0beta.01"), Affects::All),
+            (npm, "1.0.0", exact("v01.0.0+build"), Affects::All),
+            (npm, "1.0.0-beta", exact("1.0.0beta1"), Affects::None),
+            (pypi, "1.0.post1", exact("V1-1"), Affects::All),
+            (pypi, "1!0.5", exact("1!0.5.0"), Affects::All),
             // What cannot be compared is affected.
+            (npm, "1.0.0", exact("1.0.0_1"), Affects::All),
+            (npm, "odd", exact("1.0.0"), Affects::All),
+            (pypi, "1.0", exact("1.0-final"), Affects::All),
             (npm, "1.0.0..2.0.0", exact("one"), Affects::All),
             (npm, "odd..=odder", exact("1.0.0"), Affects::All),
             (

@@ -127,11 +127,8 @@ impl Inner {
             _ => None,
         };
         let Some(id) = answered else { return };
-        let reason = match malformed {
-            Malformed::NotMessage { reason, .. } => reason.clone(),
-            other => other.to_string(),
-        };
-        let reason = printable(&redact(&reason, &self.options.secrets), QUOTED);
+        let reason = redact(&malformed.to_string(), &self.options.secrets);
+        let reason = printable(&reason, QUOTED);
         let reason = format!("the answer is {reason}");
         self.pending.complete(id, Outcome::Broken(reason));
     }

@@ -162,8 +162,17 @@ pub(super) fn word(value: &Value, words: &'static [&'static str]) -> Option<&'st
 }
 
 pub(super) fn file_names(value: &Value) -> Read<Vec<String>> {
+    let in_text: Vec<Value>;
     let items = match value {
         Value::Array(items) => items.as_slice(),
+        Value::String(text) if text.contains(',') => {
+            let names = text.split(',').map(str::trim);
+            in_text = names
+                .filter(|name| !name.is_empty())
+                .map(Value::from)
+                .collect();
+            in_text.as_slice()
+        }
         one => std::slice::from_ref(one),
     };
     let is_name = |item: &&Value| {

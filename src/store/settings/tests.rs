@@ -164,6 +164,11 @@ fn of_a_list_the_right_items_are_used() {
         Some(Parsed::List(names.collect()))
     };
     assert_eq!(names(json!("NOTES.md")), (list(&["NOTES.md"]), None));
+    let listed = CONTEXT_FILE_NAMES.parse(&variable("AGENTS.md, CLAUDE.md,"));
+    assert_eq!(listed, (list(&["AGENTS.md", "CLAUDE.md"]), None));
+    let (some, wrong) = names(json!("A.md,../x"));
+    assert_eq!(some, list(&["A.md"]));
+    assert!(wrong.is_some_and(|wrong| wrong.contains("../x")));
     let (some, wrong) = names(json!(["CLAUDE.md", "../x", "/etc/passwd", "a/b", "", 3]));
     assert_eq!(some, list(&["CLAUDE.md"]));
     assert_eq!(wrong.as_deref(), Some("has the item \"../x\""));
