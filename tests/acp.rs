@@ -302,10 +302,19 @@ fn a_rejected_call_is_not_run_and_always_is_remembered() {
     let offered = client.requests[0]["params"]["options"].as_array().unwrap();
     let ids: Vec<_> = offered.iter().map(|option| &option["optionId"]).collect();
     assert_eq!(ids, options);
-    assert!(offered.iter().all(|option| option["kind"] == option["optionId"]));
+    assert!(
+        offered
+            .iter()
+            .all(|option| option["kind"] == option["optionId"])
+    );
     let updates = client.take_updates();
     let states: Vec<_> = (updates.iter())
-        .filter(|it| it["sessionUpdate"].as_str().unwrap().starts_with("tool_call"))
+        .filter(|it| {
+            it["sessionUpdate"]
+                .as_str()
+                .unwrap()
+                .starts_with("tool_call")
+        })
         .map(|it| it["status"].as_str().unwrap())
         .collect();
     // The call is denied, and the model goes on.

@@ -228,7 +228,10 @@ mod tests {
     fn the_secret_is_not_printed() {
         let access_control = AccessControl::new(Some("s3cr3t".into()), vec!["my-box".into()]);
         let printed = format!("{access_control:?}");
-        assert!(printed.contains("my-box") && !printed.contains("s3cr3t"), "{printed}");
+        assert!(
+            printed.contains("my-box") && !printed.contains("s3cr3t"),
+            "{printed}"
+        );
     }
 
     #[test]

@@ -48,12 +48,7 @@ pub(super) fn due_since(
 }
 
 /// The schedules that were due after `seen` and until `from`, and that no process has run.
-fn missed<'j>(
-    jobs: &'j [Job],
-    zone: &Zone,
-    seen: i64,
-    from: i64,
-) -> impl Iterator<Item = &'j Job> {
+fn missed<'j>(jobs: &'j [Job], zone: &Zone, seen: i64, from: i64) -> impl Iterator<Item = &'j Job> {
     let is_missed = move |job: &&Job| {
         let cron = Cron::parse(job.cron()).ok();
         let handled = job.handled_until().unwrap_or(seen).max(seen);

@@ -340,7 +340,10 @@ mod tests {
         write();
         let credentials = Credentials::from_files(&path, &path).unwrap();
         let printed = format!("{credentials:?}");
-        assert!(printed.contains("gosling-tls") && !printed.contains("BEGIN"), "{printed}");
+        assert!(
+            printed.contains("gosling-tls") && !printed.contains("BEGIN"),
+            "{printed}"
+        );
         let first = credentials.server_config();
         std::fs::remove_file(&path).unwrap();
         write();

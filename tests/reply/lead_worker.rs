@@ -85,7 +85,10 @@ fn a_tool_that_reports_an_error_is_a_failure_and_one_that_works_is_not() {
         .tool("works", [Action::text("yes")])
         .tool("fails", [Action::Result(failure)]);
     let session = server.session([Extension::scripted("one", &tools)]);
-    let said = run(&session, &["a", "b", "works", "works", "c", "fails", "fails", "d"]);
+    let said = run(
+        &session,
+        &["a", "b", "works", "works", "c", "fails", "fails", "d"],
+    );
     let all = [
         "strong (lead strong)",
         "strong",
