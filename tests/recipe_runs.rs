@@ -529,6 +529,21 @@ mod sub_recipes {
     }
 
     #[test]
+    fn a_sub_recipe_is_asked_about_where_changes_are() {
+        let call = subagent(json!({"subrecipe": "scan"}));
+        let calls = model(json!([{"call": call}, {"text": "{{last_result}}"}]));
+        let home = Home::with_settings(calls, json!({"GOOSE_MODE": "smart_approve"}));
+        save(&home, "scan.yaml", json!({"prompt": "Scan"}));
+        save(
+            &home,
+            "main.yaml",
+            json!({"prompt": "go", "sub_recipes": [{"name": "scan", "path": "scan.yaml"}]}),
+        );
+        let outcome = home.run(saved(&home, "main.yaml"));
+        assert_eq!((outcome.tool_calls, outcome.refused_calls), (1, 1));
+    }
+
+    #[test]
     fn a_sub_recipe_that_cannot_run_is_an_error_that_the_model_sees() {
         for (arguments, reason) in [
             (

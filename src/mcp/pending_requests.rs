@@ -441,6 +441,61 @@ mod tests {
     }
 
     #[test]
+    fn calls_are_told_from_requests_and_have_their_label_and_observer() {
+        let pending = PendingRequests::default();
+        assert_eq!(pending.oldest_call(), None);
+        let (request, _) = pending.register(LONG).unwrap();
+        assert_eq!(
+            (pending.oldest_call(), pending.label(request)),
+            (None, None)
+        );
+        assert!(!pending.observe(request, "x", None));
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let observed = seen.clone();
+        let options = CallOptions {
+            observer: Some(Arc::new(move |method: &str, _: Option<&RawValue>| {
+                lock(&observed).push(method.to_owned());
+            })),
+            label: Some("call 7"),
+        };
+        let (call, slot) = pending.register_call(LONG, options).unwrap();
+        let (later, _) = pending.register_call(LONG, CallOptions::default()).unwrap();
+        assert!(request < call && call < later);
+        assert_eq!(pending.oldest_call(), Some(call));
+        assert_eq!(pending.label(call).as_deref(), Some("call 7"));
+        assert_eq!(pending.label(later), None);
+        assert!(pending.observe(call, "notifications/progress", None));
+        assert!(!pending.observe(later, "notifications/progress", None));
+        assert_eq!(*lock(&seen), ["notifications/progress"]);
+        assert!(!pending.is_empty() && !slot.is_finished());
+        assert!(pending.complete(call, answer("1")));
+        assert!(slot.is_finished());
+        assert_eq!(pending.oldest_call(), Some(later));
+    }
+
+    #[test]
+    fn the_first_end_of_a_connection_is_the_outcome_of_all_its_requests() {
+        let pending = PendingRequests::default();
+        let (id, slot) = pending.register(LONG).unwrap();
+        assert!(!pending.is_over() && pending.failure().is_none());
+        pending.fail(TransportError::Closed);
+        pending.fail_protocol("later".to_owned());
+        assert!(pending.is_over() && pending.is_empty());
+        assert!(matches!(pending.failure(), Some(TransportError::Closed)));
+        for outcome in [
+            pending.wait(id, &slot, &Cancel::new()),
+            pending.register(LONG).err().unwrap(),
+        ] {
+            assert!(matches!(outcome, Outcome::Failed(TransportError::Closed)));
+        }
+        let broken = PendingRequests::default();
+        broken.fail_protocol("no JSON".to_owned());
+        assert!(broken.is_over() && broken.failure().is_none());
+        let outcome = broken.register(LONG).err().unwrap();
+        assert!(matches!(outcome, Outcome::Broken(reason) if reason == "no JSON"));
+    }
+
+    #[test]
     fn an_answer_that_nobody_waits_for_is_told_apart() {
         let pending = PendingRequests::default();
         assert!(!pending.complete(1, answer("1")));

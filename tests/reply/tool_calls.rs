@@ -262,6 +262,16 @@ fn arguments_that_a_server_refuses_are_explained() {
     let session = server.session([strict(&record, refusal)]);
     let turn = session.say("go").finishes().says("`n` is missing");
     assert!(turn.results()[0].contains("`b` is a string, not boolean"));
+    // Without an error, and without a reason in the arguments, there is nothing to explain.
+    server.plays(calling(
+        json!([{"name": "one__strict", "arguments": {"n": 1}}]),
+    ));
+    session.say("go").finishes().never_says("do not fit");
+    let fine = server.session([strict(&record, Action::text("fine"))]);
+    server.plays(calling(
+        json!([{"name": "one__strict", "arguments": {"b": "perhaps"}}]),
+    ));
+    fine.say("go").finishes().gives(&["fine"]);
 }
 
 #[test]

@@ -225,6 +225,28 @@ mod tests {
     }
 
     #[test]
+    fn limits_are_reached_and_not_passed() {
+        let read = |id: usize, affected: usize, name: usize, versions: usize| {
+            let package = json!({"ecosystem": "npm", "name": "x".repeat(name)});
+            let versions: Vec<String> = (0..versions).map(|n| format!("{n}.0")).collect();
+            let mut all = vec![json!({}); affected - 1];
+            all.push(json!({"package": package, "versions": versions}));
+            let id = format!("MAL-{}", "1".repeat(id - 4));
+            match read_one(&json!({"id": id, "affected": all})) {
+                Ok(Advisory::Malware { mut packages, .. }) => packages.pop().map(|it| it.versions),
+                Ok(other) => panic!("{other:?}"),
+                Err(_) => Some("refused".to_owned()),
+            }
+        };
+        let found = read(MAX_ID, MAX_AFFECTED, MAX_NAME, MAX_VERSIONS).unwrap();
+        assert_eq!(found.split(' ').count(), MAX_VERSIONS);
+        assert_eq!(read(MAX_ID + 1, 1, 1, 1).unwrap(), "refused");
+        assert_eq!(read(5, MAX_AFFECTED + 1, 1, 1).unwrap(), "refused");
+        assert_eq!(read(5, 1, MAX_NAME + 1, 1), None);
+        assert_eq!(read(5, 1, 1, MAX_VERSIONS + 1).unwrap(), versions::ALL);
+    }
+
+    #[test]
     fn events_become_spans() {
         for (events, versions) in [
             (json!([{"introduced": "0"}]), "*"),
@@ -243,6 +265,7 @@ mod tests {
                 "1.0.0..",
             ),
             (json!([{"introduced": "1 0"}, {"fixed": "2.0.0"}]), "*"),
+            (json!([{"introduced": "1 0"}]), "*"),
             (json!([]), "*"),
             (json!("events"), "*"),
         ] {

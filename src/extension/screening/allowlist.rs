@@ -174,6 +174,10 @@ extensions:
     command: uvx mcp_slack
   - id: files
     command: npx -y @scope/files '/srv/my files'
+  - id: quiet
+    command: npx -q quiet
+  - id: named
+    command: npx -- -y
   - id: own
     command: /opt/own/server
 ";
@@ -186,6 +190,14 @@ extensions:
             (&["uvx.exe", "mcp_slack"], true),
             (&["npx", "@scope/files", "/srv/my files"], true),
             (&["npx.cmd", "--yes", "@scope/files", "/srv/my files"], true),
+            (
+                &["npx", "-y", "--yes", "@scope/files", "/srv/my files"],
+                true,
+            ),
+            (&["npx", "-q", "-y", "@scope/files", "/srv/my files"], false),
+            (&["npx", "-q", "-y", "quiet"], true),
+            (&["npx", "--", "-y", "@scope/files", "/srv/my files"], false),
+            (&["npx", "--", "-y"], true),
             (&["/opt/own/server"], true),
             (&["uvx"], false),
             (&["uvx", "mcp_slack", "--now"], false),

@@ -56,13 +56,10 @@ impl Decision {
             Outcome::Warned => (Level::Warn, "warned"),
             Outcome::Refused => (Level::Warn, "refused"),
         };
-        let reason = match self.reason() {
-            reason if reason.is_empty() => reason,
-            reason => format!(" reason={reason:?}"),
-        };
+        let reason = self.reason();
         log::log!(
             level,
-            "command screened extension={extension:?} decision={word} packages={packages:?}{reason}"
+            "command screened extension={extension:?} decision={word} packages={packages:?} reason={reason:?}"
         );
     }
 

@@ -1,0 +1,242 @@
+//! The states of a supervised server.
+
+use super::*;
+use crate::extension::manager::Limits;
+use crate::extension::status::Location;
+use std::path::Path;
+use std::thread;
+
+fn context() -> Arc<Context> {
+    Arc::new(Context {
+        session_id: "s".to_owned(),
+        working_dir: std::env::temp_dir(),
+        secrets: Arc::new(|_| Ok(None)),
+        paths: Arc::new(crate::store::Paths::under(Path::new("/nonexistent"))),
+        data: Arc::new(crate::builtin::InMemoryData::default()),
+        offline: true,
+        limits: Limits::default(),
+        roots: false,
+        user_interfaces: false,
+        log_level: None,
+        containers: Default::default(),
+        inherited: Default::default(),
+        inline_python: Default::default(),
+        screening: Default::default(),
+        pinning: Default::default(),
+        request_handler: None,
+    })
+}
+
+/// A supervisor of the checklist, whose server runs in this process.
+fn supervisor() -> Supervisor {
+    let config = json!({"type": "builtin", "name": "todo"});
+    let config = ExtensionConfig::from_value(config).unwrap();
+    let connection = connect(&config);
+    Supervisor::new(&config, context(), connection, Arc::default())
+}
+
+fn connect(config: &ExtensionConfig) -> Connection {
+    let made = context().connect_until(later(), true, config, &Arc::default(), &Cancel::new());
+    made.unwrap_or_else(|failed| panic!("{}", failed.error))
+}
+
+/// The same, as if the server were another process.
+fn outside() -> Supervisor {
+    let config = supervisor().config.clone();
+    let mut connection = connect(&config);
+    connection.location = Some(Location::Pid(1));
+    Supervisor::new(&config, context(), connection, Arc::default())
+}
+
+fn later() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
+
+#[test]
+fn only_a_server_without_work_is_suspended() {
+    let busy: [fn(&mut State); 4] = [
+        |state| state.operations = 1,
+        |state| state.reconnecting = true,
+        |state| state.closed = true,
+        |state| state.suspended = true,
+    ];
+    for make_busy in busy {
+        let server = outside();
+        make_busy(&mut lock(&server.state));
+        let was_suspended = lock(&server.state).suspended;
+        server.suspend();
+        assert_eq!(lock(&server.state).suspended, was_suspended);
+        assert!(server.connection().client.is_open());
+    }
+    let server = outside();
+    server.suspend();
+    assert!(lock(&server.state).suspended && !server.connection().client.is_open());
+    let inside = supervisor();
+    inside.suspend();
+    assert!(!lock(&inside.state).suspended && inside.connection().client.is_open());
+}
+
+#[test]
+fn a_server_rests_that_can_end_and_come_back_without_a_loss() {
+    let rests = |change: fn(&Supervisor)| {
+        let server = outside();
+        change(&server);
+        server.is_at_rest(Duration::ZERO)
+    };
+    assert!(!rests(|_| ()), "it runs");
+    assert!(rests(Supervisor::suspend));
+    assert!(rests(|server| server.connection().client.close()));
+    assert!(supervisor().is_at_rest(Duration::ZERO));
+    assert!(!rests(|server| {
+        server.suspend();
+        lock(&server.state).operations = 1;
+    }));
+    assert!(!rests(|server| {
+        server.suspend();
+        lock(&server.state).reconnecting = true;
+    }));
+    assert!(!rests(|server| {
+        server.suspend();
+        server.subscriptions.subscribe("x://a", Arc::new(|| ()));
+    }));
+}
+
+#[test]
+fn a_server_is_up_if_its_next_use_needs_no_restart() {
+    let server = outside();
+    assert!(server.is_up());
+    let earlier = Arc::new(Connection::closed("todo"));
+    server.note_failure(&earlier, "not of this connection".to_owned());
+    assert!(server.is_up());
+    server.note_failure(&server.connection(), "lost".to_owned());
+    assert!(!server.is_up());
+    let server = outside();
+    server.suspend();
+    assert!(server.is_up());
+    let server = outside();
+    server.connection().client.close();
+    assert!(!server.is_up());
+}
+
+#[test]
+fn a_tool_that_the_server_no_longer_lists_is_named_in_the_error() {
+    let server = supervisor();
+    let refused = || Error::new("todo", Phase::Tool, "unknown tool");
+    let known = server.known_tools()[0].name.clone();
+    let cancel = Cancel::new();
+    let message = |tool: &str| server.missing_tool_error(tool, refused(), &cancel).message;
+    assert_eq!(message(&known), "unknown tool");
+    assert_eq!(message("never_there"), "unknown tool");
+    let gone: Vec<Tool> = serde_json::from_value(json!([
+        {"name": "gone", "inputSchema": {"type": "object"}},
+    ]))
+    .unwrap();
+    lock(&server.state).tools.offered = Arc::new(gone);
+    server.connection().stale.store(true, Ordering::SeqCst);
+    assert!(message("gone").contains("has no tool \"gone\" any more"));
+}
+
+#[test]
+fn tools_are_listed_again_after_a_change_only() {
+    let server = supervisor();
+    let listed = server.known_tools();
+    assert!(Arc::ptr_eq(&server.tools(&Cancel::new()), &listed));
+    server.connection().stale.store(true, Ordering::SeqCst);
+    assert!(!Arc::ptr_eq(&server.tools(&Cancel::new()), &listed));
+}
+
+#[test]
+fn a_wait_before_a_retry_lasts_as_long_as_it_says() {
+    let server = supervisor();
+    let begin = Instant::now();
+    let wait = Duration::from_millis(30);
+    server.pause(wait, &Cancel::new()).unwrap();
+    assert!(begin.elapsed() >= wait);
+    let cancelled = Cancel::new();
+    cancelled.cancel();
+    assert!(server.pause(wait, &cancelled).is_err());
+    server.close();
+    assert!(server.pause(wait, &Cancel::new()).is_err());
+}
+
+#[test]
+fn an_attempt_that_started_nothing_leaves_the_server_as_it_was() {
+    for (phase, retry, is_undone) in [
+        (Phase::Cancelled, RetryAdvice::No, true),
+        (Phase::Transport, RetryAdvice::Refused, true),
+        (Phase::Cancelled, RetryAdvice::Refused, true),
+        (Phase::Transport, RetryAdvice::No, false),
+    ] {
+        let server = outside();
+        server.suspend();
+        let lost = server.connection();
+        let attempt = server.begin_reconnecting(&lost, &Cancel::new(), later());
+        let attempt = attempt.unwrap().expect("no other thread reconnects");
+        assert!(!lock(&server.state).suspended);
+        let error = Error::new("todo", phase, "no");
+        server.note_failed_attempt(&attempt, ConnectError { error, retry });
+        assert_eq!(lock(&server.state).suspended, is_undone);
+        assert_eq!(
+            lock(&server.state).failure.is_none(),
+            phase == Phase::Cancelled
+        );
+    }
+}
+
+#[test]
+fn one_thread_reconnects_at_a_time_and_the_others_wait_until_their_deadline() {
+    let server = supervisor();
+    let lost = server.connection();
+    let attempt = server
+        .begin_reconnecting(&lost, &Cancel::new(), later())
+        .unwrap();
+    assert!(attempt.is_some());
+    let past = Instant::now();
+    while Instant::now() == past {}
+    let second = server.begin_reconnecting(&lost, &Cancel::new(), past);
+    assert_eq!(second.err().map(|error| error.phase), Some(Phase::Timeout));
+    drop(attempt);
+    assert!(
+        server
+            .begin_reconnecting(&lost, &Cancel::new(), past)
+            .is_ok()
+    );
+}
+
+#[test]
+fn an_earlier_connection_is_known_as_long_as_requests_run_on_it() {
+    let server = supervisor();
+    let attempt = |retired: Option<&Arc<Connection>>| {
+        let current = server.connection();
+        let attempt = server.begin_reconnecting(&current, &Cancel::new(), later());
+        let attempt = attempt.unwrap().expect("no other thread reconnects");
+        let made = Arc::new(connect(&server.config));
+        assert!(server.adopt(&made, retired, &attempt, "it was lost"));
+        lock(&server.state).retired.len()
+    };
+    let first = server.connection();
+    assert_eq!(attempt(Some(&first)), 1);
+    assert_eq!(attempt(None), 1);
+    first.client.close();
+    drop(first);
+    assert_eq!(attempt(None), 0);
+}
+
+#[test]
+fn a_connection_that_is_ready_after_the_end_is_not_adopted() {
+    let server = supervisor();
+    let first = server.connection();
+    let attempt = server.begin_reconnecting(&first, &Cancel::new(), later());
+    let attempt = attempt.unwrap().expect("no other thread reconnects");
+    let made = Arc::new(connect(&server.config));
+    thread::scope(|scope| {
+        scope.spawn(|| server.close());
+        while !lock(&server.state).closed {
+            thread::yield_now();
+        }
+        assert!(!server.adopt(&made, None, &attempt, "it was lost"));
+        // Ends the wait of `close` for this attempt.
+        drop(attempt);
+    });
+    assert!(Arc::ptr_eq(&server.connection(), &first));
+}
