@@ -1,5 +1,6 @@
 use super::{
-    ErrorClass, Judged, Judgement, KnownSecret, Link, LinkTransport, MAX_LINK, MAX_VALUE, classify,
+    ErrorClass, Judged, Judgement, KnownSecret, Link, LinkTransport, MAX_LINK, MAX_NAME, MAX_VALUE,
+    classify,
 };
 use percent_encoding::NON_ALPHANUMERIC;
 use serde_json::json;
@@ -389,6 +390,10 @@ fn what_a_launcher_runs_is_judged() {
         ("jbang --code id", CONFIRM),
         ("jbang https://evil/x.java", CONFIRM),
         ("jbang x.java", CONFIRM),
+        ("jbang a:b", CONFIRM),
+        ("jbang a:b:-c", CONFIRM),
+        ("jbang a@b/../c", CONFIRM),
+        ("jbang .a@b/c", CONFIRM),
         ("jbang c:x.java", CONFIRM),
         ("jbang run x@y", CONFIRM),
         ("jbang", CONFIRM),
@@ -450,6 +455,8 @@ fn docker_gets_no_power_over_this_machine() {
         ("run -i -v data:/data:ro image", CONFIRM),
         ("run -i --volume=data:/data image", CONFIRM),
         ("run -i -v c:/data image", CONFIRM),
+        ("run -i -v /srv:/data image", CONFIRM),
+        ("run -i --mount type=image,dst=/data image", CONFIRM),
         ("run -i --rm -e KEY mcp/time", CONFIRM),
         ("run -i --rm --env=KEY mcp/time", CONFIRM),
         ("run -ieKEY mcp/time", CONFIRM),
@@ -590,6 +597,9 @@ fn only_servers_of_the_web_are_reached() {
         ("url=https://h%5Cevil.example/", BLOCKED),
         ("url=http:%5C%5Ch/", BLOCKED),
         ("url=https://h%20h/", BLOCKED),
+        ("url=https://h/a%20b", BLOCKED),
+        ("url=https://h/a%5Cb", BLOCKED),
+        ("url=https://%5Bh%5D/", BLOCKED),
         ("url=https://h%0A/", INVALID),
         ("url=https://h:99999/", BLOCKED),
         ("url=https://h:0/", BLOCKED),
@@ -627,15 +637,40 @@ fn sizes_are_limited() {
     assert_eq!(with(&format!("cmd=npx{many}")), INVALID);
     let many = "&x=a".repeat(1_000);
     assert_eq!(with(&format!("cmd=npx{many}")), INVALID);
-    let config = "a".repeat(MAX_LINK - 50);
-    let link = Link::parse(&format!("goose://recipe?config={config}"));
-    assert!(matches!(link, Ok(Link::Recipe { .. })));
+    let fits = "a".repeat(MAX_VALUE);
+    assert_eq!(with(&format!("cmd=npx&description={fits}")), ALLOWED);
+    assert_eq!(with(&format!("cmd=npx{}", "&arg=a".repeat(100))), ALLOWED);
+    assert_eq!(with(&format!("cmd=npx{}", "&x=a".repeat(398))), ALLOWED);
+    assert_eq!(with(&format!("cmd=npx{}", "&x=a".repeat(399))), INVALID);
+    let named = |length: usize| {
+        outcome(&format!(
+            "goose://extension?name={}&cmd=npx",
+            "a".repeat(length)
+        ))
+    };
+    assert_eq!(
+        (named(MAX_NAME).as_str(), named(MAX_NAME + 1).as_str()),
+        (ALLOWED, INVALID)
+    );
+    let recipe = |length: usize| {
+        let begin = "goose://recipe?config=";
+        Link::parse(&format!("{begin}{}", "a".repeat(length - begin.len())))
+    };
+    assert!(matches!(recipe(MAX_LINK), Ok(Link::Recipe { .. })));
+    let error = recipe(MAX_LINK + 1).unwrap_err();
+    assert_eq!(error.to_string(), "the link is longer than 640 KiB");
+    let error = Link::parse(&format!("goose://extension?name=x&cmd=npx&arg={fits}a")).unwrap_err();
+    assert_eq!(error.to_string(), "`arg` is longer than 8 KiB");
 }
 
 #[test]
 fn the_configuration_has_what_the_link_says_and_no_value_of_a_variable() {
     let link = "goose://extension?name=My%20Server+2&description=d&timeout=30&cmd=npx&arg=-y&arg=a%20b\
                 &env=TOKEN%3Dplanted&env=SET&env=TOKEN&installation_notes=n";
+    let Ok(Link::Extension(read)) = Link::parse(link) else {
+        panic!("it is a link to an extension");
+    };
+    assert_eq!(read.ignored_values, ["TOKEN"]);
     let judged = judge(link).unwrap();
     assert!(!format!("{judged:?}").contains("planted"));
     assert_eq!(judged.needs_configuration, ["TOKEN"]);

@@ -295,6 +295,17 @@ mod tests {
     }
 
     #[test]
+    fn the_members_of_all_objects_are_counted() {
+        for (json, count) in [
+            ("{}", 0),
+            (r#"{"a":1,"b":{"c":[{"d":2}]}}"#, 4),
+            (r#"{"a:":"b:c","d":"\":","e":":\\"}"#, 3),
+        ] {
+            assert_eq!(members(json), count, "{json}");
+        }
+    }
+
+    #[test]
     fn a_change_of_each_part_is_named() {
         let before = pins(json!([tool()]));
         assert_eq!(before.compare(&pins(json!([tool()]))).changes, []);

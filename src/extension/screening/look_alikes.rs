@@ -246,6 +246,19 @@ mod tests {
     }
 
     #[test]
+    fn letters_that_together_look_like_another_become_it() {
+        for (name, looks) in [
+            ("rnath", "math"),
+            ("ban", "ban"),
+            ("vvs", "ws"),
+            ("avs", "avs"),
+            ("I-1_i.L", "llll"),
+        ] {
+            assert_eq!(appearance(name), looks);
+        }
+    }
+
+    #[test]
     fn one_edit_is_one_edit() {
         for (a, b, expected) in [
             ("abcd", "abcd", false),
@@ -254,6 +267,8 @@ mod tests {
             ("abcd", "abxd", true),
             ("abcd", "abdc", true),
             ("abcd", "badc", false),
+            ("abcd", "xycd", false),
+            ("abcd", "bacd", true),
             ("abcd", "ab", false),
             ("abcd", "", false),
             ("a", "", true),

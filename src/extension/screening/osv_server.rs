@@ -128,6 +128,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_an_advisory_says_of_other_packages_does_not_count() {
+        let of = |ecosystem: Ecosystem, name: &str| Malware {
+            ecosystem: ecosystem.name(),
+            name: name.to_owned(),
+            id: "MAL-1".to_owned(),
+            versions: "1.0.0".to_owned(),
+        };
+        let wanted = (Ecosystem::Npm, "a", &Version::Open);
+        let others = [of(Ecosystem::Npm, "b"), of(Ecosystem::PyPi, "a")];
+        let versions = |packages: Vec<Malware>| {
+            let mut all = Vec::new();
+            add(&mut all, wanted, "MAL-1".to_owned(), packages);
+            all.into_iter().map(|it| it.versions).collect::<Vec<_>>()
+        };
+        assert_eq!(versions(others.to_vec()), [versions::ALL]);
+        let all = [&others[..], &[of(Ecosystem::Npm, "a")]].concat();
+        assert_eq!(versions(all), ["1.0.0"]);
+    }
+
+    #[test]
     fn a_page_names_the_next_one() {
         for (page, next) in [
             ("{}", Ok((0, None))),
