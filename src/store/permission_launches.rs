@@ -19,7 +19,7 @@ pub struct ToolOrigin {
     pub extension: String,
     /// The name of the tool within its extension.
     pub tool: String,
-    /// What is launched, see [`launch`](crate::extension::ExtensionConfig::launch).
+    /// What is launched, see `extension::launch`.
     pub launch: String,
 }
 

@@ -3,10 +3,10 @@
 use super::review::Comparison;
 use super::{Change, Difference};
 use crate::extension::ExtensionConfig;
+use crate::extension::launch::hash;
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::Tool;
 use crate::text::{printable, redact};
-use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -222,21 +222,6 @@ fn surroundings(config: &ExtensionConfig) -> String {
     let place = |value: Option<&Value>| value.map(Value::to_string).unwrap_or_default();
     let places = [place(config.cwd()), place(config.container())];
     hash(&[&places[0], &places[1], &variables.join(" ")])
-}
-
-/// SHA-256 of these texts with their lengths, in hexadecimal digits.
-fn hash(texts: &[&str]) -> String {
-    let mut context = Context::new(&SHA256);
-    for text in texts {
-        context.update(&(text.len() as u64).to_be_bytes());
-        context.update(text.as_bytes());
-    }
-    let digest = context.finish();
-    digest
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 /// The JSON text without the order of members and white space. A text in which a name occurs twice in an object
