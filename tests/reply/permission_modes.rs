@@ -60,6 +60,24 @@ fn the_user_is_asked_and_what_is_allowed_once_is_asked_again() {
 }
 
 #[test]
+fn the_server_gets_the_arguments_that_the_user_approves() {
+    let record = Record::new();
+    let call =
+        json!({"name": "one__act", "arguments_text": r#"{"n": {"a": 1, "a": 2}, "m": 1, "m": 2}"#});
+    let server = Server::scripted(json!({"turns": [{"steps": [{"raw_call": call}]}]}))
+        .setting("GOOSE_MODE", "approve")
+        .start();
+    let session = server.session([tool(&record)]);
+    let mut turn = session.begin_turn("go");
+    let id = turn.asks();
+    session.confirm(&id, "allow_once");
+    turn.rest().finishes();
+    let received = std::fs::read_to_string(record.path()).unwrap();
+    let approved = r#""arguments":{"n":{"a":2},"m":2}"#;
+    assert!(received.contains(approved), "{received}");
+}
+
+#[test]
 fn what_is_always_allowed_is_not_asked_again() {
     let record = Record::new();
     let server = approving("approve");
