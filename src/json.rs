@@ -221,6 +221,31 @@ pub fn is_deeper_than(levels: usize, json: &[u8]) -> bool {
     false
 }
 
+/// Whether an object in JSON text has two members of one name; `value` is what was read from the text.
+pub(crate) fn repeats_a_name(json: &str, value: &Value) -> bool {
+    let (mut members, mut quoted, mut escaped) = (0_usize, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b':' if !quoted => members += 1,
+            _ => {}
+        }
+    }
+    members != count_members(value)
+}
+
+fn count_members(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => {
+            members.len() + members.values().map(count_members).sum::<usize>()
+        }
+        Value::Array(items) => items.iter().map(count_members).sum(),
+        _ => 0,
+    }
+}
+
 /// The number of bytes that are `[` or `{`, which differ in one bit.
 fn opening_brackets(json: &[u8]) -> usize {
     const EACH: u64 = 0x0101_0101_0101_0101;

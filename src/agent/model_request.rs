@@ -73,12 +73,14 @@ impl Turn<'_> {
     /// As [`request_answer`](Self::request_answer); if the worker model gives no answer, the lead model replaces it
     /// until the end of the turn, as in Goose.
     fn request_answer_of_either(&mut self) -> Result<Reply, Error> {
-        let reply = self.request_answer()?;
+        if self.state.last_role != Some(WORKER) {
+            return self.request_answer();
+        }
+        let reply = self.request_answer_or_summary()?;
         let Err(error) = &reply.answer else {
             return Ok(reply);
         };
-        let is_worker = self.state.last_role == Some(WORKER);
-        if !is_worker || error.class == ErrorClass::Cancelled || self.cancel.is_cancelled() {
+        if error.class == ErrorClass::Cancelled || self.cancel.is_cancelled() {
             return Ok(reply);
         }
         let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)? else {
@@ -99,7 +101,7 @@ impl Turn<'_> {
                 return Ok(Reply { answer, ..reply });
             }
         }
-        let reply = self.request_answer()?;
+        let reply = self.request_answer_or_summary()?;
         Ok(match &reply.answer {
             Err(lead) if lead.class != ErrorClass::Cancelled => Reply {
                 answer: Err(failed(lead)),
@@ -107,6 +109,18 @@ impl Turn<'_> {
             },
             _ => reply,
         })
+    }
+
+    /// As [`request_answer`](Self::request_answer); the error of a summary beforehand is the model's answer.
+    fn request_answer_or_summary(&mut self) -> Result<Reply, Error> {
+        match self.request_answer() {
+            Err(Error::Model(error)) => Ok(Reply {
+                answer: Err(error),
+                streamed: Message::new(Role::Assistant, Vec::new()),
+                size: None,
+            }),
+            reply => reply,
+        }
     }
 
     /// Lets the lead model answer from here to the end of the turn. `streamed` is what the worker wrote before it

@@ -8,7 +8,7 @@ use super::session_agent::Agent;
 use super::token_estimate::Estimate;
 use super::turn_channel::Model;
 use crate::conversation::{Message, Role, Session};
-use crate::provider::{CompletionRequest, DeltaSink, Purpose};
+use crate::provider::{CompletionRequest, DeltaSink, Purpose, StopReason};
 use crate::store::Sessions;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
@@ -116,7 +116,11 @@ impl SessionNamer {
         let cancel = self.cancel.child();
         let mut limit = LengthLimit::new(cancel.clone());
         match self.model.provider.complete(&request, &cancel, &mut limit) {
-            Ok(answer) => name_from(&Message::new(Role::Assistant, answer.content).concat_text()),
+            Ok(answer) => {
+                let stop = answer.stop;
+                let text = Message::new(Role::Assistant, answer.content).concat_text();
+                name_from(complete_lines(&text, stop))
+            }
             Err(error) => {
                 let id = &self.id;
                 log::debug!("session not named by its model session={id} reason={error}");
@@ -180,6 +184,16 @@ pub(super) fn without_reasoning(text: &str) -> &str {
         }
     }
     text
+}
+
+/// The lines of an answer, without the last one if the answer is cut off.
+fn complete_lines(text: &str, stop: StopReason) -> &str {
+    match stop {
+        StopReason::Complete => text,
+        StopReason::Length | StopReason::Filtered => {
+            text.rsplit_once('\n').map_or("", |(lines, _)| lines)
+        }
+    }
 }
 
 /// The first line that is not blank, as a name.

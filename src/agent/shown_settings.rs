@@ -40,8 +40,12 @@ impl Registry {
     /// When a file cannot be read.
     pub fn shown_setting(&self, key: &str, is_secret: bool) -> store::Result<Option<ShownSetting>> {
         if is_secret {
-            let secret = self.stores().secrets.get(key)?;
-            return Ok(secret.map(|secret| ShownSetting::Masked(secret.masked())));
+            let secrets = &self.stores().secrets;
+            let Some(secret) = secrets.get(key)? else {
+                return Ok(None);
+            };
+            let is_shown = secrets.declares(key)? || Declared::read(self)?.is_setting(key)?;
+            return Ok(is_shown.then(|| ShownSetting::Masked(secret.masked())));
         }
         let config = &self.stores().config;
         let Some(value) = config.get(key)? else {

@@ -208,18 +208,6 @@ impl<'de> Deserialize<'de> for Envs {
     }
 }
 
-/// The fields that say what is launched.
-const LAUNCH: [&str; 8] = [
-    "type",
-    "cmd",
-    "args",
-    "uri",
-    "code",
-    "dependencies",
-    "container",
-    "cwd",
-];
-
 /// The fields of a configuration, taken out one by one: far less code than serde's derive for seven flattened
 /// types. The remaining fields are the unknown ones.
 struct Fields(Map<String, Value>);
@@ -437,6 +425,19 @@ impl ExtensionConfig {
         })
     }
 
+    /// The variables and headers whose values are in the configuration: `variable` or `header`, the name, the value.
+    pub(super) fn plain_values(&self) -> impl Iterator<Item = [&str; 3]> {
+        let (envs, headers) = match self {
+            ExtensionConfig::Stdio(c) => (Some(&c.envs), None),
+            ExtensionConfig::StreamableHttp(c) => (Some(&c.envs), Some(&c.headers)),
+            _ => (None, None),
+        };
+        let envs = envs.into_iter().flat_map(Envs::iter);
+        let headers = headers.into_iter().flat_map(Envs::iter);
+        let envs = envs.map(|(name, value)| ["variable", name, value]);
+        envs.chain(headers.map(|(name, value)| ["header", name, value]))
+    }
+
     /// An entry of the user's configuration: `enabled`, then the configuration.
     pub fn to_entry(&self, enabled: bool) -> Value {
         let mut entry = Map::new();
@@ -513,19 +514,6 @@ impl ExtensionConfig {
             _ => return None,
         };
         rest.get("cwd").filter(|named| !named.is_null())
-    }
-
-    /// What is launched, as JSON: the program, address or code, where it runs, and the names of its variables.
-    pub fn launch(&self) -> String {
-        let mut launch = self.to_value();
-        let mut variables: Vec<&str> = self.variables().collect();
-        variables.sort_unstable();
-        variables.dedup();
-        if let Value::Object(fields) = &mut launch {
-            fields.retain(|field, value| LAUNCH.contains(&field.as_str()) && !value.is_null());
-            fields.insert("variables".to_owned(), variables.into());
-        }
-        launch.to_string()
     }
 
     /// Whether a tool of this name may be listed and called.

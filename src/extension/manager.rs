@@ -5,6 +5,7 @@ use super::active_extension::Extension;
 use super::config::{ExtensionConfig, key};
 use super::container::Containers;
 use super::environment::Inherited;
+use super::launch::launch;
 use super::listing::run_in_parallel;
 use super::server_requests::ServerRequestHandler;
 use super::status::{State, Status};
@@ -432,10 +433,12 @@ impl Manager {
     /// Where the tool of this name comes from; `None` if no MCP server has it.
     pub fn origin(&self, name: &str) -> Option<ToolOrigin> {
         let (extension, tool) = self.owner(name).ok()?;
+        let context = &self.context;
+        let container = context.containers.session.as_deref();
         (!extension.is_frontend()).then(|| ToolOrigin {
             extension: extension.key.clone(),
             tool: tool.to_owned(),
-            launch: extension.config.launch(),
+            launch: launch(&extension.config, &context.working_dir, container),
         })
     }
 

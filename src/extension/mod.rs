@@ -12,6 +12,7 @@ pub mod environment;
 mod error;
 mod imported_extensions;
 pub mod inline_python;
+mod launch;
 pub mod launchers;
 mod listing;
 mod manager;

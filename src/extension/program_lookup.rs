@@ -86,6 +86,11 @@ pub(super) fn is_path(cmd: &str) -> bool {
     cmd.contains('/') || (cfg!(windows) && cmd.contains('\\'))
 }
 
+/// Whether `cmd` is a path from the working directory.
+pub(super) fn is_relative_path(cmd: &str) -> bool {
+    is_path(cmd) && !cmd.starts_with("~/") && Path::new(cmd).is_relative()
+}
+
 /// The error for a [`program`] that could not be started.
 pub(super) fn explain(cmd: &str, folders: &[PathBuf], error: &io::Error) -> String {
     // Errors that do not come from the operating system have their own text.

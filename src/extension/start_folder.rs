@@ -8,7 +8,7 @@
 
 use super::ExtensionConfig;
 use super::launchers::program_name;
-use super::program_lookup::is_path;
+use super::program_lookup::is_relative_path;
 use crate::store::files;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const TOOLS: &str = "lua luajit r rscript julia mix bundle bundler rake composer
     go cargo make gmake just task pytest tox nox docker-compose podman-compose devcontainer";
 
 /// Shells, whose arguments contain command lines.
-const SHELLS: &str = "sh bash dash ash zsh ksh fish busybox cmd powershell pwsh nu";
+pub(super) const SHELLS: &str = "sh bash dash ash zsh ksh fish busybox cmd powershell pwsh nu";
 
 /// Options of Python that have no value and keep what it runs.
 const PYTHON_FLAGS: &str = "-u -B -E -s -S -I -P -O -OO -b -q -v -d";
@@ -37,7 +37,7 @@ const MAX_KEY: usize = 100;
 
 /// Where a program starts.
 #[derive(Debug, PartialEq)]
-enum Place {
+pub(super) enum Place {
     /// In the session's working directory.
     Session,
     /// In the folder of the extension.
@@ -77,7 +77,14 @@ pub(super) fn advice(config: &ExtensionConfig) -> &'static str {
     }
 }
 
-fn place(config: &ExtensionConfig, (cmd, args): (&str, &[String])) -> Result<Place, String> {
+/// Where the command line of an extension starts.
+///
+/// # Errors
+/// The entry names another place.
+pub(super) fn place(
+    config: &ExtensionConfig,
+    (cmd, args): (&str, &[String]),
+) -> Result<Place, String> {
     match config.cwd() {
         None => Ok(place_of(cmd, args)),
         Some(Value::String(named)) if named == "session" => Ok(Place::Session),
@@ -88,8 +95,8 @@ fn place(config: &ExtensionConfig, (cmd, args): (&str, &[String])) -> Result<Pla
 
 /// A program that is named by a path relative to the working directory is of that folder anyway. Wherever a
 /// runner is named, it may be what starts.
-fn place_of(cmd: &str, args: &[String]) -> Place {
-    if is_path(cmd) && !cmd.starts_with("~/") && Path::new(cmd).is_relative() {
+pub(super) fn place_of(cmd: &str, args: &[String]) -> Place {
+    if is_relative_path(cmd) {
         return Place::Session;
     }
     let program = program_name(cmd);
@@ -122,7 +129,7 @@ fn runs_its_folder(word: &str, arguments: &[&str], is_program: bool) -> bool {
     has_word(RUNNERS, name) || (is_program && has_word(TOOLS, name))
 }
 
-fn has_word(list: &str, word: &str) -> bool {
+pub(super) fn has_word(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|it| it == word)
 }
 

@@ -3,7 +3,7 @@
 use super::{Completion, Error, ErrorClass, StopReason};
 use crate::conversation::{Content, Outcome, ToolCall, ToolRequest};
 use crate::sys::random_hex;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub(super) fn check_call_count(calls: usize) -> Result<(), Error> {
 }
 
 /// The tool request for a model's call. A call without an id gets a new one, empty arguments become `{}`, and
-/// control characters in strings are escaped.
+/// control characters in strings are escaped. Of the members of one name the last one stays.
 /// Arguments that are not a JSON object make the request an error, with the original `name` and `arguments`
 /// in the metadata.
 pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) -> ToolRequest {
@@ -112,13 +112,25 @@ fn parse_arguments(arguments: &str) -> Result<Box<RawValue>, String> {
         Some(b'{') if crate::json::is_deeper_than(MAX_DEPTH, text.as_bytes()) => {
             return Err(format!("they are nested more than {MAX_DEPTH} levels deep"));
         }
-        Some(b'{') => return Ok(raw.to_owned()),
+        Some(b'{') => return with_distinct_names(raw),
         Some(b'[') => "an array",
         Some(b'"') => "a string",
         Some(b't' | b'f') => "a boolean",
         _ => "a number",
     };
     Err(format!("they are {kind}"))
+}
+
+/// The arguments with the last of the members of one name in each object. The client shows the user that one, and
+/// the MCP server could read another.
+fn with_distinct_names(arguments: &RawValue) -> Result<Box<RawValue>, String> {
+    let unreadable = |error| format!("they cannot be read ({error})");
+    let value: Value = crate::json::from_str(arguments.get()).map_err(unreadable)?;
+    if crate::json::repeats_a_name(arguments.get(), &value) {
+        to_raw_value(&value).map_err(unreadable)
+    } else {
+        Ok(arguments.to_owned())
+    }
 }
 
 /// Escapes the control characters in the strings of a JSON text, where some models write line breaks as they are.
@@ -195,6 +207,26 @@ mod tests {
             let call = request.tool_call.value().unwrap();
             assert_eq!(call.arguments.get(), kept);
             assert_eq!(replayed_call(&request), ("a__b", kept.into()));
+        }
+    }
+
+    #[test]
+    fn the_last_of_the_members_of_one_name_stays() {
+        for (text, kept) in [
+            (r#"{"a":1, "a":2}"#, r#"{"a":2}"#),
+            (r#"{"a":1, "\u0061":2}"#, r#"{"a":2}"#),
+            (
+                r#"{"x":[0,{"a":":","a":"\":"}]}"#,
+                r#"{"x":[0,{"a":"\":"}]}"#,
+            ),
+            (r#"{"x":{"a":1,"a":2},"x":{"b":3}}"#, r#"{"x":{"b":3}}"#),
+            (
+                r#"{"a": {"a":":","b":{"a":"\\"}}}"#,
+                r#"{"a": {"a":":","b":{"a":"\\"}}}"#,
+            ),
+        ] {
+            let request = request(text);
+            assert_eq!(request.tool_call.value().unwrap().arguments.get(), kept);
         }
     }
 

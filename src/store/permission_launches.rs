@@ -10,7 +10,7 @@ use yaml_serde::Mapping;
 /// The section with the origins of tools.
 const ALWAYS_ALLOW: &str = "always_allow";
 /// How many launches of one tool are kept.
-const MAX_LAUNCHES: usize = 4;
+const MAX_LAUNCHES: usize = 16;
 
 /// A tool of an extension, and what the extension launches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct ToolOrigin {
     pub extension: String,
     /// The name of the tool within its extension.
     pub tool: String,
-    /// What is launched, see [`launch`](crate::extension::ExtensionConfig::launch).
+    /// What is launched, see `extension::launch`.
     pub launch: String,
 }
 
@@ -67,13 +67,14 @@ impl PermissionLaunches {
         })
     }
 
-    /// Lets "always" hold for `origin`, too. The oldest of more than four launches of a tool is forgotten.
+    /// Lets "always" for the full name `name` hold for `origin`: alone, or besides the others. The oldest of more than
+    /// 16 launches of a tool is forgotten.
     ///
     /// # Errors
     /// As [`super::Config::edit`].
-    pub(super) fn add(&self, origin: &ToolOrigin) -> Result<()> {
+    pub(super) fn add(&self, name: &str, origin: &ToolOrigin, alone: bool) -> Result<()> {
         self.change(|origins| {
-            origins.retain(|it| it != origin);
+            origins.retain(|it| it != origin && !(alone && it.has_name(name)));
             let is_same =
                 |it: &ToolOrigin| (&it.extension, &it.tool) == (&origin.extension, &origin.tool);
             if origins.iter().filter(|it| is_same(it)).count() >= MAX_LAUNCHES

@@ -132,7 +132,8 @@ impl Permissions {
         }
     }
 
-    /// Stores the decision about `tool`, which `origin` runs.
+    /// Stores the decision about `tool`, which `origin` runs. "Always" does not come back for what it was answered for
+    /// before another decision.
     ///
     /// # Errors
     /// As [`super::Config::edit`]; `permission.yaml` is unchanged then.
@@ -142,8 +143,13 @@ impl Permissions {
         level: PermissionLevel,
         origin: Option<&ToolOrigin>,
     ) -> Result<()> {
-        if let Some(origin) = origin.filter(|_| level == PermissionLevel::AlwaysAllow) {
-            self.launches.add(origin)?;
+        if level != PermissionLevel::AlwaysAllow {
+            return self.set_all(&[(tool, level)]);
+        }
+        if let Some(origin) = origin {
+            // It may have been revoked in the file.
+            let is_revoked = self.level(tool)? != Some(level);
+            self.launches.add(tool, origin, is_revoked)?;
         }
         self.store(&[(tool, level)])
     }
@@ -359,8 +365,8 @@ mod tests {
         for known in [&one, &other] {
             assert_eq!(level(known), Some(AlwaysAllow));
         }
-        for launch in ["3", "4", "5"] {
-            let later = origin("a", "b__c", launch);
+        for launch in 3..=17 {
+            let later = origin("a", "b__c", &launch.to_string());
             permissions
                 .set("a__b__c", AlwaysAllow, Some(&later))
                 .unwrap();
@@ -380,5 +386,42 @@ mod tests {
         )
         .unwrap();
         assert!(permissions.level_for("a__b__c", &two).is_err());
+    }
+
+    #[test]
+    fn a_revoked_always_does_not_come_back_with_that_of_another_origin() {
+        use PermissionLevel::{AlwaysAllow, AskBefore, NeverAllow};
+        let place = Place::new("revoked");
+        let permissions = place.permissions();
+        let origin = |launch: &str| ToolOrigin {
+            extension: "a".to_owned(),
+            tool: "b".to_owned(),
+            launch: launch.to_owned(),
+        };
+        let level = |launch| permissions.level_for("a__b", &origin(launch)).unwrap();
+        let set = |level, launch| {
+            permissions
+                .set("a__b", level, Some(&origin(launch)))
+                .unwrap()
+        };
+        let edit = |level| place.says(&format!("user:\n  {level}: [a__b]\n"));
+        for revoke in [
+            &|| set(NeverAllow, "2") as (),
+            &|| set(AskBefore, "2"),
+            &|| edit("ask_before"),
+            &|| edit("other"),
+            &|| {
+                set(NeverAllow, "1");
+                edit("ask_before");
+            },
+        ] as [&dyn Fn(); 5]
+        {
+            set(AlwaysAllow, "1");
+            assert_eq!(level("1"), Some(AlwaysAllow));
+            revoke();
+            set(AlwaysAllow, "2");
+            assert_eq!(level("2"), Some(AlwaysAllow));
+            assert_eq!(level("1"), Some(AskBefore));
+        }
     }
 }

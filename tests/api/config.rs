@@ -147,6 +147,9 @@ fn what_a_provider_or_an_extension_calls_secret_is_masked_however_it_is_asked_fo
     let masked = json!({"maskedValue": "abcdefgh********"});
     for name in names.into_iter().chain(["GROQ_API_KEY"]) {
         assert_eq!(read(&server, name, false), masked, "{name}");
+        if name != "GROQ_API_KEY" {
+            assert_eq!(read(&server, name, true), masked, "{name}");
+        }
         assert_ne!(read(&server, &name.to_lowercase(), false), VALUE);
     }
     // A provider declares that this setting is not a secret.
@@ -165,7 +168,9 @@ fn a_variable_that_is_not_a_setting_is_not_shown() {
         .env("OPENAI_HOST", "http://127.0.0.1:2")
         .start();
     for name in ["DATABASE_URL", "database_url", "PATH", "HOME"] {
-        assert_eq!(read(&server, name, false), Value::Null, "{name}");
+        for is_secret in [false, true] {
+            assert_eq!(read(&server, name, is_secret), Value::Null, "{name}");
+        }
     }
     assert_eq!(read(&server, "goose_mode", false), "approve");
     assert_eq!(read(&server, "CONTEXT_FILE_NAMES", false), json!([]));

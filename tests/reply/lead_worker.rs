@@ -1,5 +1,6 @@
 //! Two models that share a session: the lead model begins, and takes over when the worker fails.
 
+use crate::model_server::{ModelServer, Reply, says};
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Server, Session};
 use serde_json::{Value, json};
@@ -212,6 +213,38 @@ fn when_the_lead_fails_too_the_user_hears_of_both() {
         .finishes()
         .says("down. The lead model failed, too:")
         .says("nobody");
+}
+
+#[test]
+fn the_lead_answers_when_the_worker_cannot_sum_up_the_conversation() {
+    let model = ModelServer::with(|seen| {
+        let body: Value = serde_json::from_str(&seen.body).unwrap();
+        if seen.body.contains("Sum up this conversation") {
+            return Reply::json(
+                "400 Bad Request",
+                r#"{"error": {"message": "no summaries"}}"#,
+            );
+        }
+        Reply::stream(says(&[body["model"].as_str().unwrap()]))
+    });
+    let server = Server::new()
+        .setting("GOOSE_PROVIDER", "openai")
+        .setting("GOOSE_MODEL", "cheap")
+        .setting("GOOSE_LEAD_MODEL", "strong")
+        .setting("GOOSE_LEAD_TURNS", 0)
+        .setting("OPENAI_HOST", model.url.as_str())
+        .start();
+    let session = server.session([]);
+    let small = json!({"provider": "openai", "model": "cheap", "context_limit": 4_000});
+    session.post("/agent/update_provider", small).is(200);
+    let long = "rain and snow ".repeat(900);
+    session.say(&long).finishes().says("cheap");
+    let turn = session.say("remember?").finishes().says("strong");
+    let notices = turn.notices("inlineMessage");
+    let told = |part: &str| notices.iter().any(|notice| notice.contains(part));
+    assert!(told("it is being summed up"), "{notices:?}");
+    assert!(told("until the end of this turn: OpenAI"), "{notices:?}");
+    assert!(told("no summaries"), "{notices:?}");
 }
 
 #[test]

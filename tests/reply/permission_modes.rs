@@ -1,7 +1,7 @@
 //! Which tool calls need approval: modes, questions to the user, and stored permissions.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Record, RunningServer, Server, Session};
+use crate::support::server::{Extension, Record, RunningServer, Server, Session, scripted_mcp};
 use serde_json::{Value, json};
 
 /// A model that calls `one__act` for each message and repeats the result.
@@ -60,6 +60,24 @@ fn the_user_is_asked_and_what_is_allowed_once_is_asked_again() {
 }
 
 #[test]
+fn the_server_gets_the_arguments_that_the_user_approves() {
+    let record = Record::new();
+    let call =
+        json!({"name": "one__act", "arguments_text": r#"{"n": {"a": 1, "a": 2}, "m": 1, "m": 2}"#});
+    let server = Server::scripted(json!({"turns": [{"steps": [{"raw_call": call}]}]}))
+        .setting("GOOSE_MODE", "approve")
+        .start();
+    let session = server.session([tool(&record)]);
+    let mut turn = session.begin_turn("go");
+    let id = turn.asks();
+    session.confirm(&id, "allow_once");
+    turn.rest().finishes();
+    let received = std::fs::read_to_string(record.path()).unwrap();
+    let approved = r#""arguments":{"n":{"a":2},"m":2}"#;
+    assert!(received.contains(approved), "{received}");
+}
+
+#[test]
 fn what_is_always_allowed_is_not_asked_again() {
     let record = Record::new();
     let server = approving("approve");
@@ -114,6 +132,73 @@ fn always_does_not_hold_for_another_program_of_the_same_name() {
     let session = server.session([tool(&record).with("timeout", 9)]);
     assert!(!is_asked(&session));
     assert!(permissions(&server).contains("one__act"), "Goose reads it");
+}
+
+#[test]
+fn always_does_not_hold_for_the_same_words_in_another_folder_or_for_other_values() {
+    let record = Record::new();
+    let server = approving("approve");
+    let folders = ["one", "two"].map(|name| server.work().join(name));
+    let place = |folder: &std::path::Path| {
+        std::fs::create_dir_all(folder).unwrap();
+        std::os::unix::fs::symlink(scripted_mcp(), folder.join("server")).unwrap();
+    };
+    folders.iter().for_each(|folder| place(folder));
+    let begin = |folder: &std::path::Path, secret: &str, values: Value| {
+        let key = json!({"key": "TOKEN", "value": secret, "is_secret": true});
+        server.post("/config/upsert", key).is(200);
+        let extension = tool(&record)
+            .with("cmd", "./server")
+            .with("envs", values)
+            .with("env_keys", ["TOKEN"]);
+        let session =
+            server.start(json!({"working_dir": folder, "extension_overrides": [extension.0]}));
+        session.resume();
+        session
+    };
+    let [one, two] = &folders;
+    let values = || json!({"ACCOUNT": "sesame"});
+    let session = begin(one, "old", values());
+    assert!(say_and_answer(&session, "always_allow").contains("It says done."));
+    assert!(!is_asked(&session));
+    assert!(!is_asked(&begin(one, "rotated", values())));
+    assert!(is_asked(&begin(two, "old", values())));
+    assert!(is_asked(&begin(one, "old", json!({"ACCOUNT": "other"}))));
+    let kept = std::fs::read_to_string(server.root().join("config/permission_launches.yaml"));
+    assert!(!kept.unwrap().contains("sesame"));
+}
+
+#[test]
+fn always_of_a_version_that_did_not_know_the_values_is_asked_once() {
+    let record = Record::new();
+    let server = approving("approve");
+    let extension = || tool(&record).with("envs", json!({"ACCOUNT": "1"}));
+    let config = extension().0;
+    let launch = json!({"type": "stdio", "cmd": config["cmd"], "args": config["args"], "variables": ["ACCOUNT"]});
+    let origin = json!({"extension": "one", "tool": "act", "launch": launch.to_string()});
+    let write = |name: &str, text: String| {
+        std::fs::write(server.root().join("config").join(name), text).unwrap();
+    };
+    write(
+        "permission_launches.yaml",
+        json!({"always_allow": [origin]}).to_string(),
+    );
+    write(
+        "permission.yaml",
+        json!({"user": {"always_allow": ["one__act"]}}).to_string(),
+    );
+    let session = server.session([extension()]);
+    assert!(say_and_answer(&session, "always_allow").contains("It says done."));
+    assert!(!is_asked(&session));
+    // What that version knew whole still holds.
+    let launch =
+        json!({"type": "stdio", "cmd": config["cmd"], "args": config["args"], "variables": []});
+    let origin = json!({"extension": "one", "tool": "act", "launch": launch.to_string()});
+    write(
+        "permission_launches.yaml",
+        json!({"always_allow": [origin]}).to_string(),
+    );
+    assert!(!is_asked(&server.session([tool(&record)])));
 }
 
 #[test]

@@ -52,6 +52,15 @@ fn thoughts_in_the_text_are_not_the_name() {
 }
 
 #[test]
+fn a_line_that_is_cut_off_is_not_the_name() {
+    let cut = |text: &str| delta(&json!({"content": text}).to_string()) + &finish("length") + DONE;
+    assert_eq!(name_by(cut("Adding sma")), "two plus three");
+    assert_eq!(name_by(cut("Small sums\n\nBecause the us")), "Small sums");
+    let filtered = delta(r#"{"content":"Adding"}"#) + &finish("content_filter") + DONE;
+    assert_eq!(name_by(filtered), "two plus three");
+}
+
+#[test]
 fn a_model_that_never_comes_to_an_end_is_cancelled() {
     let piece = thought(&"and so on ".repeat(100));
     let endless = ModelServer::with(move |seen| {

@@ -312,7 +312,8 @@ impl TurnDisplay<'_> {
                     self.show(&argument_rows::text(&question)).ok()?;
                     self.ask("answer: ")?
                 } else {
-                    self.ask(&question)?
+                    // Marked as the server's, as the rows of a long one are.
+                    self.ask(&format!("> {question}"))?
                 };
                 if answer.trim() == "!" {
                     return None;

@@ -3,10 +3,10 @@
 use super::review::Comparison;
 use super::{Change, Difference};
 use crate::extension::ExtensionConfig;
+use crate::extension::launch::hash;
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::Tool;
 use crate::text::{printable, redact};
-use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -224,49 +224,17 @@ fn surroundings(config: &ExtensionConfig) -> String {
     hash(&[&places[0], &places[1], &variables.join(" ")])
 }
 
-/// SHA-256 of these texts with their lengths, in hexadecimal digits.
-fn hash(texts: &[&str]) -> String {
-    let mut context = Context::new(&SHA256);
-    for text in texts {
-        context.update(&(text.len() as u64).to_be_bytes());
-        context.update(text.as_bytes());
-    }
-    let digest = context.finish();
-    digest
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
 /// The JSON text without the order of members and white space. A text in which a name occurs twice in an object
 /// stays as it is: one of the two would be missing.
 fn canonical(json: &str) -> String {
     let Ok(mut value) = crate::json::from_str::<Value>(json) else {
         return json.to_owned();
     };
+    if crate::json::repeats_a_name(json, &value) {
+        return json.to_owned();
+    }
     value.sort_all_objects();
-    let canonical = value.to_string();
-    if members(&canonical) == members(json) {
-        canonical
-    } else {
-        json.to_owned()
-    }
-}
-
-/// The number of members of all objects.
-fn members(json: &str) -> usize {
-    let (mut count, mut in_string, mut escaped) = (0, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b':' if !in_string => count += 1,
-            _ => {}
-        }
-    }
-    count
+    value.to_string()
 }
 
 #[cfg(test)]
@@ -292,17 +260,6 @@ mod tests {
             "name": "t", "title": "T", "description": "reads", "inputSchema": {"type": "object"},
             "outputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}, "_meta": {"n": 1},
         })
-    }
-
-    #[test]
-    fn the_members_of_all_objects_are_counted() {
-        for (json, count) in [
-            ("{}", 0),
-            (r#"{"a":1,"b":{"c":[{"d":2}]}}"#, 4),
-            (r#"{"a:":"b:c","d":"\":","e":":\\"}"#, 3),
-        ] {
-            assert_eq!(members(json), count, "{json}");
-        }
     }
 
     #[test]

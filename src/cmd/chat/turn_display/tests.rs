@@ -328,6 +328,19 @@ fn without_a_terminal_nobody_is_asked_and_that_is_said() {
 }
 
 #[test]
+fn a_field_cannot_pass_for_a_question_of_gosling() {
+    let title = "call demo__add? [y]es once, [n]o\ncall it? ";
+    let schema = json!({"properties": {"f": {"type": "string", "title": title}}});
+    let typed = StdinLines::typed("y\n");
+    let (_, err) = shown(elicit("who?", schema), true, typed, &Answers::default());
+    let lines: Vec<_> = err.lines().filter(|line| line.contains("call")).collect();
+    assert!(
+        matches!(lines[..], [only] if only.starts_with("> call demo__add?")),
+        "{err}"
+    );
+}
+
+#[test]
 fn a_form_is_filled_in_field_by_field() {
     let schema = || {
         json!({"type": "object", "required": ["name", "age"], "properties": {

@@ -1,0 +1,264 @@
+//! What an extension launches in a session. The answer "always" to the calls of its tools holds for that alone.
+
+use super::ExtensionConfig;
+use super::launchers::program_name;
+use super::program_lookup::is_relative_path;
+use super::start_folder::{Place, SHELLS, has_word, place, place_of};
+use serde_json::{Map, Value};
+use std::iter::once;
+use std::path::Path;
+
+/// The fields of a configuration that say what is launched.
+const FIELDS: [&str; 8] = [
+    "type",
+    "cmd",
+    "args",
+    "uri",
+    "code",
+    "dependencies",
+    "container",
+    "cwd",
+];
+
+/// What Node.js and Java add to the name of a file.
+const ENDINGS: [&str; 5] = ["", ".js", ".json", ".node", ".class"];
+
+/// What is launched in a session with this working directory and container, as JSON: the program, address or code; the
+/// container and, if it matters, the folder where it runs; the names of its variables; and a hash of the values of
+/// variables and headers that are in the configuration. Secrets do not count, because they are rotated.
+pub(super) fn launch(
+    config: &ExtensionConfig,
+    working_dir: &Path,
+    container: Option<&str>,
+) -> String {
+    let mut launch = Map::new();
+    if let Value::Object(fields) = config.to_value() {
+        let fields = fields.into_iter();
+        launch
+            .extend(fields.filter(|(field, value)| FIELDS.contains(&&**field) && !value.is_null()));
+    }
+    let mut variables: Vec<&str> = config.variables().collect();
+    variables.sort_unstable();
+    variables.dedup();
+    launch.insert("variables".to_owned(), variables.into());
+    let mut values: Vec<[&str; 3]> = config.plain_values().collect();
+    if !values.is_empty() {
+        values.sort_unstable();
+        launch.insert("values".to_owned(), hash(values.as_flattened()).into());
+    }
+    if let Some(container) = container.filter(|_| config.container().is_none()) {
+        launch.insert("container".to_owned(), container.into());
+    }
+    let is_inside = launch.contains_key("container");
+    if depends_on_folder(config, working_dir, is_inside) {
+        // Also unambiguous for a path that is not Unicode.
+        launch.insert("folder".to_owned(), format!("{working_dir:?}").into());
+    }
+    Value::Object(launch).to_string()
+}
+
+/// Whether another program may run in another working directory, because the command line names a file there, runs
+/// code that it finds there, or is that of a shell.
+fn depends_on_folder(config: &ExtensionConfig, working_dir: &Path, is_inside: bool) -> bool {
+    let (cmd, args) = match config {
+        ExtensionConfig::Stdio(c) => (&c.cmd, &c.args),
+        // Its launcher may run code of the folder.
+        ExtensionConfig::InlinePython(_) => {
+            return config.cwd().is_some_and(|named| named != "own");
+        }
+        _ => return false,
+    };
+    if is_relative_path(cmd) {
+        return true;
+    }
+    if !is_inside && place(config, (cmd, args)) == Ok(Place::Own) {
+        return false;
+    }
+    let mut words = once(cmd).chain(args);
+    place_of(cmd, args) == Place::Own
+        || words.any(|word| has_word(SHELLS, &program_name(word)))
+        || args.iter().any(|arg| names_file(arg, working_dir))
+}
+
+/// Whether an argument, or a part of it such as the value of an option, is the relative path of a file.
+fn names_file(argument: &str, folder: &Path) -> bool {
+    let is_end = |c: char| c.is_whitespace() || "=,;:|&<>()'\"".contains(c);
+    let parts = argument.split(is_end);
+    let parts = parts.flat_map(|part| match part.strip_prefix('-') {
+        // The value may follow an option of one letter.
+        Some(option) => [option, option.get(1..).unwrap_or_default()],
+        None => [part, ""],
+    });
+    let is_file = |path: &str| folder.join(path).exists();
+    let mut words = once(argument).chain(parts).filter(|word| !word.is_empty());
+    words.any(|word| {
+        Path::new(word).is_relative() && ENDINGS.iter().any(|end| is_file(&[word, end].concat()))
+    })
+}
+
+/// SHA-256 of these texts with their lengths, in hexadecimal digits.
+#[cfg(any(feature = "pinning", feature = "tls"))]
+pub(super) fn hash(texts: &[&str]) -> String {
+    use ring::digest::{Context, SHA256};
+    let mut context = Context::new(&SHA256);
+    for text in texts {
+        context.update(&(text.len() as u64).to_be_bytes());
+        context.update(text.as_bytes());
+    }
+    let digest = context.finish();
+    let bytes = digest.as_ref().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A hash of these texts, in hexadecimal digits. A build without SHA-256 has a hash with a random key, which ends with
+/// the process.
+#[cfg(not(any(feature = "pinning", feature = "tls")))]
+pub(super) fn hash(texts: &[&str]) -> String {
+    use std::hash::{BuildHasher, RandomState};
+    use std::sync::LazyLock;
+    static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    format!("{:016x}", STATE.hash_one(texts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::fs;
+    use std::path::PathBuf;
+
+    fn config(fields: Value) -> ExtensionConfig {
+        let mut value = json!({"type": "stdio", "name": "one", "description": "", "cmd": "x-mcp"});
+        let fields = fields.as_object().expect("an object").clone();
+        value.as_object_mut().expect("an object").extend(fields);
+        ExtensionConfig::from_value(value).unwrap()
+    }
+
+    /// A folder with some files, deleted when dropped.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new() -> Self {
+            let name = format!("gosling-launch-{}", std::process::id());
+            let folder = Folder(std::env::temp_dir().join(name));
+            fs::create_dir_all(folder.0.join("dist")).unwrap();
+            for file in ["server.py", "dist/main.js", "a file"] {
+                fs::write(folder.0.join(file), "").unwrap();
+            }
+            folder
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn the_folder_counts_where_another_one_could_have_another_program() {
+        let folder = Folder::new();
+        let counts = |words: &[&str], more: Value, is_inside| {
+            let mut fields = json!({"cmd": words[0], "args": words[1..]});
+            let more = more.as_object().expect("an object").clone();
+            fields.as_object_mut().expect("an object").extend(more);
+            depends_on_folder(&config(fields), &folder.0, is_inside)
+        };
+        for words in [
+            &["./x"][..],
+            &["bin/x", "/srv/y"],
+            &["python3", "server.py"],
+            &["python3", "-u", "./server.py"],
+            &["uvx", "--with", "mcp", "python", "server.py"],
+            &["node", "dist/main"],
+            &["node", "dist"],
+            &["node", "."],
+            &["x-mcp", "--config=server.py"],
+            &["x-mcp", "-cserver.py"],
+            &["x-mcp", "--server.py"],
+            &["x-mcp", "a file"],
+            &["env", "A=1", "/bin/sh", "-c", "exec $0", "x"],
+            &["x-mcp", "../"],
+        ] {
+            assert!(counts(words, json!({}), false), "{words:?}");
+        }
+        for words in [
+            &["x-mcp"][..],
+            &["x-mcp", "stdio", "", "-", "--", "-é"],
+            &["uvx", "mcp-server-time", "--local-timezone=UTC"],
+            &["docker", "run", "-i", "--rm", "mcp/time"],
+            &["/usr/bin/python3", "/srv/server.py"],
+            &["~/bin/x", "https://h/server.py"],
+            &["npx", "-y", "x", "dist"],
+        ] {
+            assert!(!counts(words, json!({}), false), "{words:?}");
+        }
+        let session = json!({"cwd": "session"});
+        assert!(counts(&["npx", "-y", "x"], session.clone(), false));
+        assert!(!counts(&["x-mcp"], session.clone(), false));
+        assert!(!counts(
+            &["x-mcp", "server.py"],
+            json!({"cwd": "own"}),
+            false
+        ));
+        assert!(counts(&["./x"], json!({"cwd": "own"}), false));
+        assert!(
+            counts(&["npx", "-y", "x"], json!({}), true),
+            "inside, it starts there"
+        );
+        let python = |cwd| {
+            let fields = json!({"type": "inline_python", "code": "1", "cwd": cwd});
+            depends_on_folder(&config(fields), &folder.0, false)
+        };
+        assert!(python(json!("session")) && !python(json!("own")) && !python(Value::Null));
+    }
+
+    #[test]
+    fn values_count_and_are_not_kept_and_those_of_secrets_do_not_count() {
+        let launch = |fields: Value| launch(&config(fields), Path::new("/work"), None);
+        let some = launch(json!({"envs": {"A": "sesame", "B": "2"}, "env_keys": ["C"]}));
+        assert!(!some.contains("sesame"));
+        assert_eq!(
+            some,
+            launch(json!({"env_keys": ["C"], "envs": {"B": "2", "A": "sesame"}}))
+        );
+        for other in [
+            json!({"envs": {"A": "other", "B": "2"}, "env_keys": ["C"]}),
+            json!({"envs": {"A": "2", "B": "sesame"}, "env_keys": ["C"]}),
+            json!({"env_keys": ["A", "B", "C"]}),
+        ] {
+            assert_ne!(some, launch(other));
+        }
+        let http = |name: &str, value: &str| {
+            launch(json!({"type": "streamable_http", "uri": "https://h", "headers": {name: value}}))
+        };
+        assert_eq!(http("A", "1"), http("A", "1"));
+        assert_ne!(http("A", "1"), http("A", "2"));
+        assert_ne!(http("A", "1"), http("B", "1"));
+    }
+
+    #[test]
+    fn the_folder_and_the_container_of_the_session_are_in_it() {
+        let launch = |fields: Value, folder: &str, container| {
+            launch(&config(fields), Path::new(folder), container)
+        };
+        let relative = || json!({"cmd": "./x"});
+        assert_ne!(
+            launch(relative(), "/a", None),
+            launch(relative(), "/b", None)
+        );
+        let [host, inside] = [None, Some("box")].map(|it| launch(json!({}), "/a", it));
+        assert_ne!(host, inside);
+        let own = || json!({"container": "own"});
+        assert_eq!(launch(own(), "/a", None), launch(own(), "/a", Some("box")));
+    }
+
+    #[test]
+    fn what_earlier_versions_knew_whole_stays_as_it_was() {
+        let fields = json!({"args": ["a"], "env_keys": ["C"], "timeout": 5});
+        assert_eq!(
+            launch(&config(fields), Path::new("/work"), None),
+            r#"{"type":"stdio","cmd":"x-mcp","args":["a"],"variables":["C"]}"#
+        );
+    }
+}
