@@ -497,9 +497,13 @@ mod tests {
     #[test]
     fn any_arguments_are_read_without_a_panic() {
         arbtest::arbtest(|u| {
-            let programs = ["npx", "uvx", "docker", "pipx", "npm", "uv"];
+            let programs = [
+                "npx", "uvx", "docker", "pipx", "npm", "uv", "env", "sh", "cmd", "corepack", "nice",
+            ];
             let program = u.choose(&programs)?;
-            let words = ["run", "x", "exec", "tool", "-p", "--from", "--", "@", "-é"];
+            let words = [
+                "run", "x", "exec", "tool", "-p", "--from", "--", "@", "-é", "-S", "/c",
+            ];
             let mut args = Vec::new();
             for _ in 0..u.int_in_range(0..=6)? {
                 let arg = if u.ratio(1, 2)? {
@@ -509,7 +513,8 @@ mod tests {
                 };
                 args.push(arg);
             }
-            let launch = Launch::read(program, &args).unwrap_or_default();
+            let line = Line::read(program, &args);
+            let launch = line.launch();
             for package in launch.packages.iter().chain(&launch.candidates) {
                 if let Package::Published { name, .. } = package {
                     let is_lower = !name.contains(|c: char| c.is_ascii_uppercase());

@@ -41,8 +41,15 @@ impl Line {
     pub fn launch(&self) -> Launch<'_> {
         let read = self.words.split_first();
         let read = read.and_then(|(cmd, args)| Launch::read(cmd, args));
-        let words = read.as_ref().map(|launch| launch.operands.clone());
-        let words = words.unwrap_or_else(|| self.words.iter().map(String::as_str).collect());
+        let words = match &read {
+            Some(launch) => {
+                // What a container runs in place of the program of its image.
+                let entrypoint = launch.options.iter().filter(|it| it.name == "entrypoint");
+                let entrypoint = entrypoint.filter_map(|it| it.value);
+                entrypoint.chain(launch.operands.iter().copied()).collect()
+            }
+            None => self.words.iter().map(String::as_str).collect::<Vec<_>>(),
+        };
         let mut launch = read.unwrap_or_default();
         let mut named = words.clone();
         if let (Some(first), Some(program)) = (named.first_mut(), &launch.program) {
@@ -107,7 +114,7 @@ fn inner(words: &[String], variables: &mut Vec<String>) -> Option<Vec<String>> {
             }
             let removed = read.options.iter().filter_map(|it| it.value);
             variables.extend(removed.map(str::to_owned));
-            while let Some(word) = next_if(&mut rest, |word| word.contains('=')) {
+            while let Some(word) = next_if(&mut rest, |word| word.find('=') > Some(0)) {
                 variables.extend(word.split('=').next().map(str::to_owned));
             }
             rest.as_slice().to_vec()

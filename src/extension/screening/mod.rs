@@ -472,6 +472,9 @@ mod tests {
             "uv run uvx evil",
             "yarn exec npx evil",
             "docker run -i node:24 npx evil",
+            "docker run --entrypoint npx node:24 -y evil",
+            "zsh -c|=npx evil",
+            "pnpm npx evil",
             "npm run x -- npx evil",
         ] {
             let decision = screen(&strict, line).unwrap_or_default();
