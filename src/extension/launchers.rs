@@ -434,6 +434,7 @@ mod tests {
             ("pnpm create a", &["npm create-a", "npm a"]),
             ("bun create a", &["npm create-a", "npm a"]),
             ("bun install a", &["npm a"]),
+            ("bun a b", &["npm b"]),
             ("yarn global add a", &["npm add", "npm a"]),
             ("yarn workspace w add a", &["npm w", "npm add", "npm a"]),
             (

@@ -184,6 +184,8 @@ mod tests {
             &["tcsh", "-c", "npx x"],
             &["node", "/usr/lib/node_modules/npm/bin/npx-cli.js", "x"],
             &["node", "/usr/lib/node_modules/npm/bin/npm-cli.js", "x"],
+            &["node", "/usr/lib/node_modules/npm/bin/npx-cli", "x"],
+            &["node", "/usr/lib/node_modules/npm/index.js", "exec", "x"],
             &["graalpy", "-m", "x"],
             &["ipython3", "-m", "x"],
         ] {

@@ -134,7 +134,7 @@ const OF_NPM: &[(&str, Choice)] = &[
 /// The commands of runners of scripts that fetch something. All others are scripts.
 const OF_SCRIPTS: &[(&str, Choice)] = &[
     ("dlx x", Choice::Package(&DLX)),
-    ("add audit c ci clean-install create i init install install-clean install-test it link ln patch", Choice::Unclear),
+    ("a add audit c ci clean-install create i init install install-clean install-test it link ln patch", Choice::Unclear),
     ("up update upgrade upgrade-interactive global workspace workspaces recursive multi m", Choice::Unclear),
     ("approve-builds dedupe deploy env fetch import plugin pm policies rb rebuild rt runtime", Choice::Unclear),
     ("self-update set store unplug", Choice::Unclear),

@@ -70,17 +70,24 @@ pub fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split("\\_").flat_map(move |text| text.split(is_end))
 }
 
-/// The name of a program, as [`program_name`]; for `npx-cli.js` and other scripts of package managers, that of the
-/// package manager.
+/// The name of a program, as [`program_name`]; for `npx-cli.js`, `npm/index.js` and other scripts of package managers,
+/// that of the package manager. Node finds a script without its suffix, too.
 pub fn runner_name(word: &str) -> String {
     let name = program_name(word);
-    let script = [".js", ".cjs"]
-        .iter()
-        .find_map(|end| name.strip_suffix(end));
+    let suffixes = [".js", ".cjs", ".mjs"];
+    let script = suffixes.iter().find_map(|end| name.strip_suffix(end));
+    let script = match script.unwrap_or(&name) {
+        "index" => word.rsplit(['/', '\\']).nth(1).unwrap_or_default(),
+        script => script,
+    };
     let is_version = |c: char| c.is_ascii_digit() || "-.".contains(c);
-    let runner = script.map(|it| it.trim_end_matches("-cli").trim_end_matches(is_version));
-    let runner = runner.filter(|it| has(MANAGERS, it) || *it == "corepack");
-    runner.map_or_else(|| name.clone(), str::to_owned)
+    let runner = script.trim_end_matches("-cli").trim_end_matches(is_version);
+    let runner = Some(runner).filter(|it| is_manager(it));
+    runner.unwrap_or(&name).to_owned()
+}
+
+fn is_manager(name: &str) -> bool {
+    has(MANAGERS, name) || name == "corepack"
 }
 
 /// The command line that this one starts; `None` if its program is another one, or not understood.
@@ -124,10 +131,11 @@ fn inner(words: &[String], variables: &mut Vec<String>) -> Option<Vec<String>> {
             .and(rest.next())
             .and_then(|text| Some(prefixed("env", &command(text)?)))?,
         Inner::Batch => batch(rest)?,
-        Inner::Module => prefixed(text?, rest.as_slice()),
+        // `uv.__main__` runs what `uv` does.
+        Inner::Module => prefixed(text?.split('.').next()?, rest.as_slice()),
         Inner::Script => {
             let script = rest.next()?;
-            let runner = Some(runner_name(script)).filter(|it| *it != program_name(script))?;
+            let runner = Some(runner_name(script)).filter(|it| is_manager(it))?;
             prefixed(&runner, rest.as_slice())
         }
         Inner::Manager => {
@@ -183,8 +191,10 @@ fn launcher(word: &str) -> Option<String> {
     let name = runner_name(word);
     let folder = word.rsplit(['/', '\\']).nth(1);
     let has_suffix = !word.to_ascii_lowercase().ends_with(&name);
-    let is_program = has_suffix || folder.is_none_or(|folder| folder.ends_with("bin"));
     let (name, _) = before_version(&name);
+    let is_place = |folder: &str| folder.ends_with("bin") || folder == "shims";
+    let is_program =
+        has_suffix || folder.is_none_or(is_place) || has("npx uvx bunx pnpx pipx", name);
     let mut launchers = PROGRAMS.iter();
     let is_launcher = is_program && launchers.any(|(names, _)| has(names, name));
     is_launcher.then(|| name.to_owned())

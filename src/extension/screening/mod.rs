@@ -18,7 +18,7 @@ pub mod versions;
 pub use decision::{Decision, Outcome};
 
 use crate::extension::environment;
-use crate::extension::launchers::{Launch, Line, Meaning};
+use crate::extension::launchers::{Given, Launch, Line, Meaning};
 use crate::extension::packages::{Ecosystem, Package, Version};
 use crate::outbound::is_loopback_url;
 use crate::store::settings::{self, Setting};
@@ -137,7 +137,10 @@ impl Settings {
         if let Some(fault) = &self.fault {
             decision.refuse(fault);
         }
-        let installs = !packages.is_empty() || launch.unclear.is_some();
+        // `npx --call` runs a command line, which can install anything.
+        let is_code = |option: &Given<'_>| option.meaning == Meaning::Code;
+        let is_unclear = launch.unclear.is_some() || launch.options.iter().any(is_code);
+        let installs = !packages.is_empty() || is_unclear;
         self.check_variables(variables.into_iter(), installs, &mut decision);
         let on_the_way = line.variables.iter().map(String::as_str);
         self.check_variables(on_the_way, installs, &mut decision);
@@ -440,6 +443,11 @@ mod tests {
             ("corepack yarn dlx evil", "npm evil"),
             ("corepack pnpm@9.1.0 dlx evil", "npm evil"),
             ("bunx evil", "npm evil"),
+            ("python -m uv.__main__ tool run evil", "PyPI evil"),
+            ("node /opt/npm/bin/npx-cli evil", "npm evil"),
+            ("node /opt/npm/index.js exec evil", "npm evil"),
+            ("node pnpm.mjs dlx evil", "npm evil"),
+            ("node /usr/lib/node_modules/npm exec evil", "npm evil"),
         ] {
             let decision = screen(&Settings::default(), line).unwrap_or_default();
             assert_eq!(decision.packages, [package], "{line}");
@@ -457,6 +465,9 @@ mod tests {
             "env -i npx evil",
             "env -S|npx\\_evil",
             "xargs npx evil",
+            "python -m pip.__main__ install evil",
+            "sudo /opt/shims/uv tool run evil",
+            "xargs /opt/node/npx evil",
             "sh -c|cd /srv && npx evil",
             "sh -c|n=npx; $n evil",
             "pwsh -Command|npx evil",
@@ -530,6 +541,23 @@ mod tests {
         }
         assert!(!screen("npx a", "HOMES").contains("variable"));
         assert!(screen("x-mcp a", "UV_INDEX_URL").contains("UV_INDEX_URL"));
+    }
+
+    #[test]
+    fn a_command_line_for_a_launcher_cannot_be_checked() {
+        let strict = Settings {
+            strict: true,
+            endpoint: Some("http://127.0.0.1:1".to_owned()),
+            ..Settings::default()
+        };
+        for line in ["npx -c|npx evil", "npm exec --call=x", "env npx --call|x"] {
+            let decision = screen(&strict, line).unwrap_or_default();
+            assert_eq!(decision.decision, Outcome::Refused, "{line}");
+            assert!(
+                decision.reason().contains("call") || decision.reason().contains("-c"),
+                "{line}"
+            );
+        }
     }
 
     #[cfg(unix)]
