@@ -169,10 +169,21 @@ fn a_package_is_found_wherever_its_launcher_reads_it() {
         "uv run -qw evil-tools x",
         "pipx run --spe=evil-tools x",
         "pipx run --unknown evil-tools",
+        "env A=1 npx -y @evil/server",
+        "nice -n 1 uvx evil-tools",
+        "timeout 9 npx @evil/server",
+        "env -i uvx evil-tools",
+        "xargs npx @evil/server",
+        "npm install @evil/server",
+        "npx -y honest -- npx @evil/server",
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         let message = refused(&server, &Extension::stdio("pkg", words[0], &words[1..]));
         assert!(message.contains("malware: MAL-2025-"), "{line}: {message}");
+    }
+    for text in ["exec npx @evil/server", "cd /; npx @evil/server"] {
+        let message = refused(&server, &Extension::stdio("pkg", "sh", &["-c", text]));
+        assert!(message.contains("malware: MAL-2025-1"), "{text}: {message}");
     }
 }
 
@@ -186,6 +197,8 @@ fn what_is_not_understood_cannot_be_checked() {
         "uv pip install x",
         "npm install x",
         "docker compose up",
+        "yarn global add x",
+        "xargs npx x",
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         let message = refused(&strict, &Extension::stdio("pkg", words[0], &words[1..]));
@@ -223,9 +236,14 @@ fn variables_that_choose_packages_are_refused_where_command_lines_are_checked() 
             "UV_INDEX_URL",
             "PIP_INDEX_URL",
             "PIPX_HOME",
+            "HOME",
+            "XDG_CONFIG_HOME",
+            "https_proxy",
+            "NODE_EXTRA_CA_CERTS",
         ] {
             let message = refused(&server, &with(name));
             assert!(message.contains(name), "{message}");
+            assert!(message.contains("where gosling itself starts"), "{message}");
         }
         started(&server, &with("OTHER"));
     }

@@ -6,10 +6,12 @@
 
 #[rustfmt::skip]
 mod options;
+mod wrappers;
 
 use super::packages::{Package, normalized_pypi, requirements};
 use options::{Choice, Options, PROGRAMS, Row, Syntax, Takes};
 pub use options::{Meaning, is_interpreter};
+pub use wrappers::{Line, parts, runner_name};
 
 /// What a command line fetches and runs.
 #[derive(Debug, Default)]
@@ -76,7 +78,10 @@ impl<'a> Launch<'a> {
         words: &mut Words<'a>,
     ) -> Result<(), Unclear<'a>> {
         match choice {
-            Choice::Nothing => Ok(()),
+            Choice::Nothing => {
+                self.operands.extend(words.map(String::as_str));
+                Ok(())
+            }
             Choice::Unclear => Err(Unclear("")),
             Choice::Package(options) => self.operands(options, words, true),
             Choice::Program(options) => self.operands(options, words, false),
@@ -90,6 +95,11 @@ impl<'a> Launch<'a> {
                 let mut commands = commands.iter();
                 let named = commands.find(|(names, _)| has(names, word));
                 let chosen = named.map_or(*others, |(_, chosen)| chosen);
+                match chosen {
+                    Choice::Nothing => self.operands.push(word),
+                    Choice::Unclear => self.guess_arguments(options, word, words),
+                    _ => {}
+                }
                 let chosen = self.choose(chosen, words);
                 chosen.map_err(|Unclear(at)| Unclear(if at.is_empty() { word } else { at }))
             }
@@ -274,6 +284,20 @@ impl<'a> Launch<'a> {
             self.candidates.extend(parts.filter_map(named));
         }
     }
+
+    /// Notes what the arguments of a command that is not understood could mean. `npm create NAME` and its like fetch
+    /// `create-NAME`.
+    fn guess_arguments(&mut self, options: &'static Options, command: &str, words: &mut Words<'a>) {
+        let args = words.as_slice().iter();
+        if has("create c init innit", command) {
+            let names = args.filter(|word| !word.starts_with('-'));
+            let packages = names.filter_map(|word| (options.package)(&initializer(word)));
+            self.candidates.extend(packages);
+        }
+        if let Some(first) = words.next() {
+            self.guess(options, first, words);
+        }
+    }
 }
 
 impl Options {
@@ -298,6 +322,17 @@ impl Options {
 /// Whether a list of words has this one.
 fn has(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|it| it == word)
+}
+
+/// The package that `npm create` fetches for this name, with its version.
+fn initializer(specifier: &str) -> String {
+    let version = specifier.get(1..).and_then(|rest| rest.find('@'));
+    let (name, version) = specifier.split_at(version.map_or(specifier.len(), |at| at + 1));
+    match name.split_once('/') {
+        Some((scope, bare)) if scope.starts_with('@') => format!("{scope}/create-{bare}{version}"),
+        None if name.starts_with('@') => format!("{name}/create{version}"),
+        _ => format!("create-{specifier}"),
+    }
 }
 
 /// The name of the program that a package brings.
@@ -388,7 +423,28 @@ mod tests {
             ("npx github:user/repo", &["github:user/repo"]),
             ("npm exec -y -- pkg", &["npm pkg"]),
             ("npm x pkg", &["npm pkg"]),
-            ("npm install pkg", &[]),
+            ("npm install pkg@1.0.0", &["npm pkg 1.0.0"]),
+            ("npm create a", &["npm create-a", "npm a"]),
+            ("npm init @s", &["npm @s/create"]),
+            ("npm init @s@1 -y", &["npm @s/create"]),
+            (
+                "npm innit @s/a@1.0.0",
+                &["npm @s/create-a 1.0.0", "npm @s/a 1.0.0"],
+            ),
+            ("pnpm create a", &["npm create-a", "npm a"]),
+            ("bun create a", &["npm create-a", "npm a"]),
+            ("bun install a", &["npm a"]),
+            ("bun a b", &["npm b"]),
+            ("yarn global add a", &["npm add", "npm a"]),
+            ("yarn workspace w add a", &["npm w", "npm add", "npm a"]),
+            (
+                "yarn workspaces foreach add a",
+                &["npm foreach", "npm add", "npm a"],
+            ),
+            ("pnpm recursive add a", &["npm add", "npm a"]),
+            ("pnpm -r add a", &["npm add", "npm a"]),
+            ("pip install a", &["PyPI a"]),
+            ("uv pip install a", &["PyPI install", "PyPI a"]),
             ("pnpm dlx pkg@1.x", &["npm pkg"]),
             ("bunx --bun pkg", &["npm pkg"]),
             ("yarn dlx pkg", &["npm pkg"]),
@@ -442,9 +498,13 @@ mod tests {
     #[test]
     fn any_arguments_are_read_without_a_panic() {
         arbtest::arbtest(|u| {
-            let programs = ["npx", "uvx", "docker", "pipx", "npm", "uv"];
+            let programs = [
+                "npx", "uvx", "docker", "pipx", "npm", "uv", "env", "sh", "cmd", "corepack", "nice",
+            ];
             let program = u.choose(&programs)?;
-            let words = ["run", "x", "exec", "tool", "-p", "--from", "--", "@", "-é"];
+            let words = [
+                "run", "x", "exec", "tool", "-p", "--from", "--", "@", "-é", "-S", "/c",
+            ];
             let mut args = Vec::new();
             for _ in 0..u.int_in_range(0..=6)? {
                 let arg = if u.ratio(1, 2)? {
@@ -454,7 +514,8 @@ mod tests {
                 };
                 args.push(arg);
             }
-            let launch = Launch::read(program, &args).unwrap_or_default();
+            let line = Line::read(program, &args);
+            let launch = line.launch();
             for package in launch.packages.iter().chain(&launch.candidates) {
                 if let Package::Published { name, .. } = package {
                     let is_lower = !name.contains(|c: char| c.is_ascii_uppercase());

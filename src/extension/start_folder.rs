@@ -7,7 +7,7 @@
 //! option of `npx` prevents all of it, so these programs start elsewhere unless their entry says otherwise.
 
 use super::ExtensionConfig;
-use super::launchers::program_name;
+use super::launchers::{Line, parts, program_name, runner_name};
 use super::program_lookup::is_relative_path;
 use crate::store::files;
 use serde_json::Value;
@@ -24,7 +24,8 @@ const TOOLS: &str = "lua luajit r rscript julia mix bundle bundler rake composer
     go cargo make gmake just task pytest tox nox docker-compose podman-compose devcontainer";
 
 /// Shells, whose arguments contain command lines.
-pub(super) const SHELLS: &str = "sh bash dash ash zsh ksh fish busybox cmd powershell pwsh nu";
+pub(super) const SHELLS: &str =
+    "sh bash dash ash zsh ksh mksh fish csh tcsh busybox cmd powershell pwsh nu";
 
 /// Options of Python that have no value and keep what it runs.
 const PYTHON_FLAGS: &str = "-u -B -E -s -S -I -P -O -OO -b -q -v -d";
@@ -96,31 +97,45 @@ pub(super) fn place(
 /// A program that is named by a path relative to the working directory is of that folder anyway. Wherever a
 /// runner is named, it may be what starts.
 pub(super) fn place_of(cmd: &str, args: &[String]) -> Place {
-    if is_relative_path(cmd) {
+    let line = Line::read(cmd, args);
+    let (inner, inner_args) = line
+        .words
+        .split_first()
+        .map_or((cmd, args), |it| (it.0, it.1));
+    if is_relative_path(cmd) || is_relative_path(inner) {
         return Place::Session;
     }
+    let is_own = runs_a_folder(cmd, args) || runs_a_folder(inner, inner_args);
+    if is_own { Place::Own } else { Place::Session }
+}
+
+/// Whether a command line runs code of the folder that it starts in.
+fn runs_a_folder(cmd: &str, args: &[String]) -> bool {
     let program = program_name(cmd);
-    let is_shell = has_word(SHELLS, &program);
-    let words: Vec<&str> = if is_shell {
-        let is_end = |c: char| !c.is_alphanumeric() && !"/\\._-".contains(c);
-        args.iter().flat_map(|arg| arg.split(is_end)).collect()
+    let is_shell = |word: &str| has_word(SHELLS, &program_name(word));
+    let is_split = |arg: &String| program == "env" && arg.starts_with('-') && arg.contains('S');
+    let has_text = is_shell(cmd) || args.iter().any(|arg| is_shell(arg) || is_split(arg));
+    let words: Vec<&str> = if has_text {
+        args.iter().flat_map(|arg| parts(arg)).collect()
     } else {
         args.iter().map(String::as_str).collect()
     };
     let is_compose =
         matches!(&*program, "docker" | "podman" | "nerdctl") && words.contains(&"compose");
     let mut named = words.iter().enumerate();
-    let is_own = is_compose
+    is_compose
         || runs_its_folder(cmd, &words, true)
-        || named.any(|(n, word)| runs_its_folder(word, &words[n + 1..], is_shell));
-    if is_own { Place::Own } else { Place::Session }
+        || named.any(|(n, word)| runs_its_folder(word, &words[n + 1..], has_text))
 }
 
 /// Whether the program `word` runs code of its folder with the arguments that follow it.
 fn runs_its_folder(word: &str, arguments: &[&str], is_program: bool) -> bool {
-    let name = program_name(word);
+    let name = runner_name(word);
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if matches!(name, "python" | "pythonw" | "pypy" | "py") {
+    if matches!(
+        name,
+        "python" | "pythonw" | "pypy" | "graalpy" | "ipython" | "py"
+    ) {
         // A script imports from its own folder.
         let mut arguments = arguments.iter().filter(|arg| !has_word(PYTHON_FLAGS, arg));
         let is_script = |arg: &&str| !arg.is_empty() && !arg.starts_with('-');
@@ -164,6 +179,21 @@ mod tests {
             &["docker", "compose", "run", "x"],
             &["go", "run", "x@latest"],
             &["sh", "-c", "exec make serve"],
+            &["env", "-S", "npx -y x"],
+            &["env", "-vSnpx -y x"],
+            &["env", "-S", "npx\\_-y\\_x"],
+            &["env", "A=1", "go", "run", "x"],
+            &["env", "A=1", "bash", "-c", "exec npx -y x"],
+            &["nice", "sh", "-c", "cd /srv; npx -y x"],
+            &["timeout", "9", "make", "serve"],
+            &["sh", "-c", "exec nice make serve"],
+            &["tcsh", "-c", "npx x"],
+            &["node", "/usr/lib/node_modules/npm/bin/npx-cli.js", "x"],
+            &["node", "/usr/lib/node_modules/npm/bin/npm-cli.js", "x"],
+            &["node", "/usr/lib/node_modules/npm/bin/npx-cli", "x"],
+            &["node", "/usr/lib/node_modules/npm/index.js", "exec", "x"],
+            &["graalpy", "-m", "x"],
+            &["ipython3", "-m", "x"],
         ] {
             assert_eq!(place(line), Place::Own, "{line:?}");
         }
@@ -181,6 +211,10 @@ mod tests {
             &["./npx", "x"],
             &["bin/python", "-m", "x"],
             &["sh", "-c", "exec x-mcp --npx-like"],
+            &["env", "A=1", "x-mcp", "--text", "make it so"],
+            &["env", "A=1", "./gradlew", "serve"],
+            &["sh", "-c", "exec bin/npx x"],
+            &["nice", "-n", "5", "python3", "server.py", "go"],
             &["docker", "run", "-i", "x"],
         ] {
             assert_eq!(place(line), Place::Session, "{line:?}");

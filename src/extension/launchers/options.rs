@@ -90,6 +90,24 @@ pub(super) enum Choice {
     Unclear,
 }
 
+/// What a program that only starts another one does with the words behind its options.
+pub(super) enum Inner {
+    /// So many operands, and the program.
+    Program(usize),
+    /// Variables and the program; or an option has the text that names them.
+    Variables,
+    /// A text, if there is an option for one.
+    Shell,
+    /// The command interpreter of Windows, whose options begin with `/`.
+    Batch,
+    /// An option names the module of Python that is the program.
+    Module,
+    /// A script of Node that is the program.
+    Script,
+    /// A package manager.
+    Manager,
+}
+
 use Choice::Command;
 use Meaning::{Adds, Code, Harmless, Machine, Power, Provides, Requirements, Source};
 use Takes::{Nothing, Switch, Value};
@@ -99,9 +117,11 @@ pub(super) const PROGRAMS: &[(&str, Choice)] = &[
     ("npx", Choice::Package(&NPX)),
     ("npm", Command(&NPM, OF_NPM, &Choice::Unclear)),
     ("bunx pnpx", Choice::Package(&DLX)),
-    ("pnpm yarn bun", Command(&DLX, OF_SCRIPTS, &Choice::Nothing)),
+    ("pnpm yarn yarnpkg bun", Command(&DLX, OF_SCRIPTS, &Choice::Nothing)),
+    ("corepack", Command(&NPM, &[], &Choice::Unclear)),
     ("uvx", Choice::Package(&UVX)),
     ("uv uvw", Command(&UV, OF_UV, &Choice::Unclear)),
+    ("pip pip3", Command(&NO_OPTIONS, &[], &Choice::Unclear)),
     ("pipx", Command(&NO_OPTIONS, OF_PIPX, &Choice::Unclear)),
     ("docker podman nerdctl", Command(&DOCKER, OF_DOCKER, &Choice::Unclear)),
 ];
@@ -114,7 +134,10 @@ const OF_NPM: &[(&str, Choice)] = &[
 /// The commands of runners of scripts that fetch something. All others are scripts.
 const OF_SCRIPTS: &[(&str, Choice)] = &[
     ("dlx x", Choice::Package(&DLX)),
-    ("add audit c ci create i init install link patch up update upgrade", Choice::Unclear),
+    ("a add audit c ci clean-install create i init install install-clean install-test it link ln patch", Choice::Unclear),
+    ("up update upgrade upgrade-interactive global workspace workspaces recursive multi m", Choice::Unclear),
+    ("approve-builds dedupe deploy env fetch import plugin pm policies rb rebuild rt runtime", Choice::Unclear),
+    ("self-update set store unplug", Choice::Unclear),
 ];
 
 const OF_UV: &[(&str, Choice)] = &[
@@ -136,6 +159,65 @@ const OF_CONTAINER: &[(&str, Choice)] = &[
     ("run create", Choice::Package(&DOCKER_RUN)),
     ("exec start attach", Choice::Nothing),
 ];
+
+/// Programs that only start another one, by their names without a version.
+pub(super) const WRAPPERS: &[(&str, &Options, Inner)] = &[
+    ("env", &ENV, Inner::Variables),
+    ("nice", &NICE, Inner::Program(0)),
+    ("ionice", &IONICE, Inner::Program(0)),
+    ("timeout", &TIMEOUT, Inner::Program(1)),
+    ("stdbuf", &STDBUF, Inner::Program(0)),
+    ("setsid", &SETSID, Inner::Program(0)),
+    ("nohup time exec command call busybox toybox", &NO_OPTIONS, Inner::Program(0)),
+    ("sh bash dash ash zsh ksh mksh fish csh tcsh", &SHELL, Inner::Shell),
+    ("cmd", &NO_OPTIONS, Inner::Batch),
+    ("python pythonw pypy py graalpy ipython", &PYTHON, Inner::Module),
+    ("node nodejs", &NO_OPTIONS, Inner::Script),
+    ("corepack", &NO_OPTIONS, Inner::Manager),
+];
+
+/// Not `-i`, by which the settings of launchers in variables are lost, nor `-C`, by which they get other ones.
+const ENV: Options = Options {
+    rows: &[&[
+        Row(Nothing, Harmless, "v debug"),
+        Row(Value, Harmless, "u unset"),
+        Row(Value, Code, "S split-string"),
+    ]],
+    ..UV
+};
+
+const NICE: Options = Options { rows: &[&[Row(Value, Harmless, "n adjustment")]], ..UV };
+
+const IONICE: Options = Options {
+    rows: &[&[Row(Nothing, Harmless, "t ignore"), Row(Value, Harmless, "c class n classdata")]],
+    ..UV
+};
+
+const TIMEOUT: Options = Options {
+    rows: &[&[
+        Row(Nothing, Harmless, "f foreground p preserve-status v verbose"),
+        Row(Value, Harmless, "k kill-after s signal"),
+    ]],
+    ..UV
+};
+
+const STDBUF: Options = Options { rows: &[&[Row(Value, Harmless, "i input o output e error")]], ..UV };
+
+const SETSID: Options = Options { rows: &[&[Row(Nothing, Harmless, "c ctty f fork w wait")]], ..UV };
+
+const SHELL: Options = Options {
+    rows: &[&[Row(Nothing, Harmless, "a e f l u v x login posix"), Row(Nothing, Code, "c")]],
+    ..UV
+};
+
+const PYTHON: Options = Options {
+    rows: &[&[
+        Row(Nothing, Harmless, "B E I O P S b d q s u v"),
+        Row(Value, Harmless, "W X"),
+        Row(Value, Code, "m"),
+    ]],
+    ..UV
+};
 
 const NO_OPTIONS: Options = Options { rows: &[], ..UV };
 

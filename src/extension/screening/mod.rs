@@ -17,7 +17,8 @@ pub mod versions;
 
 pub use decision::{Decision, Outcome};
 
-use crate::extension::launchers::{Launch, Meaning};
+use crate::extension::environment;
+use crate::extension::launchers::{Given, Launch, Line, Meaning};
 use crate::extension::packages::{Ecosystem, Package, Version};
 use crate::outbound::is_loopback_url;
 use crate::store::settings::{self, Setting};
@@ -57,15 +58,24 @@ pub struct Settings {
     pub fault: Option<String>,
 }
 
-/// How variables begin that choose what launchers install, in capitals or not.
-const CHOOSE_PACKAGES: [&str; 7] = [
-    "npm_config_",
-    "pnpm_",
-    "yarn_",
-    "bun_",
-    "corepack_",
-    "uv_",
-    "pip",
+/// Variables by which launchers install something else than their command line says, in the form of
+/// [`environment::REFUSED`].
+const CHOOSE_PACKAGES: &[(&str, &str)] = &[(
+    "NPM_CONFIG_* PNPM_* YARN_* BUN_* COREPACK_* UV_* PIP*",
+    "can change what is installed, whatever the command line says",
+)];
+
+/// The same, but other programs have such variables for other reasons; so these count for launchers only.
+const CHOOSE_REGISTRIES: &[(&str, &str)] = &[
+    (
+        "HOME USERPROFILE HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA PROGRAMDATA XDG_* PREFIX DESTDIR",
+        "decides which configuration a launcher reads, and so from where it installs",
+    ),
+    (
+        "HTTP_PROXY HTTPS_PROXY ALL_PROXY PROXY SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS
+        NODE_TLS_REJECT_UNAUTHORIZED REQUESTS_CA_BUNDLE CURL_CA_BUNDLE DOCKER_* CONTAINER_* CONTAINERS_*",
+        "decides which servers a launcher connects to and trusts",
+    ),
 ];
 
 /// A package of a registry that a command line installs.
@@ -112,7 +122,8 @@ impl Settings {
         variables: impl IntoIterator<Item = &'v str>,
         cancel: &Cancel,
     ) -> Option<Decision> {
-        let launch = Launch::read(cmd, args).unwrap_or_default();
+        let line = Line::read(cmd, args);
+        let launch = line.launch();
         let mut packages: Vec<&Package> = Vec::new();
         for package in &launch.packages {
             if !packages.contains(&package) {
@@ -126,8 +137,13 @@ impl Settings {
         if let Some(fault) = &self.fault {
             decision.refuse(fault);
         }
-        self.check_variables(variables, &mut decision);
-        let installs = !packages.is_empty() || launch.unclear.is_some();
+        // `npx --call` runs a command line, which can install anything.
+        let is_code = |option: &Given<'_>| option.meaning == Meaning::Code;
+        let is_unclear = launch.unclear.is_some() || launch.options.iter().any(is_code);
+        let installs = !packages.is_empty() || is_unclear;
+        self.check_variables(variables.into_iter(), installs, &mut decision);
+        let on_the_way = line.variables.iter().map(String::as_str);
+        self.check_variables(on_the_way, installs, &mut decision);
         if !installs && self.allowlist.is_none() && decision.reasons.is_empty() {
             return None;
         }
@@ -144,19 +160,26 @@ impl Settings {
     /// Variables by which launchers install something else than their command line says.
     fn check_variables<'v>(
         &self,
-        names: impl IntoIterator<Item = &'v str>,
+        names: impl Iterator<Item = &'v str>,
+        installs: bool,
         decision: &mut Decision,
     ) {
-        let chooses = |name: &&str| {
-            let name = name.to_ascii_lowercase();
-            CHOOSE_PACKAGES.iter().any(|start| name.starts_with(start))
-        };
+        if !self.is_configured() {
+            return;
+        }
         let refuses = self.strict || (self.allowlist.is_some() && !self.allowlist_warns);
-        let names = names.into_iter().filter(|_| self.is_configured());
-        for name in names.filter(chooses) {
+        let of_launchers = |name: &str| {
+            let table = CHOOSE_REGISTRIES.iter().filter(|_| installs);
+            environment::reason_for(table, name)
+        };
+        for name in names {
+            let reason = environment::reason_for(CHOOSE_PACKAGES, name);
+            let Some(reason) = reason.or_else(|| of_launchers(name)) else {
+                continue;
+            };
             let name = printable(name, 100);
             let reason = format!(
-                "the variable {name} can change what is installed, whatever the command line says; remove it"
+                "the variable {name} {reason}; remove it, or set it where gosling itself starts"
             );
             decision.warn_or_refuse(refuses, reason);
         }
@@ -355,8 +378,15 @@ fn shown(package: &Package) -> String {
 mod tests {
     use super::*;
 
+    /// Words between spaces; behind a `|`, the rest up to the next one is a single word.
+    fn words(line: &str) -> Vec<String> {
+        let mut parts = line.split('|');
+        let first = parts.next().unwrap_or_default().split(' ');
+        first.chain(parts).map(str::to_owned).collect()
+    }
+
     fn screen(settings: &Settings, line: &str) -> Option<Decision> {
-        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let words = words(line);
         settings.screen(&words[0], &words[1..], [], &Cancel::new())
     }
 
@@ -383,6 +413,151 @@ mod tests {
         assert_eq!(outcome(&settings, "npx a"), Some(Outcome::Refused));
         assert_eq!(outcome(&settings, "npx user/repo"), Some(Outcome::Refused));
         assert_eq!(outcome(&settings, "server"), None);
+    }
+
+    #[test]
+    fn the_launcher_is_found_behind_programs_that_start_it() {
+        let npx = "node /usr/lib/node_modules/npm/bin/npx-cli.js";
+        for (line, package) in [
+            ("env npx -y evil", "npm evil"),
+            ("env -u X A=1 B= npx -y evil", "npm evil"),
+            ("/usr/bin/env -S|npx -y evil", "npm evil"),
+            ("env|-vSA=1 npx -y 'evil'", "npm evil"),
+            ("env -S|nice npx -y|evil", "npm evil"),
+            ("nice -n 5 npx evil", "npm evil"),
+            ("ionice -c3 npx evil", "npm evil"),
+            ("nohup uvx evil", "PyPI evil"),
+            ("timeout --signal=KILL 5 npx evil", "npm evil"),
+            ("stdbuf -oL -e 0 npx evil", "npm evil"),
+            ("setsid -w npx evil", "npm evil"),
+            ("sh -c|exec npx -y evil", "npm evil"),
+            ("bash -lc|A=1 nice uvx \"evil\"", "PyPI evil"),
+            ("busybox sh -c|npx evil", "npm evil"),
+            ("cmd /d /c npx -y evil", "npm evil"),
+            ("CMD.EXE /C|call npx.cmd -y evil", "npm evil"),
+            ("python -m uv tool run evil", "PyPI evil"),
+            ("python3.12 -u -m pipx run evil", "PyPI evil"),
+            ("python3 -muv -q tool run evil", "PyPI evil"),
+            (&format!("{npx} -y evil"), "npm evil"),
+            ("node C:\\npm\\npm-cli.js exec evil", "npm evil"),
+            ("corepack yarn dlx evil", "npm evil"),
+            ("corepack pnpm@9.1.0 dlx evil", "npm evil"),
+            ("bunx evil", "npm evil"),
+            ("python -m uv.__main__ tool run evil", "PyPI evil"),
+            ("node /opt/npm/bin/npx-cli evil", "npm evil"),
+            ("node /opt/npm/index.js exec evil", "npm evil"),
+            ("node pnpm.mjs dlx evil", "npm evil"),
+            ("node /usr/lib/node_modules/npm exec evil", "npm evil"),
+        ] {
+            let decision = screen(&Settings::default(), line).unwrap_or_default();
+            assert_eq!(decision.packages, [package], "{line}");
+        }
+    }
+
+    #[test]
+    fn a_launcher_that_is_mentioned_but_not_understood_cannot_be_checked() {
+        let strict = Settings {
+            strict: true,
+            endpoint: Some("http://127.0.0.1:1".to_owned()),
+            ..Settings::default()
+        };
+        for line in [
+            "env -i npx evil",
+            "env -S|npx\\_evil",
+            "xargs npx evil",
+            "python -m pip.__main__ install evil",
+            "sudo /opt/shims/uv tool run evil",
+            "xargs /opt/node/npx evil",
+            "sh -c|cd /srv && npx evil",
+            "sh -c|n=npx; $n evil",
+            "pwsh -Command|npx evil",
+            "cmd /c npx evil&x",
+            "python -m pip install evil",
+            "python x.py --run|uvx evil",
+            "node --inspect /opt/npm/bin/npx-cli.js evil",
+            "corepack yarn@https://evil/x.js dlx a",
+            "x-proxy /opt/bin/npx evil",
+            "x-proxy C:\\Program|Files\\npx.cmd evil",
+            "npx -y npm@11 exec evil",
+            "npx -y a --stdio|npx -y evil",
+            "uv run uvx evil",
+            "yarn exec npx evil",
+            "docker run -i node:24 npx evil",
+            "docker run --entrypoint npx node:24 -y evil",
+            "zsh -c|=npx evil",
+            "pnpm npx evil",
+            "npm run x -- npx evil",
+        ] {
+            let decision = screen(&strict, line).unwrap_or_default();
+            assert!(decision.reason().contains("not understood"), "{line}");
+        }
+        for line in [
+            "env A=1 x-mcp --runtime docker",
+            "x-mcp /srv/docker files",
+            "nice node --inspect server.js x",
+            "sh -c|cd /srv && exec x-mcp",
+            "python -m http.server 8",
+            "node server.js",
+            "yarn serve",
+        ] {
+            assert_eq!(screen(&strict, line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn variables_that_move_the_configuration_of_launchers_are_refused() {
+        let strict = Settings {
+            strict: true,
+            ..Settings::default()
+        };
+        let screen = |line: &str, variable: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let decision = strict.screen(&words[0], &words[1..], [variable], &Cancel::new());
+            decision.unwrap_or_default().reason()
+        };
+        for name in [
+            "HOME",
+            "USERPROFILE",
+            "AppData",
+            "LOCALAPPDATA",
+            "XDG_CONFIG_HOME",
+            "XDG_CONFIG_DIRS",
+            "XDG_DATA_HOME",
+            "PREFIX",
+            "http_proxy",
+            "HTTPS_PROXY",
+            "all_proxy",
+            "SSL_CERT_FILE",
+            "NODE_EXTRA_CA_CERTS",
+            "DOCKER_HOST",
+        ] {
+            let found = screen("npx a", name);
+            assert!(found.contains(&format!("the variable {name} ")), "{found}");
+            assert!(screen("sh -c npx", name).is_empty());
+            // A program that installs nothing may have a proxy, and a folder of its own.
+            assert_eq!(screen("x-mcp a", name), "");
+            let found = screen(&format!("env {name}=x npx a"), "OTHER");
+            assert!(found.contains(&format!("the variable {name} ")), "{found}");
+        }
+        assert!(!screen("npx a", "HOMES").contains("variable"));
+        assert!(screen("x-mcp a", "UV_INDEX_URL").contains("UV_INDEX_URL"));
+    }
+
+    #[test]
+    fn a_command_line_for_a_launcher_cannot_be_checked() {
+        let strict = Settings {
+            strict: true,
+            endpoint: Some("http://127.0.0.1:1".to_owned()),
+            ..Settings::default()
+        };
+        for line in ["npx -c|npx evil", "npm exec --call=x", "env npx --call|x"] {
+            let decision = screen(&strict, line).unwrap_or_default();
+            assert_eq!(decision.decision, Outcome::Refused, "{line}");
+            assert!(
+                decision.reason().contains("call") || decision.reason().contains("-c"),
+                "{line}"
+            );
+        }
     }
 
     #[cfg(unix)]
