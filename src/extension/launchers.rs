@@ -2,7 +2,8 @@
 //! it at once.
 //!
 //! [`Launch::read`] takes each word once, in the way of the launcher itself, and stops at the first word that it
-//! does not understand: no word is passed over. Nothing here reads a file or asks a registry.
+//! does not understand: no word is passed over. [`Line::read`] takes off what stands before a launcher, such as `env`
+//! and `sh -c`. Nothing here reads a file or asks a registry.
 
 #[rustfmt::skip]
 mod options;
