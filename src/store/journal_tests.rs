@@ -364,3 +364,83 @@ fn a_line_without_end_is_not_read_and_stays() {
     assert!(error.to_string().contains("longer than 256 MiB"), "{error}");
     assert_eq!(fs::metadata(folder.file()).unwrap().len(), size);
 }
+
+#[test]
+fn a_line_that_is_not_json_is_named_by_its_number() {
+    let folder = Folder::new();
+    let message = serde_json::to_string(&text_message("a")).unwrap();
+    for before in 0..4 {
+        let mut text = format!("{message}\n").repeat(before);
+        text.push_str("not JSON\n");
+        fs::write(folder.file(), format!("{text}{message}\n")).unwrap();
+        let number = before + 1;
+        for error in [
+            folder.journal().unwrap_err(),
+            read(&folder.file()).unwrap_err(),
+        ] {
+            assert!(
+                matches!(error, Error::Broken { line, .. } if line == number),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn entries_take_the_place_of_what_was_there() {
+    let folder = Folder::new();
+    let mut journal = folder.journal().unwrap();
+    journal.append(vec![text_message("old")]).unwrap();
+    let entries = vec![JournalEntry::Message(Box::new(text_message("new")))];
+    journal.replace_with_entries(entries).unwrap();
+    assert_eq!(of(&journal), ["new"]);
+    assert_eq!(texts(&read(&folder.file()).unwrap()), ["new"]);
+    assert_eq!(counted(&folder.file(), None), 1);
+    let printed = format!("{journal:?}");
+    assert!(
+        printed.contains("messages: 1") && !printed.contains("new"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn what_only_looks_like_a_line_of_this_program_is_not_counted_as_a_message() {
+    let folder = Folder::new();
+    for (line, expected) in [
+        (r#"{"id":5}"#, 0),
+        (r#"{"n":{"agentVisible":true}}"#, 0),
+        (r#"{"n":{"agentVisible":false}}"#, 0),
+    ] {
+        fs::write(folder.file(), format!("{line}\n")).unwrap();
+        assert_eq!(counted(&folder.file(), None), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_walk_ends_where_its_reader_says() {
+    let folder = Folder::new();
+    let mut journal = folder.journal().unwrap();
+    journal
+        .append(vec![text_message("a"), text_message("b")])
+        .unwrap();
+    let mut seen = 0;
+    let stop = |_: Step<'_>| {
+        seen += 1;
+        false
+    };
+    walk(&folder.file(), stop).unwrap();
+    assert_eq!(seen, 1);
+}
+
+#[test]
+fn only_what_is_missing_means_that_the_session_does_not_exist() {
+    let io = |kind: io::ErrorKind| gone("s", Error::io("read", Path::new("m"))(kind.into()));
+    assert!(matches!(
+        io(io::ErrorKind::NotFound),
+        Error::SessionNotFound { .. }
+    ));
+    assert!(matches!(
+        io(io::ErrorKind::PermissionDenied),
+        Error::Io { .. }
+    ));
+}
