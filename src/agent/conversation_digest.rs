@@ -1,7 +1,10 @@
 //! A conversation as shortened text, from which a model makes a summary or a name.
 
+use super::model_history::without_page_data;
 use crate::conversation::{Content, Message, Outcome, Role};
 use crate::provider::{audience_includes_model, result_text};
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// The longest part of a message in a digest, in bytes.
 const MAX_PART: usize = 4_000;
@@ -12,7 +15,12 @@ const MAX_TOOL_TEXT: usize = 1_500;
 /// beginning says what the user wants, the end how far the work is.
 pub(super) fn digest<'m>(messages: impl IntoIterator<Item = &'m Message>, budget: usize) -> String {
     let mut all = String::new();
+    let mut with_page = HashSet::new();
     for message in messages {
+        let requests = message.tool_requests();
+        with_page.extend(requests.filter(|it| it.has_page()).map(|it| it.id.as_str()));
+        let has_page = |id: &str| with_page.contains(id);
+        let message = without_page_data(Cow::Borrowed(message), has_page);
         for part in &message.content {
             let (label, text) = match part {
                 Content::Text(text) if !audience_includes_model(text.annotations.as_ref()) => {

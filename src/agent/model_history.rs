@@ -2,6 +2,7 @@
 //! another program, or edited by a client; models refuse calls without results and results without calls.
 
 use crate::conversation::{Content, Message, Metadata, Outcome, Role, ToolRequest, ToolResponse};
+use crate::provider::has_content_for_model;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ const BEGINNING: &str = "(The beginning of this conversation is not available.)"
 
 /// The messages that the model sees, repaired so that
 ///
-/// - none is empty, and none has parts that are only for the user;
+/// - none is empty, and none has parts that are only for the user, or data that is only for a page;
 /// - the results of all calls of one message are in the next message, in the order of the calls, and no
 ///   result is without a call;
 /// - the first message is the user's.
@@ -44,7 +45,8 @@ pub(super) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
         while let Some(next) = visible.next_if(|next| next.role == Role::User) {
             followers.push(next);
         }
-        let answers = results_of(&calls, &followers);
+        let has_page = |id: &str| calls.iter().any(|call| call.id == id && call.has_page());
+        let answers = without_page_data(results_of(&calls, &followers), has_page);
         out.push(message);
         out.push(answers);
         out.extend(followers.into_iter().filter_map(|follower| {
@@ -54,6 +56,38 @@ pub(super) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
         }));
     }
     out
+}
+
+/// The message without the structured content of results of tools that have a page: it is for the page, and the content
+/// beside it for the model (MCP Apps, data passing). Where there is no content for the model, it stays. `has_page` gets
+/// the id of a result.
+pub(super) fn without_page_data(
+    mut message: Cow<'_, Message>,
+    has_page: impl Fn(&str) -> bool,
+) -> Cow<'_, Message> {
+    let is_for_page = |part: &Content| {
+        let Content::ToolResponse(ToolResponse {
+            id, tool_result, ..
+        }) = part
+        else {
+            return false;
+        };
+        let result = tool_result
+            .value()
+            .filter(|it| it.structured_content.is_some());
+        result.is_some_and(|result| has_page(id) && has_content_for_model(result))
+    };
+    if message.content.iter().any(is_for_page) {
+        for part in &mut message.to_mut().content {
+            if is_for_page(part)
+                && let Content::ToolResponse(response) = part
+                && let Outcome::Success { value } = &mut response.tool_result
+            {
+                value.structured_content = None;
+            }
+        }
+    }
+    message
 }
 
 /// Whether the message holds nothing but results of unknown or answered calls.

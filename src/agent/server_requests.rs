@@ -160,10 +160,14 @@ impl ServerRequestHandler for SessionRequestHandler {
         params: ElicitParams,
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject> {
-        let schema: Value = match &params.requested_schema {
+        let mut schema: Value = match &params.requested_schema {
             Some(schema) => crate::json::from_str(schema.get()).unwrap_or_default(),
             None => json!({"type": "object", "properties": {}}),
         };
+        if let Some(fields) = schema.as_object_mut() {
+            // MCP has no heading of a form; a client could show it above the name of the extension.
+            fields.retain(|name, _| !matches!(name.as_str(), "title" | "description"));
+        }
         let mut message = question_text(from.extension, &params.message);
         if params.mode == ElicitMode::Url {
             // Reading the request has checked that the scheme is http or https.

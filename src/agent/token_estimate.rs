@@ -243,6 +243,14 @@ impl Sizes {
             new += 1;
             let shown = Some(message).filter(|message| message.metadata.agent_visible);
             let shown = shown.and_then(|message| model_history::shown(message));
+            let has_page = |id: &str| {
+                let before = messages[..at].iter().rev();
+                let mut calls = before.flat_map(|message| message.tool_requests());
+                calls
+                    .find(|call| call.id == id)
+                    .is_some_and(ToolRequest::has_page)
+            };
+            let shown = shown.map(|shown| model_history::without_page_data(shown, has_page));
             let size = shown.map_or(0, |shown| size_of(&shown));
             let measured = (Arc::downgrade(message), size);
             match self.0.get_mut(at) {

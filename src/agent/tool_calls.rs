@@ -18,7 +18,7 @@ use crate::mcp::jsonrpc::{self, RawJson};
 use crate::mcp::pending_requests::CallOptions;
 use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
-use crate::provider::{is_part_for_model, result_text};
+use crate::provider::{has_content_for_model, is_part_for_model, result_text};
 use crate::store::{PermissionLevel, Permissions, Sessions, ToolOrigin};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -441,7 +441,7 @@ impl ToolCallRunner<'_> {
     /// The result of one call; `None` if the client may still send it with its next message.
     fn answer(&self, planned: &PlannedCall<'_>) -> Option<Outcome<CallToolResult>> {
         let request = planned.request;
-        let result = match &planned.plan {
+        let mut result = match &planned.plan {
             Plan::Answered(result) => return Some(result.clone()),
             Plan::Run(permitted) => self.run_if_approved(&request.id, permitted),
             Plan::Frontend(None) => {
@@ -457,7 +457,10 @@ impl ToolCallRunner<'_> {
             }
         };
         let name = request.tool_call.value().map_or("", |call| &call.name);
-        let value = self.without_large_text(name, result);
+        let is_for_page = request.has_page() && has_content_for_model(&result);
+        let page_data = (result.structured_content).take_if(|_| is_for_page);
+        let mut value = self.without_large_text(name, result);
+        value.structured_content = page_data.or(value.structured_content);
         Some(Outcome::Success { value })
     }
 

@@ -141,6 +141,13 @@ pub struct ToolRequest {
     pub meta: Option<Value>,
 }
 
+impl ToolRequest {
+    /// Whether a page of the tool's server shows the result (MCP Apps).
+    pub fn has_page(&self) -> bool {
+        (self.meta.as_ref()).is_some_and(|meta| meta["ui"]["resourceUri"].is_string())
+    }
+}
+
 /// A tool call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ToolCall {

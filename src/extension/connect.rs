@@ -4,6 +4,7 @@ use super::config::{Envs, ExtensionConfig, InlinePython, StreamableHttp, key};
 use super::container::{Container, Inside};
 use super::environment::{self, Environment};
 use super::inline_python;
+use super::launch::depends_on_folder;
 use super::manager::Context;
 use super::pinning::Reviewed;
 use super::platform_extensions;
@@ -51,6 +52,8 @@ pub(super) struct Connection {
     pub(super) location: Option<Location>,
     /// The container in which the server runs.
     pub(super) container: Option<Container>,
+    /// Whether another program may run in another working directory.
+    pub(super) depends_on_folder: bool,
     /// What the screening found; `None` if the server installs no packages.
     pub(super) screening: Option<Decision>,
     /// When the server was initialized.
@@ -67,6 +70,7 @@ impl Connection {
             stale: Arc::default(),
             location: None,
             container: None,
+            depends_on_folder: true,
             screening: None,
             since: Instant::now(),
             secrets: Vec::new(),
@@ -248,6 +252,7 @@ impl Context {
             .inside(config, &self.working_dir)
             .map_err(|reason| Error::new(name, Phase::Config, reason))?;
         self.pinning.check(config)?;
+        let depends_on_folder = depends_on_folder(config, &self.working_dir, inside.is_some());
         let mut log = StartLog::new(config);
         let started = self.start_transport(config, inside.as_ref(), cancel);
         log.phase_ended("setup", started.as_ref().err());
@@ -291,6 +296,7 @@ impl Context {
             stale,
             location,
             container: inside.map(|inside| inside.container),
+            depends_on_folder,
             screening,
             since: Instant::now(),
             secrets: environment.secrets().to_vec(),

@@ -23,12 +23,12 @@ const FIELDS: [&str; 8] = [
 /// What Node.js and Java add to the name of a file.
 const ENDINGS: [&str; 5] = ["", ".js", ".json", ".node", ".class"];
 
-/// What is launched in a session with this working directory and container, as JSON: the program, address or code; the
-/// container and, if it matters, the folder where it runs; the names of its variables; and a hash of the values of
-/// variables and headers that are in the configuration. Secrets do not count, because they are rotated.
+/// What is launched, as JSON: the program, address or code; its container, which is that of the session if the entry
+/// has none; the working directory, if it [matters](depends_on_folder); the names of its variables; and a hash of the
+/// values that the configuration has of variables and headers. Secrets do not count, because they are rotated.
 pub(super) fn launch(
     config: &ExtensionConfig,
-    working_dir: &Path,
+    working_dir: Option<&Path>,
     container: Option<&str>,
 ) -> String {
     let mut launch = Map::new();
@@ -49,17 +49,20 @@ pub(super) fn launch(
     if let Some(container) = container.filter(|_| config.container().is_none()) {
         launch.insert("container".to_owned(), container.into());
     }
-    let is_inside = launch.contains_key("container");
-    if depends_on_folder(config, working_dir, is_inside) {
+    if let Some(folder) = working_dir {
         // Also unambiguous for a path that is not Unicode.
-        launch.insert("folder".to_owned(), format!("{working_dir:?}").into());
+        launch.insert("folder".to_owned(), format!("{folder:?}").into());
     }
     Value::Object(launch).to_string()
 }
 
 /// Whether another program may run in another working directory, because the command line names a file there, runs
-/// code that it finds there, or is that of a shell.
-fn depends_on_folder(config: &ExtensionConfig, working_dir: &Path, is_inside: bool) -> bool {
+/// code that it finds there, or is that of a shell. To be asked before the program starts, which can remove the file.
+pub(super) fn depends_on_folder(
+    config: &ExtensionConfig,
+    working_dir: &Path,
+    is_inside: bool,
+) -> bool {
     let (cmd, args) = match config {
         ExtensionConfig::Stdio(c) => (&c.cmd, &c.args),
         // Its launcher may run code of the folder.
@@ -215,7 +218,7 @@ mod tests {
 
     #[test]
     fn values_count_and_are_not_kept_and_those_of_secrets_do_not_count() {
-        let launch = |fields: Value| launch(&config(fields), Path::new("/work"), None);
+        let launch = |fields: Value| launch(&config(fields), None, None);
         let some = launch(json!({"envs": {"A": "sesame", "B": "2"}, "env_keys": ["C"]}));
         assert!(!some.contains("sesame"));
         assert_eq!(
@@ -239,25 +242,22 @@ mod tests {
 
     #[test]
     fn the_folder_and_the_container_of_the_session_are_in_it() {
-        let launch = |fields: Value, folder: &str, container| {
-            launch(&config(fields), Path::new(folder), container)
+        let launch = |fields: Value, folder: Option<&str>, container| {
+            launch(&config(fields), folder.map(Path::new), container)
         };
-        let relative = || json!({"cmd": "./x"});
-        assert_ne!(
-            launch(relative(), "/a", None),
-            launch(relative(), "/b", None)
-        );
-        let [host, inside] = [None, Some("box")].map(|it| launch(json!({}), "/a", it));
+        let [a, b, none] = [Some("/a"), Some("/b"), None].map(|it| launch(json!({}), it, None));
+        assert!(a != b && a != none && b != none);
+        let [host, inside] = [None, Some("box")].map(|it| launch(json!({}), None, it));
         assert_ne!(host, inside);
         let own = || json!({"container": "own"});
-        assert_eq!(launch(own(), "/a", None), launch(own(), "/a", Some("box")));
+        assert_eq!(launch(own(), None, None), launch(own(), None, Some("box")));
     }
 
     #[test]
     fn what_earlier_versions_knew_whole_stays_as_it_was() {
         let fields = json!({"args": ["a"], "env_keys": ["C"], "timeout": 5});
         assert_eq!(
-            launch(&config(fields), Path::new("/work"), None),
+            launch(&config(fields), None, None),
             r#"{"type":"stdio","cmd":"x-mcp","args":["a"],"variables":["C"]}"#
         );
     }

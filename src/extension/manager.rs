@@ -433,12 +433,13 @@ impl Manager {
     /// Where the tool of this name comes from; `None` if no MCP server has it.
     pub fn origin(&self, name: &str) -> Option<ToolOrigin> {
         let (extension, tool) = self.owner(name).ok()?;
-        let context = &self.context;
-        let container = context.containers.session.as_deref();
-        (!extension.is_frontend()).then(|| ToolOrigin {
+        let connection = extension.supervisor()?.connection();
+        let folder = self.context.working_dir.as_path();
+        let folder = connection.depends_on_folder.then_some(folder);
+        Some(ToolOrigin {
             extension: extension.key.clone(),
             tool: tool.to_owned(),
-            launch: launch(&extension.config, &context.working_dir, container),
+            launch: launch(&extension.config, folder, self.container()),
         })
     }
 

@@ -47,8 +47,8 @@ pub use openai::OpenAiOptions;
 pub use scripted::{Scripted, scripted};
 pub(crate) use tool_calls::replayed_call;
 pub(crate) use tool_output::{
-    audience_includes_model, image_hashes, is_part_for_model, replace_images, response_size,
-    result_text,
+    audience_includes_model, has_content_for_model, image_hashes, is_part_for_model,
+    replace_images, response_size, result_text,
 };
 
 use crate::conversation::{Content, Message};

@@ -249,6 +249,13 @@ pub(crate) fn response_size(outcome: &Outcome<CallToolResult>) -> (usize, usize)
     (tool_output.text.len(), tool_output.images.len())
 }
 
+/// Whether the content of a tool's result says something to the model, apart from the structured content.
+pub(crate) fn has_content_for_model(result: &CallToolResult) -> bool {
+    let says = |text: Cow<'_, str>| !text.trim().is_empty();
+    let mut parts = result.content.iter().filter_map(read);
+    parts.any(|part| part.image.is_some() || part.text.is_some_and(says))
+}
+
 /// Whether a content block of a tool's result is meant for the model.
 pub(crate) fn is_part_for_model(part: &types::Content) -> bool {
     #[derive(Deserialize)]

@@ -169,6 +169,34 @@ fn always_does_not_hold_for_the_same_words_in_another_folder_or_for_other_values
 }
 
 #[test]
+fn always_does_not_hold_for_a_file_of_another_folder_that_is_gone_once_it_runs() {
+    let record = Record::new();
+    let server = approving("approve");
+    let program = server.work().join("server");
+    std::os::unix::fs::symlink(scripted_mcp(), &program).unwrap();
+    let mut args = vec![json!("./server")];
+    args.extend(tool(&record).0["args"].as_array().unwrap().iter().cloned());
+    let extension = tool(&record).with("cmd", "env").with("args", args.clone());
+    let launch = json!({"type": "stdio", "cmd": "env", "args": args, "variables": []});
+    let origin = json!({"extension": "one", "tool": "act", "launch": launch.to_string()});
+    for (name, content) in [
+        (
+            "permission_launches.yaml",
+            json!({"always_allow": [origin]}),
+        ),
+        (
+            "permission.yaml",
+            json!({"user": {"always_allow": ["one__act"]}}),
+        ),
+    ] {
+        std::fs::write(server.root().join("config").join(name), content.to_string()).unwrap();
+    }
+    let session = server.session([extension]);
+    std::fs::remove_file(&program).unwrap();
+    assert!(is_asked(&session));
+}
+
+#[test]
 fn always_of_a_version_that_did_not_know_the_values_is_asked_once() {
     let record = Record::new();
     let server = approving("approve");

@@ -411,6 +411,54 @@ fn structured_content_beside_a_short_text_reaches_the_model() {
 }
 
 #[test]
+fn the_data_of_a_page_is_for_the_page_and_the_text_beside_it_for_the_model() {
+    let ui = json!({"ui": {"resourceUri": "ui://one/view"}});
+    let tool = |name| json!({"name": name, "inputSchema": {"type": "object"}, "_meta": ui});
+    let tools = ["few", "many", "bare", "blank"].map(tool);
+    let tools = json!({ "tools": tools });
+    let answer = |text: Option<&str>, data: &Value| {
+        let parts = text.map(|text| json!({"type": "text", "text": text}));
+        let content: Vec<Value> = parts.into_iter().collect();
+        Action::Result(json!({"content": content, "structuredContent": data}))
+    };
+    let rows = json!({"rows": ["Ada", "Bob"]});
+    let many = json!({"rows": "x".repeat(400_000)});
+    let out = |text: &str, times| Action::Out(text.to_owned(), times);
+    let begin = r#"{"jsonrpc":"2.0","id":{id},"result":{"content":[{"type":"text","text":"2 rows"}],"structuredContent":{"rows":""#;
+    let script = Script::new()
+        .on("tools/list", [Action::Result(tools)])
+        .tool("few", [answer(Some("2 rows"), &rows)])
+        .tool(
+            "many",
+            [out(begin, 1), out("xxxxxxxx", 50_000), out("\"}}}\n", 1)],
+        )
+        .tool("bare", [answer(None, &rows)])
+        .tool("blank", [answer(Some(" "), &rows)]);
+    let calls = |name: &str| calling(json!([{"name": format!("one__{name}")}]));
+    let server = Server::scripted(calls("few")).start();
+    let session = server.session([one(&script)]);
+    let says = |name: &str, data: &Value| {
+        server.plays(calls(name));
+        let turn = session.say("go").finishes();
+        let value = &turn.parts_of("toolResponse")[0]["toolResult"]["value"];
+        assert_eq!(value["structuredContent"], *data, "{name}");
+        let notices = turn.notices("inlineMessage");
+        assert!(notices.is_empty(), "nothing fills the context: {notices:?}");
+        turn.text()
+    };
+    assert_eq!(says("few", &rows), "So: 2 rows");
+    session.say("/compact").finishes();
+    let summed_up = session.conversation();
+    let summary = summed_up.last().expect("a summary").to_string();
+    assert!(!summary.contains("Ada"), "{summary}");
+    assert_eq!(says("many", &many), "So: 2 rows");
+    assert_eq!(says("few", &rows), "So: 2 rows");
+    for name in ["bare", "blank"] {
+        assert!(says(name, &rows).ends_with(&rows.to_string()), "{name}");
+    }
+}
+
+#[test]
 fn a_tool_of_the_client_is_run_by_the_client() {
     let calls = json!({"repeat": true, "turns": [{"steps": [
         {"call": {"id": "f", "name": "pick", "arguments": {"from": [1, 2]}}},
