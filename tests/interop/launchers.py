@@ -174,7 +174,8 @@ json.dump(found, sys.stdout)
 """
     run = subprocess.run([os.path.join(tools, "python"), "-c", script], input=json.dumps(lines), text=True,
                          stdout=subprocess.PIPE, check=True)
-    return [found if found is None else {name.split("@")[0] for name in found} for found in json.loads(run.stdout)]
+    # To pip, what follows an @ is an address, so such a package is not one of the registry.
+    return [found if found is None else {name for name in found if "@" not in name} for found in json.loads(run.stdout)]
 
 
 def said(gosling, lines):
