@@ -165,6 +165,37 @@ fn a_secret_of_a_provider_is_given_to_no_extension_without_a_confirmation() {
 }
 
 #[test]
+fn whose_secret_an_extension_would_get_is_said() {
+    let root = temp_dir();
+    let entries =
+        "extensions: {tracker: {type: stdio, name: tracker, cmd: x, env_keys: [TRACKER_TOKEN]}}";
+    fs::create_dir(root.path().join("config")).unwrap();
+    fs::write(root.path().join("config/config.yaml"), entries).unwrap();
+    for (secret, owner) in [
+        ("TRACKER_TOKEN", Some("the extension tracker")),
+        ("OPENAI_API_KEY", Some("a model provider")),
+        ("OTHER_TOKEN", None),
+    ] {
+        let link = format!("goose://extension?name=y&cmd=npx&arg=p&env={secret}");
+        let mut command = gosling();
+        command.args(["deeplink", "--json", &link]);
+        command.env(secret, "planted-value");
+        let output = command
+            .env("GOOSE_PATH_ROOT", root.path())
+            .output()
+            .unwrap();
+        let judged: Value = serde_json::from_str(&stdout(&output, 0)).unwrap();
+        assert_eq!(judged["judgement"], "EXTENSION_UNTRUSTED_CONFIRM_REQUIRED");
+        let reasons = judged["reasons"].to_string();
+        assert_eq!(reasons.contains("which belongs to"), owner.is_some());
+        assert!(
+            owner.is_none_or(|owner| reasons.contains(owner)),
+            "{reasons}"
+        );
+    }
+}
+
+#[test]
 fn a_value_of_this_machine_is_given_to_no_server_without_a_confirmation() {
     let server = Server::new().env("AWS_SECRET_ACCESS_KEY", "planted-key");
     let server = server.start();

@@ -670,6 +670,13 @@ fn a_link_to_malware_is_blocked_and_one_to_a_look_alike_needs_a_confirmation() {
         (&blocked["config"], &blocked["installed"]),
         (&Value::Null, &json!(false))
     );
+    // Nothing is looked up for a link that is blocked anyway.
+    let blocked = judged("goose://extension?name=E&cmd=npx&arg=-c&arg=x&arg=@evil/server");
+    assert_eq!(blocked["class"], "DEEPLINK_SECURITY_BLOCKED");
+    assert!(
+        !blocked["reasons"].to_string().contains("MAL-2025-1"),
+        "{blocked}"
+    );
     let link = "goose://extension?name=R&cmd=uvx&arg=requets&env=TOKEN";
     let similar = judged(link);
     assert_eq!(

@@ -233,6 +233,14 @@ mod tests {
                 Confirmation::AlwaysDeny,
             ),
             (
+                json!({"outcome": {"outcome": "selected", "optionId": "allow_always"}}),
+                Confirmation::AlwaysAllow,
+            ),
+            (
+                json!({"outcome": {"outcome": "selected", "optionId": "reject_once"}}),
+                Confirmation::DenyOnce,
+            ),
+            (
                 json!({"outcome": {"outcome": "selected", "optionId": "yes"}}),
                 Confirmation::Cancel,
             ),

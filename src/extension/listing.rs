@@ -113,8 +113,7 @@ impl Manager {
             listing.errors.push(Error::new(name, Phase::Config, reason));
         }
         let end = Instant::now() + LISTING_TIMEOUT;
-        let parent = cancel.clone();
-        let cancel = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
+        let cancel = cancel.child_until(end);
         let answers: Vec<OnceLock<_>> = active.iter().map(|_| OnceLock::new()).collect();
         run_in_parallel(active.len(), &|n| {
             let result = active[n]

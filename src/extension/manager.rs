@@ -238,8 +238,7 @@ impl Manager {
             let reason = "its name has no characters that could identify it";
             return Err(Error::new(name, Phase::Config, reason));
         }
-        let parent = cancel.clone();
-        let stop = cancel.child_with_probe(move || parent.probe());
+        let stop = cancel.child();
         let Some((_starting, number)) = self.reserve(config, initial, &stop, cancel)? else {
             return Ok(());
         };

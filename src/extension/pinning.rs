@@ -248,3 +248,54 @@ fn is_pinned(config: &ExtensionConfig) -> bool {
             | ExtensionConfig::InlinePython(_)
     )
 }
+
+#[cfg(all(test, feature = "pinning"))]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn tools(names: &[&str]) -> Arc<Vec<Tool>> {
+        let tool = |name: &&str| json!({"name": name, "inputSchema": {"type": "object"}});
+        let tools: Vec<_> = names.iter().map(tool).collect();
+        Arc::new(crate::json::from_value(&json!(tools)).unwrap())
+    }
+
+    #[test]
+    fn a_tool_is_withheld_that_is_listed_and_not_offered() {
+        let withheld = |report: Option<Report>, tool: &str| {
+            let reviewed = Reviewed {
+                listed: tools(&["a", "b"]),
+                offered: tools(&["a"]),
+                report: report.map(Arc::new),
+                ..Reviewed::default()
+            };
+            reviewed.withholds(tool)
+        };
+        let one = || {
+            Some(Report {
+                withheld: 1,
+                ..Report::default()
+            })
+        };
+        assert!(withheld(one(), "b"));
+        assert!(!withheld(one(), "a") && !withheld(one(), "c"));
+        assert!(!withheld(None, "b"));
+    }
+
+    #[test]
+    fn pins_of_another_time_are_not_shown_while_pinning_is_off() {
+        let folder = std::env::temp_dir().join(format!("gosling-pinned-{}", std::process::id()));
+        let config = json!({"type": "stdio", "name": "one", "cmd": "x"});
+        let config = ExtensionConfig::from_value(config).unwrap();
+        let settings = |mode| Settings {
+            mode,
+            folder: folder.clone(),
+        };
+        let warn = settings(Mode::Warn);
+        assert!(warn.pinned(&config).unwrap().is_none());
+        warn.review(&config, tools(&["a"]), &[]);
+        assert_eq!(warn.pinned(&config).unwrap().map(|it| it.tools), Some(1));
+        assert!(settings(Mode::Off).pinned(&config).unwrap().is_none());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -315,8 +315,7 @@ impl Supervisor {
             return self.known_tools();
         }
         let end = Instant::now() + LISTING_TIMEOUT;
-        let parent = cancel.clone();
-        let cancel = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
+        let cancel = cancel.child_until(end);
         let listed = if open {
             let list = |client: &Client, cancel: &Cancel| client.list_tools(cancel);
             self.request(&Operation::QUERY, &cancel, list).map(Some)
@@ -541,8 +540,7 @@ impl Supervisor {
         let failure = lock(&self.state).failure.clone();
         let reason = failure.map(|failure| failure.reason);
         let reason = reason.unwrap_or_else(|| "the connection was lost".to_owned());
-        let parent = cancel.clone();
-        let stop = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
+        let stop = cancel.child_until(end);
         let closed_token = stop.clone();
         let _ended = self.closed_token.on_cancel(move || closed_token.cancel());
         let config = &self.config;

@@ -197,7 +197,9 @@ mod tests {
         ] {
             assert!(NpmVersion::is_one(text), "{text}");
         }
-        let long = format!("1.0.0-{}", "a".repeat(250));
+        let of_length = |length: usize| format!("1.0.0-{}", "a".repeat(length - 6));
+        assert!(NpmVersion::is_one(&of_length(MAX_NPM.1)));
+        let long = of_length(MAX_NPM.1 + 1);
         for text in [
             "",
             "1",
@@ -234,6 +236,7 @@ mod tests {
             "1.0rc-",
             "1.0-1",
             "1.0rev2",
+            "1.0-post2",
             "1.0r.3",
             "1.0.post.dev",
             "1.0a1.post2.dev3+l.0-x",
@@ -272,5 +275,7 @@ mod tests {
         ] {
             assert!(PythonVersion::read(text).is_none(), "{text}");
         }
+        let read = |text| PythonVersion::read(text).unwrap();
+        assert!(read("1.0") < read("1.0.post0") && read("1.0.post0") < read("1.0-1"));
     }
 }

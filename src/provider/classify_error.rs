@@ -249,6 +249,11 @@ mod tests {
                 r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000"}}"#,
                 ErrorClass::ContextExceeded,
             ),
+            (
+                400,
+                r#"{"error":null,"message":"x","code":"context_length_exceeded"}"#,
+                ErrorClass::ContextExceeded,
+            ),
             (400, r#"{"message":"bad tool"}"#, ErrorClass::Refused),
             (404, "no such model", ErrorClass::Refused),
             (422, r#"{"detail":"x"}"#, ErrorClass::Refused),

@@ -1,5 +1,6 @@
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::*;
 use crate::conversation::Role;
@@ -443,4 +444,91 @@ fn only_what_is_missing_means_that_the_session_does_not_exist() {
         io(io::ErrorKind::PermissionDenied),
         Error::Io { .. }
     ));
+}
+
+#[test]
+fn an_unchanged_file_is_not_waited_for() {
+    let folder = Folder::new();
+    let mut journal = folder.journal().unwrap();
+    assert!(!journal.is_current().unwrap());
+    journal.append(vec![text_message("a")]).unwrap();
+    let _held = file_lock::FileLock::acquire(&folder.0.join(".lock"), Duration::ZERO).unwrap();
+    assert!(journal.is_current().unwrap() && !journal.refresh().unwrap());
+}
+
+/// Writes `text` over the first bytes of `file` and makes its time another one.
+fn overwrite_start(file: &Path, text: &str) {
+    let mut file = OpenOptions::new().write(true).open(file).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let time = std::time::SystemTime::now() + Duration::from_secs(5);
+    file.set_modified(time).unwrap();
+}
+
+#[test]
+fn what_was_read_is_not_read_again() {
+    let folder = Folder::new();
+    let mut one = folder.journal().unwrap();
+    one.append(vec![text_message("a"), text_message("b")])
+        .unwrap();
+    let mut two = folder.journal().unwrap();
+    let known = count(&folder.file(), None).unwrap();
+    two.append(vec![text_message("c")]).unwrap();
+    // Only who reads the whole file sees this.
+    overwrite_start(&folder.file(), "[");
+    assert!(one.refresh().unwrap());
+    assert_eq!(of(&one), ["a", "b", "c"]);
+    assert_eq!(counted(&folder.file(), known), 3);
+    assert_eq!(counted(&folder.file(), None), 2);
+}
+
+#[test]
+fn a_file_of_the_same_length_in_its_place_is_a_change_and_another_time_is_none() {
+    let folder = Folder::new();
+    let mut journal = folder.journal().unwrap();
+    journal.append(vec![text_message("a")]).unwrap();
+    let written = fs::read_to_string(folder.file()).unwrap();
+    overwrite_start(&folder.file(), "");
+    assert!(!journal.refresh().unwrap());
+    let other = folder.0.join("other");
+    fs::write(&other, written.replace("\"a\"", "\"b\"")).unwrap();
+    fs::rename(&other, folder.file()).unwrap();
+    assert!(journal.refresh().unwrap());
+    assert_eq!(of(&journal), ["b"]);
+}
+
+#[test]
+fn the_lines_that_are_skipped_are_noted_each_with_its_place() {
+    let message = serde_json::to_string(&text_message("a")).unwrap();
+    for (line, is_noted) in [
+        (message.clone(), false),
+        (String::new(), false),
+        (r#"{"op":"clear"}"#.to_owned(), false),
+        (format!(r#"{{"op":"hide","messages":[{message}]}}"#), false),
+        (format!(r#"{{"op":"hide","messages":[{message},1]}}"#), true),
+        (r#"{"op":"clear","messages":[{}]}"#.to_owned(), true),
+        (r#"{"role":"critic"}"#.to_owned(), true),
+    ] {
+        let mut lines = Lines::default();
+        assert!(lines.take(line.as_bytes(), 7, &mut |_| {}));
+        assert_eq!(!lines.unreadable.is_empty(), is_noted, "{line}");
+    }
+    let mut lines = Lines::default();
+    for at in 0..2 * MAX_NAMED as u64 {
+        assert!(lines.take(b"1", at, &mut |_| {}));
+    }
+    assert_eq!(lines.unreadable.len(), MAX_NAMED);
+    assert_eq!(lines.unreadable[1], 1);
+}
+
+#[test]
+fn only_a_missing_file_is_none() {
+    let folder = Folder::new();
+    assert!(open(&folder.file(), false).unwrap().is_none());
+    assert!(open(&folder.0.join("no/m"), true).unwrap().is_none());
+    assert!(open(&folder.file(), true).unwrap().is_some());
+    assert!(open(&folder.0, false).is_err());
+    let mut journal = folder.journal().unwrap();
+    fs::remove_file(folder.file()).unwrap();
+    fs::create_dir(folder.file()).unwrap();
+    assert!(matches!(journal.refresh(), Err(Error::Io { .. })));
 }

@@ -25,7 +25,9 @@ struct Inner {
     cancelled: AtomicBool,
     hooks: Mutex<Hooks>,
     probe: Option<Box<dyn Fn() -> bool + Send + Sync>>,
-    parent: Mutex<Option<HookGuard>>,
+    parent: Option<Cancel>,
+    /// The hook in the parent.
+    follows: Mutex<Option<HookGuard>>,
 }
 
 #[derive(Default)]
@@ -47,7 +49,8 @@ impl Cancel {
         Self::default()
     }
 
-    /// A token that is cancelled when this one is, but not the reverse.
+    /// A token that is cancelled when this one is, but not the reverse. Its [`probe`](Cancel::probe) calls that of
+    /// this one, too.
     pub fn child(&self) -> Self {
         self.derive(None)
     }
@@ -58,10 +61,16 @@ impl Cancel {
         self.derive(Some(Box::new(gone)))
     }
 
+    /// A child token that is cancelled at `end`, too; a wait on it ends at most [`PROBE_INTERVAL`] later.
+    pub fn child_until(&self, end: Instant) -> Self {
+        self.child_with_probe(move || Instant::now() > end)
+    }
+
     fn derive(&self, probe: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> Self {
         let child = Cancel {
             inner: Arc::new(Inner {
                 probe,
+                parent: Some(self.clone()),
                 ..Inner::default()
             }),
         };
@@ -71,7 +80,7 @@ impl Cancel {
                 Cancel { inner }.cancel();
             }
         });
-        *lock(&child.inner.parent) = Some(guard);
+        *lock(&child.inner.follows) = Some(guard);
         child
     }
 
@@ -95,16 +104,19 @@ impl Cancel {
         self.inner.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Whether the token has a probe, so that a wait must poll.
+    /// Whether the token or one that it descends from has a probe, so that a wait must poll.
     pub fn has_probe(&self) -> bool {
-        self.inner.probe.is_some()
+        self.inner.probe.is_some() || self.inner.parent.as_ref().is_some_and(Cancel::has_probe)
     }
 
-    /// Calls the probe, cancels the token if the probe returns true, and returns whether the token is
-    /// cancelled.
+    /// Calls the probes of the token and of those that it descends from, cancels each whose probe returns true, and
+    /// returns whether the token is cancelled.
     pub fn probe(&self) -> bool {
         if self.inner.probe.as_ref().is_some_and(|gone| gone()) {
             self.cancel();
+        }
+        if let Some(parent) = &self.inner.parent {
+            parent.probe();
         }
         self.is_cancelled()
     }
@@ -242,12 +254,30 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_finds_nobody_cancels() {
+    fn a_probe_that_finds_nobody_cancels_the_token_and_what_descends_from_it() {
         let gone = Arc::new(AtomicBool::new(false));
         let asked = gone.clone();
-        let token = Cancel::new().child_with_probe(move || asked.load(Ordering::SeqCst));
-        assert!(!token.probe());
+        let root = Cancel::new();
+        let token = root.child_with_probe(move || asked.load(Ordering::SeqCst));
+        let grandchild = token.child().child();
+        assert!(!root.has_probe() && token.has_probe() && grandchild.has_probe());
+        assert!(!token.probe() && !grandchild.probe());
         gone.store(true, Ordering::SeqCst);
-        assert!(token.probe() && token.is_cancelled());
+        assert!(grandchild.probe() && token.is_cancelled() && !root.probe());
+    }
+
+    #[test]
+    fn a_token_with_a_deadline_is_cancelled_then() {
+        let now = Instant::now();
+        let parent = Cancel::new();
+        assert!(!parent.child_until(now + Duration::from_secs(60)).probe());
+        let begin = Instant::now();
+        let end = begin + Duration::from_millis(20);
+        assert!(
+            parent
+                .child_until(end)
+                .wait_timeout(Duration::from_secs(60))
+        );
+        assert!(Instant::now() > end && !parent.is_cancelled());
     }
 }

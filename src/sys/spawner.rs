@@ -411,6 +411,18 @@ mod tests {
         spawner.fork(sleeping(), &limit).unwrap()
     }
 
+    #[test]
+    fn the_end_of_a_guardian_is_reported() {
+        let pid = sleeping().fork().unwrap();
+        let (_, stdin) = io::pipe().unwrap();
+        let (sender, reported) = unbounded();
+        assert!(watch(&Guardian::of(pid, stdin), &sender));
+        unix::kill_child(pid);
+        let job = reported.recv_timeout(LIMIT);
+        assert!(matches!(job, Ok(Job::Unguarded)));
+        unix::reap(pid);
+    }
+
     fn until(what: &str, condition: impl Fn() -> bool) {
         let begin = Instant::now();
         while !condition() {

@@ -267,6 +267,17 @@ fn arguments_that_a_server_refuses_are_explained() {
         json!([{"name": "one__strict", "arguments": {"n": 1}}]),
     ));
     session.say("go").finishes().never_says("do not fit");
+    // The server has said it.
+    let said = "no: `n` is missing; `b` is a string, not boolean";
+    let knows = server.session([strict(&record, Action::Error(-32602, said.to_owned()))]);
+    server.plays(calling(
+        json!([{"name": "one__strict", "arguments": {"b": "perhaps"}}]),
+    ));
+    knows
+        .say("go")
+        .finishes()
+        .says(said)
+        .never_says("do not fit");
     let fine = server.session([strict(&record, Action::text("fine"))]);
     server.plays(calling(
         json!([{"name": "one__strict", "arguments": {"b": "perhaps"}}]),
@@ -316,6 +327,26 @@ fn an_answer_that_is_too_large_goes_to_a_file() {
     assert!(path.contains(&session.id), "{path}");
     server.delete(&format!("/sessions/{}", session.id)).is(200);
     assert!(!std::path::Path::new(path).exists());
+}
+
+#[test]
+fn of_an_answer_that_is_too_large_what_is_no_text_for_the_model_stays() {
+    let begin = r#"{"jsonrpc":"2.0","id":{id},"result":{"content":[{"type":"text","text":""#;
+    let image = r#"{"type":"image","data":"AAAA","mimeType":"image/png"}"#;
+    let aside = r#"{"type":"text","text":"aside","annotations":{"audience":["user"]}}"#;
+    let end = format!("\"}},{image},{aside}]}}}}\n");
+    let parts = [(begin, 1), ("xxxxxxxx", 50_000), (&end, 1)];
+    let parts = parts.map(|(text, times)| Action::Out(text.to_owned(), times));
+    let script = Script::new().tool("large", parts);
+    let calls = json!([{"name": "one__large"}]);
+    let server = Server::scripted(calling(calls)).start();
+    let session = server.session([one(&script)]);
+    let turn = session.say("go").finishes();
+    let content = &turn.parts_of("toolResponse")[0]["toolResult"]["value"]["content"];
+    let text = content[0]["text"].as_str().unwrap();
+    assert!(text.contains("400000 characters") && text.len() < 10_000);
+    assert_eq!(content[1]["data"], "AAAA");
+    assert_eq!(content[2]["text"], "aside");
 }
 
 #[test]
@@ -400,7 +431,8 @@ fn structured_content_beside_a_short_text_reaches_the_model() {
     let rows = json!({"rows": [{"name": "Ada"}, {"name": "Bob"}]});
     let script = Script::new()
         .tool("few", [answer("2 rows", rows.clone())])
-        .tool("same", [answer(&rows.to_string(), rows.clone())]);
+        .tool("same", [answer(&rows.to_string(), rows.clone())])
+        .tool("many", many_rows());
     let calls = |name: &str| calling(json!([{ "name": name }]));
     let server = Server::scripted(calls("one__few")).start();
     let session = server.session([one(&script)]);
@@ -408,6 +440,21 @@ fn structured_content_beside_a_short_text_reaches_the_model() {
     assert_eq!(turn.text(), format!("So: 2 rows\n{rows}"));
     server.plays(calls("one__same"));
     assert_eq!(session.say("go").finishes().text(), format!("So: {rows}"));
+    server.plays(calls("one__many"));
+    let turn = session.say("go").finishes();
+    assert!(turn.text().contains("which is too much to show"));
+    let value = &turn.parts_of("toolResponse")[0]["toolResult"]["value"];
+    assert!(
+        value.get("structuredContent").is_none(),
+        "it is in the file"
+    );
+}
+
+/// The text `2 rows` with 400,000 bytes of structured content.
+fn many_rows() -> [Action; 3] {
+    let begin = r#"{"jsonrpc":"2.0","id":{id},"result":{"content":[{"type":"text","text":"2 rows"}],"structuredContent":{"rows":""#;
+    [(begin, 1), ("xxxxxxxx", 50_000), ("\"}}}\n", 1)]
+        .map(|(text, times)| Action::Out(text.to_owned(), times))
 }
 
 #[test]
@@ -423,15 +470,10 @@ fn the_data_of_a_page_is_for_the_page_and_the_text_beside_it_for_the_model() {
     };
     let rows = json!({"rows": ["Ada", "Bob"]});
     let many = json!({"rows": "x".repeat(400_000)});
-    let out = |text: &str, times| Action::Out(text.to_owned(), times);
-    let begin = r#"{"jsonrpc":"2.0","id":{id},"result":{"content":[{"type":"text","text":"2 rows"}],"structuredContent":{"rows":""#;
     let script = Script::new()
         .on("tools/list", [Action::Result(tools)])
         .tool("few", [answer(Some("2 rows"), &rows)])
-        .tool(
-            "many",
-            [out(begin, 1), out("xxxxxxxx", 50_000), out("\"}}}\n", 1)],
-        )
+        .tool("many", many_rows())
         .tool("bare", [answer(None, &rows)])
         .tool("blank", [answer(Some(" "), &rows)]);
     let calls = |name: &str| calling(json!([{"name": format!("one__{name}")}]));

@@ -416,6 +416,100 @@ mod tests {
     }
 
     #[test]
+    fn any_wish_of_the_user_but_warnings_is_a_configuration() {
+        assert!(!Settings::default().is_configured());
+        let warnings = Settings {
+            allowlist_warns: true,
+            offline: true,
+            index: Some(PathBuf::from("index")),
+            ..Settings::default()
+        };
+        assert!(!warnings.is_configured());
+        let set: [fn(&mut Settings); 5] = [
+            |it| it.advisories = Some(PathBuf::from("osv")),
+            |it| it.endpoint = Some("http://127.0.0.1:1".to_owned()),
+            |it| it.strict = true,
+            |it| it.allowlist = Some("list".to_owned()),
+            |it| it.fault = Some("no text".to_owned()),
+        ];
+        let variable = |settings: &Settings| {
+            let decision = settings.screen(
+                "npx",
+                &["a".to_owned()],
+                ["npm_config_package"],
+                &Cancel::new(),
+            );
+            decision
+                .unwrap_or_default()
+                .reason()
+                .contains("npm_config_package")
+        };
+        assert!(!variable(&Settings::default()));
+        for set in set {
+            let mut settings = Settings::default();
+            set(&mut settings);
+            assert!(settings.is_configured() && variable(&settings));
+        }
+    }
+
+    #[test]
+    fn without_a_network_a_server_of_this_machine_alone_is_asked() {
+        let paths = Paths::under(std::path::Path::new("/nonexistent"));
+        for (url, offline, is_asked) in [
+            ("http://127.0.0.1:1", true, true),
+            ("https://osv.example", true, false),
+            ("https://osv.example", false, true),
+        ] {
+            let env = |name: &str| (name == "OSV_ENDPOINT").then(|| url.to_owned());
+            let config = Config::with_env(paths.config.join("config.yaml"), Box::new(env));
+            let settings = Settings::read(&config, &paths, offline);
+            assert_eq!(settings.endpoint.is_some(), is_asked, "{url} {offline}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_knows_no_images_does_not_check_them_for_the_strict() {
+        let folder = std::env::temp_dir().join(format!("gosling-images-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let outcome = |strict, advisories| {
+            let settings = Settings {
+                strict,
+                advisories,
+                endpoint: Some("http://127.0.0.1:1".to_owned()),
+                ..Settings::default()
+            };
+            screen(&settings, "docker run -i mcp/time")
+                .unwrap()
+                .decision
+        };
+        assert_eq!(outcome(true, None), Outcome::Refused);
+        assert_eq!(outcome(true, Some(folder.clone())), Outcome::Allowed);
+        assert_eq!(outcome(false, None), Outcome::Allowed);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn an_advisory_is_about_one_name_in_one_registry() {
+        let version = Version::Open;
+        for (ecosystem, name, is_named) in [
+            (Ecosystem::Npm, "evil", true),
+            (Ecosystem::PyPi, "evil", false),
+            (Ecosystem::Npm, "good", false),
+        ] {
+            let malware = Malware {
+                ecosystem: Ecosystem::Npm.name(),
+                name: "evil".to_owned(),
+                id: "MAL-1".to_owned(),
+                versions: versions::ALL.to_owned(),
+            };
+            let mut decision = Decision::default();
+            let package = (ecosystem, name, &version);
+            Settings::default().check_malware(package, &[malware], &mut decision);
+            assert_eq!(!decision.reasons.is_empty(), is_named, "{name}");
+        }
+    }
+
+    #[test]
     fn the_launcher_is_found_behind_programs_that_start_it() {
         let npx = "node /usr/lib/node_modules/npm/bin/npx-cli.js";
         for (line, package) in [

@@ -3,6 +3,8 @@
 use super::*;
 use crate::extension::manager::Limits;
 use crate::extension::status::Location;
+use crate::mcp::transport::TransportError;
+use std::cell::Cell;
 use std::path::Path;
 use std::thread;
 
@@ -239,4 +241,35 @@ fn a_connection_that_is_ready_after_the_end_is_not_adopted() {
         drop(attempt);
     });
     assert!(Arc::ptr_eq(&server.connection(), &first));
+}
+
+#[test]
+fn only_a_connection_that_is_open_is_kept_beside_its_successor() {
+    for (is_open, kept) in [(true, 1), (false, 0)] {
+        let server = supervisor();
+        let lost = server.connection();
+        if !is_open {
+            lost.client.close();
+        }
+        let made = server.reconnect(&lost, &Cancel::new(), later()).unwrap();
+        assert!(!Arc::ptr_eq(&made, &lost) && made.client.is_open());
+        assert_eq!(lost.client.is_open(), is_open);
+        assert_eq!(lock(&server.state).retired.len(), kept);
+    }
+}
+
+#[test]
+fn a_server_that_refuses_is_asked_less_and_less_often() {
+    let config = json!({"type": "builtin", "name": "todo", "timeout": 1});
+    let config = ExtensionConfig::from_value(config).unwrap();
+    let server = Supervisor::new(&config, context(), connect(&config), Arc::default());
+    let attempts = Cell::new(0);
+    let refused = server.request(&Operation::QUERY, &Cancel::new(), |_, _| {
+        attempts.set(attempts.get() + 1);
+        let error = TransportError::Refused("nobody listens".to_owned());
+        Err::<(), _>(mcp::Error::Transport(error))
+    });
+    assert!(refused.is_err());
+    // At 0, 0.1, 0.3 and 0.7 s.
+    assert!((2..=4).contains(&attempts.get()), "{attempts:?}");
 }
