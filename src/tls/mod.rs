@@ -192,7 +192,7 @@ fn load_if_valid(files: &[PathBuf; 2], now: i64) -> Result<Option<Loaded>, Error
         return Ok(None);
     }
     let (loaded, validity) = load_with_validity(files)?;
-    let is_valid = validity.is_some_and(|(from, to)| from <= now && now + RENEWAL < to);
+    let is_valid = validity.is_some_and(|it| covers(it, now, now + RENEWAL));
     Ok(is_valid.then_some(loaded))
 }
 
@@ -200,10 +200,15 @@ fn load_if_valid(files: &[PathBuf; 2], now: i64) -> Result<Option<Loaded>, Error
 fn load(files: &[PathBuf; 2]) -> Result<Loaded, Error> {
     let (loaded, validity) = load_with_validity(files)?;
     let now = clock::unix_seconds();
-    if validity.is_some_and(|(from, to)| now < from || to < now) {
+    if validity.is_some_and(|it| !covers(it, now, now)) {
         log::warn!("certificate not valid at this time file={:?}", files[0]);
     }
     Ok(loaded)
+}
+
+/// Whether what is valid from one moment to another is so from `first` to `last`, each included.
+fn covers((from, to): (i64, i64), first: i64, last: i64) -> bool {
+    from <= first && last <= to
 }
 
 /// Reads the certificates in the first file and the key in the second. Returns the validity of the first
@@ -327,6 +332,14 @@ mod tests {
         }
         let _ = std::fs::remove_file(&path);
         assert!(text.lines().all(|line| line.len() <= PEM_WIDTH));
+    }
+
+    #[test]
+    fn a_certificate_is_valid_at_its_first_and_at_its_last_moment() {
+        for (moment, is_valid) in [(4, false), (5, true), (9, true), (10, false)] {
+            assert_eq!(covers((5, 9), moment, moment), is_valid, "{moment}");
+        }
+        assert!(covers((5, 9), 5, 9) && !covers((5, 9), 5, 10) && !covers((5, 9), 4, 9));
     }
 
     #[test]

@@ -268,6 +268,8 @@ mod tests {
             ("abcd", "abdc", true),
             ("abcd", "badc", false),
             ("abcd", "xycd", false),
+            ("abcd", "bacx", false),
+            ("abcd", "bxcd", false),
             ("abcd", "bacd", true),
             ("abcd", "ab", false),
             ("abcd", "", false),

@@ -238,4 +238,19 @@ mod tests {
         assert_eq!(names, [("npm", "a"), ("npm", "c")]);
         assert_eq!(found.fault, None);
     }
+
+    #[test]
+    fn all_files_that_cannot_be_read_count_and_some_are_named() {
+        let folder = std::env::temp_dir().join(format!("gosling-unread-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        for n in 0..=MAX_FAULTS {
+            fs::write(folder.join(format!("{n}.json")), "no JSON").unwrap();
+        }
+        let mut imported = Imported::default();
+        let read = imported.read_folder(&folder, MAX_DEPTH, &mut || Ok(()), &|_| true);
+        let _ = fs::remove_dir_all(&folder);
+        assert_eq!(read, Ok(()));
+        assert_eq!(imported.unread, MAX_FAULTS + 1);
+        assert_eq!(imported.faults.len(), MAX_FAULTS);
+    }
 }
