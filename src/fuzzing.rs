@@ -16,6 +16,7 @@ use crate::check;
 use crate::deeplink;
 #[cfg(feature = "recipes")]
 use crate::recipe;
+use crate::text::fuzz_input;
 use crate::{conversation, extension, http, json, mcp, outbound, provider, store, text};
 
 /// One parser, or several that read the same bytes.
@@ -53,7 +54,7 @@ pub const TARGETS: &[Target] = &[
     target("tool_schema", provider::fuzzing::tool_schema, 1000),
     target("tool_result", provider::fuzzing::tool_result, 1000),
     target("mcp_form", mcp::fuzzing::form, 600),
-    target("response_head", outbound::fuzzing::response_head, 200),
+    target("response_head", mcp::fuzzing::response_head, 200),
     target("yaml", store::fuzzing::yaml, 1000),
     #[cfg(feature = "recipes")]
     target("recipe", recipe::fuzzing::recipe, 1000),
@@ -98,38 +99,6 @@ const fn target(name: &'static str, check: fn(&[u8]), memory: usize) -> Target {
     }
 }
 
-/// Separates the parts of an input for targets that take several: the ASCII record separator.
-const SEPARATOR: u8 = 0x1e;
-
-/// The parts of an input; missing ones are empty.
-pub(crate) fn parts<const N: usize>(input: &[u8]) -> [&[u8]; N] {
-    let mut parts = input.splitn(N, |byte| *byte == SEPARATOR);
-    [(); N].map(|()| parts.next().unwrap_or_default())
-}
-
-/// As [`parts`], as text; bytes that are not UTF-8 become U+FFFD.
-pub(crate) fn texts<const N: usize>(input: &[u8]) -> [String; N] {
-    parts(input).map(|part| String::from_utf8_lossy(part).into_owned())
-}
-
-/// The input split in three ways: not at all, once, and into pieces of 1 to 8 bytes. The splits depend on the
-/// bytes only, so that an input is reproducible.
-pub(crate) fn cuts(input: &[u8]) -> [Vec<&[u8]>; 3] {
-    let mut state = (input.iter()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let (first, second) = input.split_at(state as usize % (input.len() + 1));
-    let mut small = Vec::new();
-    let mut rest = input;
-    while !rest.is_empty() {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-        let (piece, behind) = rest.split_at((1 + (state >> 61) as usize).min(rest.len()));
-        small.push(piece);
-        rest = behind;
-    }
-    [vec![input], vec![first, second], small]
-}
-
 /// The nesting depth of a value.
 pub(crate) fn depth_of(value: &serde_json::Value) -> usize {
     match value {
@@ -141,7 +110,7 @@ pub(crate) fn depth_of(value: &serde_json::Value) -> usize {
 
 /// Redaction removes secrets, and characters that are invisible to a person.
 fn redaction(input: &[u8]) {
-    let [text, secrets] = texts(input);
+    let [text, secrets] = fuzz_input::texts(input);
     let secrets: Vec<String> = secrets.lines().take(8).map(str::to_owned).collect();
     text::fuzzing::redacted(&text, &secrets);
     text::fuzzing::visible(&text);
@@ -193,7 +162,7 @@ mod tests {
     #[test]
     fn pieces_make_up_the_input() {
         for input in [&b""[..], b"a", b"data: 1\n\ndata: 2\n\n"] {
-            for pieces in cuts(input) {
+            for pieces in fuzz_input::cuts(input) {
                 assert_eq!(pieces.concat(), input);
             }
         }

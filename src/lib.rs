@@ -221,8 +221,13 @@
 //! [`cmd::main`] does: it becomes the guardian when it is started as one, and otherwise declares that it can
 //! ([`sys::guardian`]). [`sys::take_variable`] removes a key from the environment, and [`sys::protect_memory`]
 //! keeps children from reading it from memory. Records go to the `log` façade; the program chooses the logger.
-#![deny(unsafe_code)]
-#![warn(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub use gosling_mcp as mcp;
+pub use gosling_outbound as outbound;
+pub use gosling_sys as sys;
+pub use gosling_text as text;
+pub(crate) use gosling_text::{json, sorting};
 
 #[cfg(feature = "acp")]
 pub mod acp;
@@ -243,7 +248,6 @@ pub mod fuzzing;
 #[cfg(all(test, not(fuzzing)))]
 mod fuzzing;
 pub mod http;
-mod json;
 #[cfg(any(feature = "check", feature = "recipes"))]
 #[cfg_attr(
     not(feature = "recipes"),
@@ -251,13 +255,9 @@ mod json;
 )]
 mod json_schema;
 pub mod manual;
-pub mod mcp;
 #[cfg(test)]
 mod memory_ratio;
 pub mod metrics;
-pub mod outbound;
-#[cfg(test)]
-mod property_testing;
 pub mod provider;
 #[cfg(feature = "recipes")]
 pub mod recipe;
@@ -266,9 +266,6 @@ pub mod recipe;
 pub mod recipe;
 #[cfg(feature = "schedules")]
 pub mod schedule;
-mod sorting;
 pub mod store;
-pub mod sys;
-pub mod text;
 #[cfg(feature = "tls")]
 pub mod tls;

@@ -1,195 +1,162 @@
-//! Measures the memory that parsers of input from outside take, for the worst inputs.
-//!
-//! Each test is next to its parser and passes the worst texts to [`at_most`]. The table in the crate's
-//! documentation is the output of `cargo test --lib memory_ratio -- --nocapture --include-ignored`.
+//! The memory that parsers of input from outside take, for the worst inputs; other such tests are next to their
+//! parsers. The table in the documentation of the crate is the output of `cargo test --lib memory_ratio --
+//! --nocapture --include-ignored`.
 
-use crate::sys::counting_allocator::peak_bytes;
+use crate::conversation::Session;
+use crate::json;
+use crate::mcp::jsonrpc;
+use crate::outbound::sse;
+#[cfg(feature = "recipes")]
+use crate::recipe::Recipe;
+use gosling_testing::memory_ratio::{at_most, filled};
+use serde_json::Value;
 
-/// Reads each text with `read` and fails if that takes more than `ratio` times the bytes of the text, which are
-/// not counted.
-pub(crate) fn at_most<R>(ratio: usize, what: &str, texts: &[Vec<u8>], read: impl Fn(&[u8]) -> R) {
-    let measured = texts.iter().map(|text| {
-        let held = peak_bytes(|| read(text));
-        (held * 10 / text.len(), held, text)
+const MIB: usize = 1 << 20;
+
+/// JSON texts of `size` bytes whose values take the most memory.
+fn values(size: usize, begin: &str, end: &str) -> Vec<Vec<u8>> {
+    let units = [
+        "0,",
+        "[],",
+        "{},",
+        "\"\",",
+        "[0],",
+        "{\"\":0},",
+        "[[0]],",
+        "{\"\":[0]},",
+    ];
+    // As many values as the limit allows, and blanks for the rest.
+    let text = |unit: &str| {
+        let most = json::most_memory(size);
+        let count = |found: &[char]| unit.matches(found).count();
+        let each = json::VALUE * count(&['0', '[', '{']).max(1)
+            + json::ARRAY * count(&['['])
+            + json::OBJECT * count(&['{']);
+        let begin = format!("{begin}[{}", unit.repeat(most / each));
+        filled(
+            size.max(begin.len() + 100),
+            &begin,
+            " ",
+            &format!("0]{end}"),
+        )
+    };
+    let dense = units
+        .iter()
+        .map(|unit| filled(size, &format!("{begin}["), unit, &format!("0]{end}")));
+    dense.chain(units.iter().map(|unit| text(unit))).collect()
+}
+
+#[test]
+fn memory_ratio_of_json() {
+    let texts = values(MIB, "", "");
+    at_most(40, "JSON as values, 1 MiB", &texts, |text| {
+        json::from_slice::<Value>(text)
     });
-    let (tenths, held, text) = measured.max_by_key(|(tenths, ..)| *tenths).expect("a text");
-    let begin = String::from_utf8_lossy(&text[..text.len().min(30)]);
-    println!(
-        "| {what} | {}.{} | {held} of {} | {begin:?} |",
-        tenths / 10,
-        tenths % 10,
-        text.len()
-    );
-    assert!(
-        held <= ratio * text.len(),
-        "{what}: {held} bytes for {} of {begin:?}",
-        text.len()
-    );
 }
 
-/// `unit` repeated between `begin` and `end`, up to `size` bytes in all.
-pub(crate) fn filled(size: usize, begin: &str, unit: &str, end: &str) -> Vec<u8> {
-    let count = (size - begin.len() - end.len()) / unit.len();
-    [begin, &unit.repeat(count), end].concat().into_bytes()
+#[test]
+#[ignore = "takes long, and says no more than the one of 1 MiB unless the table is made anew"]
+fn memory_ratio_of_much_json() {
+    let texts = values(8 * MIB, "", "");
+    at_most(30, "JSON as values, 8 MiB", &texts, |text| {
+        json::from_slice::<Value>(text)
+    });
 }
 
-mod tests {
-    use super::*;
-    use crate::conversation::Session;
-    use crate::json;
-    use crate::mcp::jsonrpc;
-    use crate::outbound::sse;
-    #[cfg(feature = "recipes")]
-    use crate::recipe::Recipe;
-    use serde_json::Value;
-
-    const MIB: usize = 1 << 20;
-
-    /// JSON texts of `size` bytes whose values take the most memory.
-    fn values(size: usize, begin: &str, end: &str) -> Vec<Vec<u8>> {
-        let units = [
+#[test]
+fn memory_ratio_of_json_rpc() {
+    let dense = |begin: &str, unit: &str, end: &str| filled(MIB, begin, unit, end);
+    let messages = [
+        dense(
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","params":["#,
             "0,",
-            "[],",
-            "{},",
-            "\"\",",
-            "[0],",
-            "{\"\":0},",
-            "[[0]],",
-            "{\"\":[0]},",
-        ];
-        // As many values as the limit allows, and blanks for the rest.
-        let text = |unit: &str| {
-            let most = json::most_memory(size);
-            let count = |found: &[char]| unit.matches(found).count();
-            let each = json::VALUE * count(&['0', '[', '{']).max(1)
-                + json::ARRAY * count(&['['])
-                + json::OBJECT * count(&['{']);
-            let begin = format!("{begin}[{}", unit.repeat(most / each));
-            filled(
-                size.max(begin.len() + 100),
-                &begin,
-                " ",
-                &format!("0]{end}"),
-            )
-        };
-        let dense = units
-            .iter()
-            .map(|unit| filled(size, &format!("{begin}["), unit, &format!("0]{end}")));
-        dense.chain(units.iter().map(|unit| text(unit))).collect()
-    }
+            "0]}",
+        ),
+        dense(r#"{"jsonrpc":"2.0","id":1,"result":["#, "[],", "0]}"),
+        dense(
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""#,
+            "\\n",
+            r#"","data":[0]}}"#,
+        ),
+        dense(r#"{"jsonrpc":"2.0","id":1,"error":""#, "\u{7f}", r#""}"#),
+        dense(r#"{"jsonrpc":"2.0","id":""#, "\\n", r#"","method":"x"}"#),
+        dense(r#"{"jsonrpc":"2.0","id":1,"x":"#, "[", ""),
+        dense(r#"{"jsonrpc":"2.0","method":1,"x":["#, "0,", "0]}"),
+        dense("{", "\"\":0,", "\"\":0}"),
+    ];
+    at_most(20, "JSON-RPC message", &messages, |text| {
+        jsonrpc::parse(text, false)
+    });
+    let batches = [
+        dense("[", "0,", "0]"),
+        dense("[", "{},", "0]"),
+        dense("[", r#"{"jsonrpc":"2.0","id":1,"method":"x"},"#, "0]"),
+        dense(&format!("[{}", "0,".repeat(998)), " ", "0]"),
+        dense(r#"[{"jsonrpc":"2.0","id":1,"result":["#, "0,", "0]}]"),
+    ];
+    at_most(5, "JSON-RPC batch", &batches, |text| {
+        jsonrpc::parse(text, true)
+    });
+}
 
-    #[test]
-    fn memory_ratio_of_json() {
-        let texts = values(MIB, "", "");
-        at_most(40, "JSON as values, 1 MiB", &texts, |text| {
-            json::from_slice::<Value>(text)
-        });
-    }
+#[test]
+fn memory_ratio_of_event_streams() {
+    let streams = [
+        filled(MIB, "", "data\n", "\n"),
+        filled(MIB, "data: ", "x", "\n\n"),
+        filled(MIB, "", "data: x\n\n", ""),
+        filled(MIB, "", "x", ""),
+        filled(MIB, "id: ", "x", "\n\n"),
+    ];
+    at_most(5, "event stream", &streams, |text| {
+        let mut decoder = sse::Decoder::new(64 * MIB);
+        let mut last = Vec::new();
+        let read = decoder.push(text, |event| last = event.to_vec());
+        (decoder, last, read)
+    });
+}
 
-    #[test]
-    #[ignore = "takes long, and says no more than the one of 1 MiB unless the table is made anew"]
-    fn memory_ratio_of_much_json() {
-        let texts = values(8 * MIB, "", "");
-        at_most(30, "JSON as values, 8 MiB", &texts, |text| {
-            json::from_slice::<Value>(text)
-        });
-    }
+#[cfg(feature = "recipes")]
+#[test]
+fn memory_ratio_of_recipe_links() {
+    use base64::Engine;
+    let link = |json: &[u8]| {
+        let size = json
+            .len()
+            .min(crate::recipe::deeplink::MAX_LINK * 3 / 4 - 3);
+        let text = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&json[..size]);
+        text.into_bytes()
+    };
+    let jsons = values(
+        300 << 10,
+        r#"{"title":"a","description":"b","prompt":"c","x":"#,
+        "}",
+    );
+    let links: Vec<_> = jsons.iter().map(|json| link(json)).collect();
+    at_most(55, "recipe link", &links, |text| {
+        Recipe::from_link(std::str::from_utf8(text).unwrap())
+    });
+}
 
-    #[test]
-    fn memory_ratio_of_json_rpc() {
-        let dense = |begin: &str, unit: &str, end: &str| filled(MIB, begin, unit, end);
-        let messages = [
-            dense(
-                r#"{"jsonrpc":"2.0","id":1,"method":"x","params":["#,
-                "0,",
-                "0]}",
-            ),
-            dense(r#"{"jsonrpc":"2.0","id":1,"result":["#, "[],", "0]}"),
-            dense(
-                r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""#,
-                "\\n",
-                r#"","data":[0]}}"#,
-            ),
-            dense(r#"{"jsonrpc":"2.0","id":1,"error":""#, "\u{7f}", r#""}"#),
-            dense(r#"{"jsonrpc":"2.0","id":""#, "\\n", r#"","method":"x"}"#),
-            dense(r#"{"jsonrpc":"2.0","id":1,"x":"#, "[", ""),
-            dense(r#"{"jsonrpc":"2.0","method":1,"x":["#, "0,", "0]}"),
-            dense("{", "\"\":0,", "\"\":0}"),
-        ];
-        at_most(20, "JSON-RPC message", &messages, |text| {
-            jsonrpc::parse(text, false)
-        });
-        let batches = [
-            dense("[", "0,", "0]"),
-            dense("[", "{},", "0]"),
-            dense("[", r#"{"jsonrpc":"2.0","id":1,"method":"x"},"#, "0]"),
-            dense(&format!("[{}", "0,".repeat(998)), " ", "0]"),
-            dense(r#"[{"jsonrpc":"2.0","id":1,"result":["#, "0,", "0]}]"),
-        ];
-        at_most(5, "JSON-RPC batch", &batches, |text| {
-            jsonrpc::parse(text, true)
-        });
-    }
-
-    #[test]
-    fn memory_ratio_of_event_streams() {
-        let streams = [
-            filled(MIB, "", "data\n", "\n"),
-            filled(MIB, "data: ", "x", "\n\n"),
-            filled(MIB, "", "data: x\n\n", ""),
-            filled(MIB, "", "x", ""),
-            filled(MIB, "id: ", "x", "\n\n"),
-        ];
-        at_most(5, "event stream", &streams, |text| {
-            let mut decoder = sse::Decoder::new(64 * MIB);
-            let mut last = Vec::new();
-            let read = decoder.push(text, |event| last = event.to_vec());
-            (decoder, last, read)
-        });
-    }
-
-    #[cfg(feature = "recipes")]
-    #[test]
-    fn memory_ratio_of_recipe_links() {
-        use base64::Engine;
-        let link = |json: &[u8]| {
-            let size = json
-                .len()
-                .min(crate::recipe::deeplink::MAX_LINK * 3 / 4 - 3);
-            let text = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&json[..size]);
-            text.into_bytes()
-        };
-        let jsons = values(
-            300 << 10,
-            r#"{"title":"a","description":"b","prompt":"c","x":"#,
-            "}",
-        );
-        let links: Vec<_> = jsons.iter().map(|json| link(json)).collect();
-        at_most(55, "recipe link", &links, |text| {
-            Recipe::from_link(std::str::from_utf8(text).unwrap())
-        });
-    }
-
-    #[test]
-    fn memory_ratio_of_imports() {
-        let mut files = values(MIB, r#"{"working_dir":"/","conversation":"#, "}");
-        files.push(filled(MIB, "{\"working_dir\":\"/\"}\n", "0\n", ""));
-        files.push(filled(MIB, "{\"working_dir\":\"/\"}\n", "[0]\n", ""));
-        let message = r#"{"role":"user","created":0,"content":[]}"#;
-        files.push(filled(
-            MIB,
-            "{\"working_dir\":\"/\"}\n",
-            &format!("{message}\n"),
-            "",
-        ));
-        files.push(filled(
-            MIB,
-            r#"{"working_dir":"/","conversation":["#,
-            &format!("{message},"),
-            &format!("{message}]}}"),
-        ));
-        at_most(40, "imported session", &files, |text| {
-            Session::from_export(std::str::from_utf8(text).unwrap())
-        });
-    }
+#[test]
+fn memory_ratio_of_imports() {
+    let mut files = values(MIB, r#"{"working_dir":"/","conversation":"#, "}");
+    files.push(filled(MIB, "{\"working_dir\":\"/\"}\n", "0\n", ""));
+    files.push(filled(MIB, "{\"working_dir\":\"/\"}\n", "[0]\n", ""));
+    let message = r#"{"role":"user","created":0,"content":[]}"#;
+    files.push(filled(
+        MIB,
+        "{\"working_dir\":\"/\"}\n",
+        &format!("{message}\n"),
+        "",
+    ));
+    files.push(filled(
+        MIB,
+        r#"{"working_dir":"/","conversation":["#,
+        &format!("{message},"),
+        &format!("{message}]}}"),
+    ));
+    at_most(40, "imported session", &files, |text| {
+        Session::from_export(std::str::from_utf8(text).unwrap())
+    });
 }

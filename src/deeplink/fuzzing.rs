@@ -3,7 +3,7 @@
 use super::{ExtensionLink, Judged, Judgement, KnownSecret, Link, LinkTransport, classify};
 use crate::extension::launchers::{Launch, is_interpreter};
 use crate::extension::packages::Package;
-use crate::fuzzing::texts;
+use crate::text::fuzz_input::texts;
 
 /// An option of no launcher.
 const UNKNOWN: &str = "--gosling-unknown";

@@ -711,7 +711,7 @@ fn the_plus_of_a_recipe_stays() {
 
 #[test]
 fn any_text_has_one_class() {
-    arbtest::arbtest(|u| {
+    gosling_testing::property_testing::check(|u| {
         let parts = [
             "goose://",
             "extension?",

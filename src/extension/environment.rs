@@ -394,7 +394,7 @@ pub fn class_of<'a>(mut names: impl Iterator<Item = &'a str>) -> Class {
 /// variables.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn fuzz(input: &[u8]) {
-    let [name, value, header] = crate::fuzzing::texts(input);
+    let [name, value, header] = crate::text::fuzz_input::texts(input);
     let checked = check_name(&name);
     assert_eq!(checked, check_name(&name));
     let in_lower_case = check_name(&name.to_ascii_lowercase());

@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_dependency_is_one_argument_or_refused() {
-        arbtest::arbtest(|u| {
+        gosling_testing::property_testing::check(|u| {
             let mut dependencies = Vec::new();
             for _ in 0..u.int_in_range(0..=4)? {
                 let begin = *u.choose(&["", "-", " -", "--with", "a", "{file}", "\n", "\0"])?;

@@ -498,7 +498,7 @@ mod tests {
 
     #[test]
     fn any_arguments_are_read_without_a_panic() {
-        arbtest::arbtest(|u| {
+        gosling_testing::property_testing::check(|u| {
             let programs = [
                 "npx", "uvx", "docker", "pipx", "npm", "uv", "env", "sh", "cmd", "corepack", "nice",
             ];

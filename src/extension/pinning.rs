@@ -203,7 +203,7 @@ impl Settings {
 /// pins.
 #[cfg(all(feature = "pinning", any(test, fuzzing)))]
 pub(crate) fn fuzz(input: &[u8]) {
-    let [before, after, file] = crate::fuzzing::texts(input);
+    let [before, after, file] = crate::text::fuzz_input::texts(input);
     let config = ExtensionConfig::from_value(serde_json::json!({
         "type": "stdio", "name": "x", "cmd": "x",
     }));

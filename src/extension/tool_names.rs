@@ -23,7 +23,7 @@ pub(super) fn owner<'n, 'k>(
 mod tests {
     use super::*;
     use crate::extension::config::key;
-    use crate::property_testing::{any_text, check, one_of, vec_of};
+    use gosling_testing::property_testing::{any_text, check, one_of, vec_of};
 
     #[test]
     fn the_longest_key_that_fits_counts() {

@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn memory_ratio_of_bodies() {
-        use crate::memory_ratio::{at_most, filled};
+        use gosling_testing::memory_ratio::{at_most, filled};
 
         let end = "\r\n0\r\n\r\n";
         let bodies = [

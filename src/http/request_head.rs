@@ -618,7 +618,7 @@ mod tests {
 
     #[test]
     fn memory_ratio_of_heads() {
-        use crate::memory_ratio::{at_most, filled};
+        use gosling_testing::memory_ratio::{at_most, filled};
 
         let line = "GET / HTTP/1.1\r\nHost: h\r\n";
         let fields = "a:\r\n".repeat(99);

@@ -2,8 +2,8 @@ use super::place::MAX_POINTER;
 use super::reader::MAX_SCHEMAS;
 use super::validation::MAX_FAULTS;
 use super::*;
-use crate::property_testing::{any_json, check};
-use arbtest::arbitrary::{self, Unstructured};
+use gosling_testing::arbitrary::{self, Unstructured};
+use gosling_testing::property_testing::{any_json, check};
 use serde_json::{Map, json};
 use std::time::{Duration, Instant};
 

@@ -17,9 +17,9 @@ use super::jsonrpc::{self, Id, RawJson};
 use super::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
 use super::transport::{Transport, TransportError, memory};
 use super::types::*;
-use crate::sys::cancel::Cancel;
-use crate::sys::lock;
-use crate::text::{printable, redact};
+use gosling_sys::cancel::Cancel;
+use gosling_sys::lock;
+use gosling_text::{printable, redact};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -180,7 +180,7 @@ impl Client {
     }
 
     /// A client whose connection was never made, and is closed.
-    pub(crate) fn closed(name: &str) -> Client {
+    pub fn closed(name: &str) -> Client {
         let (transport, _) = memory::pair();
         let handler = Arc::new(IgnoreNotifications);
         let client = Client::new(Arc::new(transport), Options::new(name), handler);
@@ -256,13 +256,13 @@ impl Client {
     }
 
     /// The server's answer to `initialize`, if there was one.
-    pub(crate) fn initialized(&self) -> Option<&InitializeResult> {
+    pub fn initialized(&self) -> Option<&InitializeResult> {
         self.inner.server.get()
     }
 
     /// Whether the server holds something, after it was unused for this time, that its end would lose. Only a server
     /// in this process is asked.
-    pub(crate) fn holds_state(&self, unused: Duration) -> bool {
+    pub fn holds_state(&self, unused: Duration) -> bool {
         self.inner.transport.holds_state(unused)
     }
 
@@ -528,7 +528,7 @@ impl Client {
         result: &RawValue,
     ) -> Result<R, Error> {
         self.decode_by(method, result, &mut |json| {
-            crate::json::from_str_of_php(json)
+            gosling_text::json::from_str_of_php(json)
         })
     }
 
@@ -540,7 +540,7 @@ impl Client {
     ) -> Result<(R, Vec<String>), Error> {
         let mut overlooked = Vec::new();
         let decoded = self.decode_by(method, result, &mut |json| {
-            crate::json::from_str_overlooking(json, &mut overlooked)
+            gosling_text::json::from_str_overlooking(json, &mut overlooked)
         })?;
         Ok((decoded, overlooked))
     }

@@ -1,7 +1,7 @@
 //! Forms of an elicitation: the defaults of their flat schema, and the validation of an answer. Pure. MCP
 //! 2025-11-25, client/elicitation, requested schema.
 
-use crate::text::printable;
+use gosling_text::printable;
 use serde_json::{Map, Value};
 
 /// The longest quotation of a name or value, in characters.
@@ -201,8 +201,8 @@ fn is_date_time(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::property_testing::{any_json, any_text, check, vec_of};
-    use arbtest::arbitrary::Unstructured;
+    use gosling_testing::arbitrary::Unstructured;
+    use gosling_testing::property_testing::{any_json, any_text, check, vec_of};
     use serde_json::json;
 
     fn map(value: Value) -> Map<String, Value> {

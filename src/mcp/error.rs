@@ -3,7 +3,7 @@
 use super::jsonrpc::{ErrorObject, URL_ELICITATION_REQUIRED};
 use super::transport::TransportError;
 use super::types::{ElicitMode, ElicitParams};
-use crate::text::{printable, redact};
+use gosling_text::{printable, redact};
 use serde::Deserialize;
 use std::fmt;
 use std::time::Duration;
@@ -84,7 +84,7 @@ impl Error {
         }
         if error.code == URL_ELICITATION_REQUIRED
             && let Some(data) = &error.data
-            && let Ok(Data { mut elicitations }) = crate::json::from_str(data.get())
+            && let Ok(Data { mut elicitations }) = gosling_text::json::from_str(data.get())
         {
             elicitations.retain(|e| e.mode == ElicitMode::Url && e.check().is_ok());
             elicitations.truncate(URLS);

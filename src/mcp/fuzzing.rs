@@ -1,15 +1,16 @@
 //! Fuzz targets of the protocol: JSON-RPC messages in both directions, forms and arguments.
 
 use super::jsonrpc::{self, Malformed, Message, Payload};
+use super::transport::http::auth_challenge::{Denied, challenges};
 use super::transport::stdio;
 use super::types::Tool;
 use super::{elicitation_form, schema};
-use crate::fuzzing::{cuts, texts};
-use crate::json;
+use gosling_text::fuzz_input::{cuts, texts};
+use gosling_text::json;
 use serde_json::{Map, Value};
 
 /// Checks that lines do not depend on how they are cut, and that a parsed message survives being written.
-pub(crate) fn json_rpc(input: &[u8]) {
+pub fn json_rpc(input: &[u8]) {
     const LIMIT: usize = 4 << 10;
     let lines = cuts(input).map(|pieces| stdio::fuzzing::lines(&pieces, LIMIT));
     assert_eq!(lines[0].0, lines[1].0, "cut once");
@@ -49,7 +50,7 @@ fn same_again(message: &Message) {
 }
 
 /// Checks answers to forms and arguments of tools; schema and values are both untrusted.
-pub(crate) fn form(input: &[u8]) {
+pub fn form(input: &[u8]) {
     let [schema, values] = texts(input);
     let Ok(schema) = json::from_str::<Value>(&schema) else {
         return;
@@ -85,5 +86,36 @@ pub(crate) fn form(input: &[u8]) {
     }
     if let Ok(tool) = json::from_value::<Tool>(&schema) {
         assert!(tool.parameters().len() <= input.len());
+    }
+}
+
+/// The head of a response that refuses a request, and the text of its error.
+pub fn response_head(input: &[u8]) {
+    let words = gosling_outbound::fuzzing::response_head(input);
+    let [text, _] = texts(input);
+    let all = challenges(&text);
+    assert!(all.len() <= 8);
+    let is_token = |c: char| c.is_ascii_graphic() && !"\"(),/:;<=>?@[\\]{}".contains(c);
+    for challenge in &all {
+        assert!(challenge.scheme.chars().all(is_token) && !challenge.scheme.is_empty());
+        assert!(challenge.parameters.len() <= 16);
+        for (name, value) in &challenge.parameters {
+            assert!(name.chars().all(is_token) && value.chars().count() <= 2_000);
+            assert_eq!(
+                challenge.parameter(name),
+                Some(value.as_str()),
+                "one of each name"
+            );
+        }
+    }
+    for authorized in [false, true] {
+        let denied = Denied {
+            code: 401,
+            challenges: all.clone(),
+            authorized,
+            detail: words.clone(),
+        };
+        let shown = denied.to_string();
+        assert!(!shown.contains(char::is_control), "{shown:?}");
     }
 }

@@ -3,7 +3,7 @@
 //! What is opaque to the protocol (`params`, `result`, an error's `data`) stays the JSON text that was
 //! received, sanitized by `json::sanitize`. MCP 2025-11-25, basic; batches: MCP 2025-03-26, basic.
 
-pub(crate) mod beginning;
+pub mod beginning;
 
 use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -251,7 +251,7 @@ pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 pub fn parse(bytes: &[u8], batches: bool) -> Result<Payload, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|e| Malformed::NotJson(e.to_string()))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    parse_sanitized(&crate::json::sanitize(text), batches)
+    parse_sanitized(&gosling_text::json::sanitize(text), batches)
 }
 
 /// As [`parse`], for text that is sanitized already.
@@ -332,17 +332,18 @@ pub(super) fn parse_id(json: &str) -> Option<Id> {
     if let Ok(number) = json.parse::<u32>() {
         return Some(Id::Number(number.into()));
     }
-    crate::json::from_str(json).ok()
+    gosling_text::json::from_str(json).ok()
 }
 
 fn message(text: &str) -> Result<Message, Malformed> {
-    let envelope: Envelope = crate::json::from_str(text).map_err(|e| match e.classify() {
-        serde_json::error::Category::Data if begins_with(text, '{') => {
-            not_message(None, e.to_string())
-        }
-        serde_json::error::Category::Data => not_message(None, "not an object"),
-        _ => Malformed::NotJson(e.to_string()),
-    })?;
+    let envelope: Envelope =
+        gosling_text::json::from_str(text).map_err(|e| match e.classify() {
+            serde_json::error::Category::Data if begins_with(text, '{') => {
+                not_message(None, e.to_string())
+            }
+            serde_json::error::Category::Data => not_message(None, "not an object"),
+            _ => Malformed::NotJson(e.to_string()),
+        })?;
     if !begins_with(text, '{') {
         return Err(not_message(None, "not an object"));
     }
@@ -358,11 +359,13 @@ fn message(text: &str) -> Result<Message, Malformed> {
     if !is_version_2 {
         return Err(neither(id, "`jsonrpc` is not \"2.0\"".to_owned()));
     }
-    if crate::json::is_deeper_than(DEPTH, text.as_bytes()) {
+    if gosling_text::json::is_deeper_than(DEPTH, text.as_bytes()) {
         let reason = format!("it is nested more than {DEPTH} levels deep");
         return Err(neither(id, reason));
     }
-    let error = envelope.error.map(|raw| crate::json::from_str(raw.get()));
+    let error = envelope
+        .error
+        .map(|raw| gosling_text::json::from_str(raw.get()));
     let error = error
         .transpose()
         .map_err(|e| neither(id.clone(), format!("`error`: {e}")))?;
@@ -467,7 +470,7 @@ fn end_with_method(
 }
 
 /// Whether `message`, which was written here, is a [`notification`] rather than a [`response`].
-pub(crate) fn is_notification(message: &[u8]) -> bool {
+pub fn is_notification(message: &[u8]) -> bool {
     let rest = message.strip_prefix(BEGIN);
     rest.is_some_and(|rest| rest.starts_with(br#","method":"#))
 }

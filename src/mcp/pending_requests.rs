@@ -2,9 +2,9 @@
 
 use super::jsonrpc::{ErrorObject, RawJson};
 use super::transport::TransportError;
-use crate::sys::TimeLimit;
-use crate::sys::cancel::Cancel;
-use crate::sys::sync::{Clock, Condvar, Mutex, lock};
+use gosling_sys::TimeLimit;
+use gosling_sys::cancel::Cancel;
+use gosling_sys::sync::{Clock, Condvar, Mutex, lock};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Arguments and the JSON Schema of their tool: obvious type errors are corrected, other mismatches are
 //! reported. Nothing is refused: the server has the last word.
 
-use crate::json::kind_of;
+use gosling_text::json::kind_of;
 use serde_json::{Map, Value};
 
 /// The most mismatches that are reported.
@@ -14,7 +14,7 @@ const DEPTH: usize = 16;
 ///
 /// Obvious are: a number, boolean, object or array written as a string where no string is allowed, and a
 /// number or boolean where only a string is allowed.
-pub(crate) fn coerce(schema: &Value, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
+pub fn coerce(schema: &Value, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
     match coerced(schema, schema, &Value::Object(arguments.clone()), DEPTH)? {
         Value::Object(map) => Some(map),
         _ => None,
@@ -70,7 +70,7 @@ fn coerced(root: &Value, schema: &Value, value: &Value, depth: usize) -> Option<
 /// `value` as `kind`, if it is obvious.
 fn meant(value: &Value, kind: &str) -> Option<Value> {
     let read = |text: &str| {
-        let value: Value = crate::json::from_str(text.trim()).ok()?;
+        let value: Value = gosling_text::json::from_str(text.trim()).ok()?;
         is_of(&value, kind).then_some(value)
     };
     match (value, kind) {
@@ -89,7 +89,7 @@ fn meant(value: &Value, kind: &str) -> Option<Value> {
 }
 
 /// The mismatches of `arguments` and `schema`, one sentence each.
-pub(crate) fn mismatches(schema: &Value, arguments: &Map<String, Value>) -> Vec<String> {
+pub fn mismatches(schema: &Value, arguments: &Map<String, Value>) -> Vec<String> {
     let mut found = Vec::new();
     let value = Value::Object(arguments.clone());
     compare(schema, schema, &value, "", DEPTH, &mut found);
@@ -214,7 +214,7 @@ fn is_of(value: &Value, kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::property_testing::{any_json, check};
+    use gosling_testing::property_testing::{any_json, check};
     use serde_json::json;
 
     fn coerce(schema: &Value, arguments: Value) -> Option<Value> {

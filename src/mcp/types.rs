@@ -136,7 +136,7 @@ impl Tool {
     /// The names of the arguments in the schema, sorted.
     pub fn parameters(&self) -> Vec<String> {
         let schema: serde_json::Value =
-            crate::json::from_str(self.input_schema.get()).unwrap_or_default();
+            gosling_text::json::from_str(self.input_schema.get()).unwrap_or_default();
         let properties = schema["properties"].as_object();
         let mut names: Vec<String> = properties
             .into_iter()
@@ -152,7 +152,7 @@ impl Tool {
         if meta.len() > MAX_UI_META || !meta.contains("\"ui\"") {
             return None;
         }
-        let mut meta: serde_json::Value = crate::json::from_str(meta).ok()?;
+        let mut meta: serde_json::Value = gosling_text::json::from_str(meta).ok()?;
         match meta.get_mut("ui")?.take() {
             serde_json::Value::Object(ui) => Some(ui),
             _ => None,
@@ -231,7 +231,7 @@ impl Content {
 
     /// Its `type`.
     pub fn kind(&self) -> String {
-        crate::json::from_str(self.0.get())
+        gosling_text::json::from_str(self.0.get())
             .map_or_else(|_| String::new(), |shape: Shape| shape.kind)
     }
 }
@@ -245,7 +245,7 @@ struct Shape {
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(d)?;
-        crate::json::from_str::<Shape>(raw.get()).map_err(serde::de::Error::custom)?;
+        gosling_text::json::from_str::<Shape>(raw.get()).map_err(serde::de::Error::custom)?;
         if !begins_with(raw.get(), '{') {
             return Err(serde::de::Error::custom("a content part must be an object"));
         }
@@ -571,9 +571,9 @@ pub enum ElicitAction {
 fn one_or_many<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Content>, D::Error> {
     let raw = RawJson::deserialize(d)?;
     let read = if begins_with(raw.get(), '[') {
-        crate::json::from_str(raw.get())
+        gosling_text::json::from_str(raw.get())
     } else {
-        crate::json::from_str(raw.get()).map(|one| vec![one])
+        gosling_text::json::from_str(raw.get()).map(|one| vec![one])
     };
     read.map_err(serde::de::Error::custom)
 }

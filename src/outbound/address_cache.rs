@@ -1,7 +1,7 @@
 //! A name resolver that remembers addresses for a while.
 
 use super::target::ip_literal;
-use crate::sys::lock;
+use gosling_sys::lock;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const MAX_AGE: Duration = Duration::from_secs(30);
 /// The addresses of one server and of the proxy in front of it. ureq alone resolves the name for every
 /// request, also on an open connection, in a new thread each time. Clones share the cache.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct AddressCache {
+pub struct AddressCache {
     known: Arc<Mutex<HashMap<String, (Instant, ResolvedSocketAddrs)>>>,
 }
 

@@ -7,7 +7,7 @@
 
 use super::address_cache::AddressCache;
 use super::target::MAX_RESPONSE_HEAD;
-use crate::sys::lock;
+use gosling_sys::lock;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -18,13 +18,16 @@ use ureq::{Agent, config::Config};
 
 /// An agent with at most one connection: shutting the agent down ends one exchange only.
 #[derive(Clone)]
-pub(crate) struct Connection {
-    pub(crate) agent: Agent,
-    pub(crate) progress: Arc<ExchangeProgress>,
+pub struct Connection {
+    /// Sends the requests.
+    pub agent: Agent,
+    /// What happens on the connection.
+    pub progress: Arc<ExchangeProgress>,
 }
 
 impl Connection {
-    pub(crate) fn new(config: Config, addresses: AddressCache) -> Self {
+    /// Connects with the first request.
+    pub fn new(config: Config, addresses: AddressCache) -> Self {
         let progress = Arc::new(ExchangeProgress::default());
         let connector = DefaultConnector::new().chain(TrackingConnector {
             progress: progress.clone(),
@@ -38,7 +41,7 @@ impl Connection {
 /// What happened on a [`Connection`] since [`begin_request`](ExchangeProgress::begin_request), and the
 /// limits on what it may still read.
 #[derive(Debug, Default)]
-pub(crate) struct ExchangeProgress {
+pub struct ExchangeProgress {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -56,46 +59,46 @@ struct State {
 
 impl ExchangeProgress {
     /// Resets everything, the limits included. The caller calls this before it sends a request.
-    pub(crate) fn begin_request(&self) {
+    pub fn begin_request(&self) {
         *lock(&self.state) = State::default();
     }
 
     /// Ends the request, written or not, and wakes [`wait_until_written`](Self::wait_until_written).
-    pub(crate) fn finish_request(&self) {
+    pub fn finish_request(&self) {
         lock(&self.state).is_finished = true;
         self.changed.notify_all();
     }
 
     /// Whether the operating system has taken the whole request.
-    pub(crate) fn is_written(&self) -> bool {
+    pub fn is_written(&self) -> bool {
         lock(&self.state).is_written
     }
 
     /// Whether the request went out on a reused connection and no byte came back. The server may have
     /// closed that connection because it was idle for too long.
-    pub(crate) fn is_stale(&self) -> bool {
+    pub fn is_stale(&self) -> bool {
         let state = lock(&self.state);
         !state.is_new_connection && !state.has_response_bytes
     }
 
     /// Lets no further read last beyond `deadline`.
-    pub(crate) fn set_read_deadline(&self, deadline: Instant) {
+    pub fn set_read_deadline(&self, deadline: Instant) {
         lock(&self.state).read_deadline = Some(deadline);
     }
 
     /// Lets at most this many further bytes be read, of whatever kind. ureq counts the bytes of a body, but
     /// not those of interim responses and trailers, which a server may repeat without end.
-    pub(crate) fn limit_bytes(&self, bytes: usize) {
+    pub fn limit_bytes(&self, bytes: usize) {
         lock(&self.state).bytes_left = Some(bytes);
     }
 
     /// Lets any number of bytes be read.
-    pub(crate) fn clear_byte_limit(&self) {
+    pub fn clear_byte_limit(&self) {
         lock(&self.state).bytes_left = None;
     }
 
     /// Waits until the request is written or finished, at most until `deadline`.
-    pub(crate) fn wait_until_written(&self, deadline: Instant) {
+    pub fn wait_until_written(&self, deadline: Instant) {
         let left = deadline.saturating_duration_since(Instant::now());
         let unwritten = |state: &mut State| !(state.is_written || state.is_finished);
         let state = lock(&self.state);

@@ -1,24 +1,24 @@
 //! One short request and its whole response, within a time limit.
 
 use super::{AddressCache, Target, TargetOptions, error_cause};
-use crate::sys::cancel::Cancel;
+use gosling_sys::cancel::Cancel;
 use std::io::Read;
 use std::time::Duration;
 use ureq::http::header::{self, HeaderValue};
 use ureq::http::{Method, StatusCode};
 
 /// What to fetch.
-pub(crate) struct Fetch<'a> {
+pub struct Fetch<'a> {
     /// `http` or `https`.
-    pub(crate) uri: &'a str,
+    pub uri: &'a str,
     /// JSON to send with POST; GET if absent.
-    pub(crate) body: Option<&'a str>,
+    pub body: Option<&'a str>,
     /// Refuse every host but this machine.
-    pub(crate) offline: bool,
+    pub offline: bool,
     /// How long all of it may take.
-    pub(crate) timeout: Duration,
+    pub timeout: Duration,
     /// The largest response, in bytes.
-    pub(crate) max: u64,
+    pub max: u64,
 }
 
 impl Fetch<'_> {
@@ -27,7 +27,7 @@ impl Fetch<'_> {
     /// # Errors
     /// One sentence without secrets: the address is invalid, there is no complete response in time, or its status
     /// is not 200.
-    pub(crate) fn run(&self, cancel: &Cancel) -> Result<Vec<u8>, String> {
+    pub fn run(&self, cancel: &Cancel) -> Result<Vec<u8>, String> {
         let options = TargetOptions {
             uri: self.uri,
             headers: &[],

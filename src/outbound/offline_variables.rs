@@ -15,7 +15,7 @@ const VARIABLES: [(&str, &str); 5] = [
 ];
 
 /// The variables to set for a child process: those that this process does not have.
-pub(crate) fn for_children() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn for_children() -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_unset = |(name, _): &(&str, &str)| env::var_os(name).is_none();
     VARIABLES.into_iter().filter(is_unset)
 }

@@ -4,7 +4,7 @@
 //! `message`, unless it is [for any type](Decoder::of_any_type). An event without data (a priming event of
 //! MCP 2025-11-25, basic/transports) delivers nothing but its id.
 
-use crate::sys::TimeLimit;
+use gosling_sys::TimeLimit;
 use std::time::Duration;
 
 /// Bytes for the field's name and colon in a line whose value has the maximum length.

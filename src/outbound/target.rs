@@ -3,7 +3,7 @@
 use super::address_cache::AddressCache;
 use super::connection::Connection;
 use super::{proxy, redirect, tls_roots};
-use crate::text::redact;
+use gosling_text::redact;
 use std::net::IpAddr;
 use std::time::Duration;
 use ureq::config::Config;
@@ -31,32 +31,32 @@ const FRAMING_HEADERS: [&str; 7] = [
 ];
 
 /// The address of a server, the headers of every request, and the timeouts.
-pub(crate) struct TargetOptions<'a> {
+pub struct TargetOptions<'a> {
     /// `http` or `https`, with or without a path.
-    pub(crate) uri: &'a str,
+    pub uri: &'a str,
     /// Sent with every request, unless the protocol sends a header of the same name.
-    pub(crate) headers: &'a [(String, String)],
+    pub headers: &'a [(String, String)],
     /// Refuse every host but this machine.
-    pub(crate) offline: bool,
+    pub offline: bool,
     /// How long resolving the host's name may take, and then connecting, TLS and proxies included.
-    pub(crate) connect_timeout: Duration,
+    pub connect_timeout: Duration,
     /// How long one read may take; unlimited if absent.
-    pub(crate) read_timeout: Option<Duration>,
+    pub read_timeout: Option<Duration>,
     /// A connection that was idle for longer is not reused.
-    pub(crate) idle_timeout: Duration,
+    pub idle_timeout: Duration,
 }
 
 /// A server whose address and headers are valid.
-pub(crate) struct Target {
+pub struct Target {
     uri: Uri,
     headers: HeaderMap,
     secrets: Vec<String>,
     config: Config,
     addresses: AddressCache,
     /// Scheme, host and port, for errors. The rest of the URI may contain a secret.
-    pub(crate) origin: String,
+    pub origin: String,
     /// For errors too: ` through the proxy HOST:PORT`, or empty.
-    pub(crate) via_proxy: String,
+    pub via_proxy: String,
 }
 
 impl Target {
@@ -64,10 +64,7 @@ impl Target {
     ///
     /// # Errors
     /// A message that says what to change.
-    pub(crate) fn new(
-        options: &TargetOptions<'_>,
-        addresses: AddressCache,
-    ) -> Result<Self, String> {
+    pub fn new(options: &TargetOptions<'_>, addresses: AddressCache) -> Result<Self, String> {
         let uri: Uri = (options.uri.trim().parse())
             .map_err(|e| format!("the `uri` is not a valid URI ({e})"))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
@@ -129,18 +126,18 @@ impl Target {
     }
 
     /// A new connection to the server. It connects when it is first used.
-    pub(crate) fn connection(&self) -> Connection {
+    pub fn connection(&self) -> Connection {
         Connection::new(self.config.clone(), self.addresses.clone())
     }
 
     /// The URI from the options.
-    pub(crate) fn uri(&self) -> &Uri {
+    pub fn uri(&self) -> &Uri {
         &self.uri
     }
 
     /// A request with the user's headers and with `headers`, which take precedence. `uri` is a URI of this
     /// server: the one from the options, or one that it [redirects to](Target::same_server_redirect).
-    pub(crate) fn request<B>(
+    pub fn request<B>(
         &self,
         method: Method,
         uri: &Uri,
@@ -158,24 +155,24 @@ impl Target {
     }
 
     /// Whether the user's headers contain `Authorization`.
-    pub(crate) fn has_authorization(&self) -> bool {
+    pub fn has_authorization(&self) -> bool {
         self.headers.contains_key(header::AUTHORIZATION)
     }
 
     /// Redacts the values of the user's headers and of the URI's query in a text.
-    pub(crate) fn redact(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> String {
         redact(text, &self.secrets)
     }
 
     /// Where a response from `from` redirects to, if that is on this server. A request to another server
     /// would disclose secrets.
-    pub(crate) fn same_server_redirect(&self, from: &Uri, response: &HeaderMap) -> Option<Uri> {
+    pub fn same_server_redirect(&self, from: &Uri, response: &HeaderMap) -> Option<Uri> {
         let to = redirect::resolve(from, response.get(header::LOCATION)?.as_bytes())?;
         redirect::is_same_origin(&self.uri, &to).then_some(to)
     }
 
     /// Where a redirect leads, for an error, without anything secret.
-    pub(crate) fn describe_redirect(&self, response: &HeaderMap) -> String {
+    pub fn describe_redirect(&self, response: &HeaderMap) -> String {
         let location = response.get(header::LOCATION).map(HeaderValue::as_bytes);
         match location.and_then(|location| redirect::resolve(&self.uri, location)) {
             Some(to) if !redirect::is_same_origin(&self.uri, &to) => {
@@ -237,14 +234,14 @@ fn origin(uri: &Uri) -> String {
 }
 
 /// The IP address, if the host is written as one.
-pub(crate) fn ip_literal(uri: &Uri) -> Option<IpAddr> {
+pub fn ip_literal(uri: &Uri) -> Option<IpAddr> {
     let host = uri.host()?;
     let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
     bare.unwrap_or(host).parse().ok()
 }
 
 /// Whether the host of this URL is this machine.
-pub(crate) fn is_loopback_url(url: &str) -> bool {
+pub fn is_loopback_url(url: &str) -> bool {
     url.parse().is_ok_and(|uri| is_loopback(&uri))
 }
 

@@ -30,6 +30,10 @@ pub(super) fn configure(
     Ok(config.tls_config(tls.build()))
 }
 
+/// The end of an error for what needs TLS.
+#[cfg(not(feature = "tls"))]
+const NO_TLS: &str = "; this gosling was built without it, `cargo build --features tls` adds it";
+
 /// Refuses an `https` address and a proxy that is reached over TLS, because this build has no TLS.
 ///
 /// # Errors
@@ -40,13 +44,12 @@ pub(super) fn configure(
     uri: &Uri,
     proxy: Option<&Proxy>,
 ) -> Result<ConfigBuilder<AgentScope>, String> {
-    let hint = crate::features::hint("tls");
     if uri.scheme_str() == Some("https") {
-        return Err(format!("the `uri` needs TLS{hint}"));
+        return Err(format!("the `uri` needs TLS{NO_TLS}"));
     }
     // The connection would be made without TLS, and the password of the proxy sent over it.
     if proxy.is_some_and(|proxy| proxy.protocol() == ProxyProtocol::Https) {
-        return Err(format!("the proxy needs TLS{hint}"));
+        return Err(format!("the proxy needs TLS{NO_TLS}"));
     }
     Ok(config)
 }
@@ -65,7 +68,7 @@ pub(super) fn explain(text: String) -> String {
 /// The certificates that `SSL_CERT_FILE` names.
 #[cfg(feature = "tls")]
 mod cert_file {
-    use crate::sys::fs::read_start;
+    use gosling_sys::fs::read_start;
     use std::path::Path;
     use ureq::tls::{PemItem, RootCerts, parse_pem};
 

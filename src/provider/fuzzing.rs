@@ -13,10 +13,10 @@ use super::tool_calls::reject_truncated_call;
 use super::tool_output;
 use super::{Completion, CompletionRequest, Error, ModelConfig, Purpose, ToolSpec};
 use crate::conversation::{Content, Message, Outcome, Role, ToolCall, ToolRequest, ToolResponse};
-use crate::fuzzing::{cuts, texts};
 use crate::json;
 use crate::mcp::types::CallToolResult;
 use crate::text;
+use crate::text::fuzz_input::{cuts, texts};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 

@@ -17,7 +17,7 @@ use super::{
 use crate::outbound::error_text::one_line;
 use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
 use crate::sys::cancel::Cancel;
-use crate::sys::lock;
+use crate::sys::{lock, random_byte};
 use exchange::Exchange;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -342,11 +342,4 @@ impl DeltaSink for DeltaWatcher<'_> {
     fn retry(&mut self, attempt: u32, wait: Duration, reason: &Error) {
         self.sink.retry(attempt, wait, reason);
     }
-}
-
-fn random_byte() -> u8 {
-    let mut byte = [128];
-    // Without a random byte the wait has no jitter.
-    let _ = getrandom::getrandom(&mut byte);
-    byte[0]
 }

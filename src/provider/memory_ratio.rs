@@ -1,4 +1,4 @@
-//! How much memory the decoders of model responses need, see `crate::memory_ratio`.
+//! How much memory the decoders of model responses need, see `gosling_testing::memory_ratio`.
 
 #[cfg(feature = "anthropic")]
 use super::anthropic::Anthropic;
@@ -10,7 +10,7 @@ use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
 use super::protocol::Protocol;
 use super::{CompletionRequest, ModelConfig, Purpose};
-use crate::memory_ratio::{at_most, filled};
+use gosling_testing::memory_ratio::{at_most, filled};
 
 const SIZE: usize = 1 << 20;
 

@@ -1,8 +1,8 @@
 //! Fuzz targets for recipes: their JSON, links and templates.
 
 use super::{InputType, Recipe, deeplink, template};
-use crate::fuzzing::texts;
 use crate::json;
+use crate::text::fuzz_input::texts;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::sys::counting_allocator::peak_bytes;
+use gosling_testing::counting_allocator::peak_bytes;
 use serde_json::json;
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::memory_ratio::{at_most, filled};
+use gosling_testing::memory_ratio::{at_most, filled};
 use serde_json::json;
 
 fn parsed(text: &str) -> Mapping {

@@ -40,7 +40,7 @@ impl Alarm {
 
 #[cfg(not(target_os = "linux"))]
 mod waiting {
-    use crate::sys::{clock, lock};
+    use crate::{clock, lock};
     use std::ffi::OsStr;
     use std::io;
     use std::path::Path;
@@ -80,7 +80,7 @@ mod waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::clock;
+    use crate::clock;
     use std::fs;
     use std::sync::Arc;
     use std::thread;

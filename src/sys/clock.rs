@@ -178,7 +178,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 ///
 /// Years start in March, so that the leap day is the last of its year and months follow a fixed pattern of 153
 /// days in five; 400 years always have 146,097 days.
-pub(crate) fn civil_date(days: i64) -> (i64, u8, u8) {
+pub fn civil_date(days: i64) -> (i64, u8, u8) {
     const DAYS_PER_ERA: i64 = 146_097;
     const FROM_YEAR_ZERO_MARCH: i64 = 719_468;
 

@@ -3,9 +3,7 @@
 //! On Windows a file inherits the access list of the user's profile, and the file system makes renames durable,
 //! so modes and folder syncs do not apply there.
 
-#[cfg(feature = "developer")]
 use std::collections::BTreeMap;
-#[cfg(feature = "developer")]
 use std::ffi::CString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -248,7 +246,6 @@ pub fn copy_owner(file: &File, of: &Metadata) -> bool {
 ///
 /// # Errors
 /// When they cannot be read.
-#[cfg(feature = "developer")]
 pub fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
     #[cfg(target_os = "linux")]
     return super::unix::attributes(file);
@@ -261,7 +258,7 @@ pub fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
 /// # Errors
 /// When the disk is full or fails.
 pub fn sync_data(file: &File) -> io::Result<()> {
-    #[cfg(all(test, unix))]
+    #[cfg(all(any(test, feature = "testing"), unix))]
     synced::note(file);
     file.sync_data()
 }
@@ -275,7 +272,7 @@ pub fn sync_data(file: &File) -> io::Result<()> {
 #[cfg(unix)]
 pub fn sync_dir(path: &Path) -> io::Result<()> {
     let folder = open_folder(path)?;
-    #[cfg(all(test, unix))]
+    #[cfg(all(any(test, feature = "testing"), unix))]
     synced::note(&folder);
     match folder.sync_all() {
         Err(error) if is_unsupported(&error) => Ok(()),
@@ -301,8 +298,8 @@ pub fn sync_dir(_: &Path) -> io::Result<()> {
 }
 
 /// What this thread has made durable: only a power failure would show a sync that is missing.
-#[cfg(all(test, unix))]
-pub(crate) mod synced {
+#[cfg(all(any(test, feature = "testing"), unix))]
+pub mod synced {
     use std::cell::RefCell;
     use std::fs::File;
     use std::os::unix::fs::MetadataExt;
@@ -310,7 +307,7 @@ pub(crate) mod synced {
 
     /// A file or folder: its inode, and its size then, which means nothing for a folder.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) struct Synced {
+    pub struct Synced {
         inode: u64,
         len: u64,
     }
@@ -325,12 +322,12 @@ pub(crate) mod synced {
     }
 
     /// What was made durable since the last call, in this order.
-    pub(crate) fn take() -> Vec<Synced> {
+    pub fn take() -> Vec<Synced> {
         SYNCED.take()
     }
 
     /// The present state of these files and folders.
-    pub(crate) fn now(paths: &[&Path]) -> Vec<Synced> {
+    pub fn now(paths: &[&Path]) -> Vec<Synced> {
         let now = |path: &&Path| Synced::of(&std::fs::metadata(path).unwrap());
         paths.iter().map(now).collect()
     }

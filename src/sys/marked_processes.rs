@@ -263,7 +263,7 @@ fn others() -> io::Result<Vec<i32>> {
     let names = fs::read_dir("/proc")?.flatten().map(|e| e.file_name());
     let pids = names.filter_map(|name| name.to_str()?.parse().ok());
     let mut pids: Vec<i32> = pids.filter(|pid| *pid != own).collect();
-    crate::sorting::sort_by(&mut pids, |a, b| b.cmp(a));
+    pids.sort_unstable_by(|a, b| b.cmp(a));
     Ok(pids)
 }
 
@@ -289,7 +289,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(60);
 
     fn server() -> ProcessMark {
-        ProcessMark::of_server(&crate::sys::random_hex(16).unwrap())
+        ProcessMark::of_server(&crate::random_hex(16).unwrap())
     }
 
     /// A child that carries the mark in its limit only.

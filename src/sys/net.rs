@@ -48,7 +48,7 @@ pub fn hung_up(_stream: &TcpStream) -> bool {
 ///
 /// # Errors
 /// `WouldBlock` if nothing has arrived, or what the system says.
-#[cfg(all(unix, feature = "tls"))]
+#[cfg(unix)]
 pub fn receive_now(stream: &TcpStream, buffer: &mut [u8]) -> std::io::Result<usize> {
     use std::os::fd::AsRawFd;
 
@@ -69,7 +69,7 @@ pub fn receive_now(stream: &TcpStream, buffer: &mut [u8]) -> std::io::Result<usi
 ///
 /// # Errors
 /// Always `WouldBlock`.
-#[cfg(all(not(unix), feature = "tls"))]
+#[cfg(not(unix))]
 pub fn receive_now(_stream: &TcpStream, _buffer: &mut [u8]) -> std::io::Result<usize> {
     Err(std::io::ErrorKind::WouldBlock.into())
 }
@@ -78,7 +78,7 @@ pub fn receive_now(_stream: &TcpStream, _buffer: &mut [u8]) -> std::io::Result<u
 ///
 /// # Errors
 /// `WouldBlock` if it accepts none, or what the system says.
-#[cfg(all(unix, feature = "tls"))]
+#[cfg(unix)]
 pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> std::io::Result<usize> {
     use std::os::fd::AsRawFd;
 
@@ -99,7 +99,7 @@ pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> std::io::Result<usize> {
 ///
 /// # Errors
 /// What the system says.
-#[cfg(all(not(unix), feature = "tls"))]
+#[cfg(not(unix))]
 pub fn send_now(mut stream: &TcpStream, bytes: &[u8]) -> std::io::Result<usize> {
     std::io::Write::write(&mut stream, bytes)
 }

@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn many_processes_that_are_stuck_together_take_no_longer_than_the_deadline() {
         const SEARCH: Duration = Duration::from_secs(1);
-        let mark = ProcessMark::of_server(&crate::sys::random_hex(16).unwrap()).of_child(1);
+        let mark = ProcessMark::of_server(&crate::random_hex(16).unwrap()).of_child(1);
         let folder = std::env::temp_dir().join(format!("gosling-environs-{}", std::process::id()));
         let mut pids: Vec<i32> = (100..120).map(|n| i32::MAX - n).collect();
         pids.iter().for_each(|pid| make_fifo(&folder, *pid));
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_search_whose_deadline_has_passed_is_not_complete() {
-        let mark = ProcessMark::of_server(&crate::sys::random_hex(16).unwrap());
+        let mark = ProcessMark::of_server(&crate::random_hex(16).unwrap());
         let folder = Path::new("/does/not/exist");
         let found = marked_in(folder, vec![i32::MAX - 200], &mark, Instant::now());
         assert!(!found.is_complete);
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_process_whose_environment_cannot_be_read_holds_up_no_search() {
-        let mark = ProcessMark::of_server(&crate::sys::random_hex(16).unwrap()).of_child(1);
+        let mark = ProcessMark::of_server(&crate::random_hex(16).unwrap()).of_child(1);
         let folder = std::env::temp_dir().join(format!("gosling-environ-{}", std::process::id()));
         // No process has such an id.
         let [first, stuck, last] = [i32::MAX - 2, i32::MAX - 1, i32::MAX];

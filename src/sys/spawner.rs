@@ -400,7 +400,7 @@ mod tests {
         let mut command = Command::new("sleep");
         command.arg("300");
         let null = || File::open("/dev/null").unwrap().into();
-        let mark = ProcessMark::of_server(&crate::sys::random_hex(16).unwrap());
+        let mark = ProcessMark::of_server(&crate::random_hex(16).unwrap());
         let stdio = [null(), null(), null()];
         unix::Prepared::child(&command, &mark, stdio).unwrap().0
     }

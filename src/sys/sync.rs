@@ -4,9 +4,9 @@
 //! says how to run them.
 
 #[cfg(not(model))]
-pub(crate) use super::lock;
+pub use super::lock;
 #[cfg(not(model))]
-pub(crate) use std::{
+pub use std::{
     sync::{Condvar, Mutex, atomic},
     time::Instant as Clock,
 };
@@ -14,6 +14,6 @@ pub(crate) use std::{
 #[cfg(model)]
 mod loom_shim;
 #[cfg(model)]
-pub(crate) use loom_shim::{Clock, Condvar, Mutex, atomic, lock};
+pub use loom_shim::{Clock, Condvar, Mutex, atomic, lock};
 #[cfg(all(test, model))]
-pub(crate) use loom_shim::{advance, check};
+pub use loom_shim::{advance, check};

@@ -72,7 +72,7 @@ mod tests {
             TimeLimit::from_secs(i64::MAX.unsigned_abs()),
             TimeLimit::from_millis(u64::MAX),
             TimeLimit::from_secs_f64(f64::MAX).unwrap(),
-            crate::json::from_str("18446744073709551615").unwrap(),
+            serde_json::from_str("18446744073709551615").unwrap(),
         ];
         let now = Instant::now();
         for limit in longest {
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(TimeLimit::from_millis(7).get(), Duration::from_millis(7));
         let half = TimeLimit::from_secs_f64(0.5).map(TimeLimit::get);
         assert_eq!(half, Some(Duration::from_millis(500)));
-        let read: TimeLimit = crate::json::from_str("0").unwrap();
+        let read: TimeLimit = serde_json::from_str("0").unwrap();
         assert!(read.is_zero());
         assert_eq!(
             serde_json::to_string(&TimeLimit::from_secs(300)).unwrap(),
@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(TimeLimit::from_secs_f64(seconds), None, "{seconds}");
         }
         for text in ["-1", "1.5", "\"1\"", "null"] {
-            assert!(crate::json::from_str::<TimeLimit>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<TimeLimit>(text).is_err(), "{text}");
         }
     }
 }

@@ -6,18 +6,18 @@
 //! constants, which the system then maps again.
 #![allow(unsafe_code)]
 
-#[cfg(all(target_os = "linux", feature = "schedules"))]
+#[cfg(target_os = "linux")]
 mod alarm;
-#[cfg(all(target_os = "linux", feature = "developer"))]
+#[cfg(target_os = "linux")]
 mod attributes;
 mod executable;
 mod start;
 
 use super::fs::Stamp;
 
-#[cfg(all(target_os = "linux", feature = "schedules"))]
+#[cfg(target_os = "linux")]
 pub(super) use alarm::AlarmFiles;
-#[cfg(all(target_os = "linux", feature = "developer"))]
+#[cfg(target_os = "linux")]
 pub(super) use attributes::attributes;
 pub(super) use executable::unmap_code;
 pub(super) use start::Prepared;
@@ -332,10 +332,10 @@ mod linux {
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
     use std::time::Duration;
 
-    pub(in crate::sys) struct PidFd(OwnedFd);
+    pub(crate) struct PidFd(OwnedFd);
 
     impl PidFd {
-        pub(in crate::sys) fn open(pid: i32) -> Option<PidFd> {
+        pub(crate) fn open(pid: i32) -> Option<PidFd> {
             // SAFETY: a system call with plain integers; a descriptor that it returns is ours.
             unsafe {
                 let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
@@ -350,7 +350,7 @@ mod linux {
 
         /// Waits until the process has exited or `fd` is readable or at its end; true if the process has exited
         /// and `fd` is not readable.
-        pub(in crate::sys) fn wait_or_readable(&self, fd: Option<i32>) -> bool {
+        pub(crate) fn wait_or_readable(&self, fd: Option<i32>) -> bool {
             let poll = |fd| libc::pollfd {
                 fd,
                 events: libc::POLLIN,
@@ -368,7 +368,7 @@ mod linux {
         }
 
         /// A descriptor that becomes readable when the process has exited.
-        pub(in crate::sys) fn fd(&self) -> i32 {
+        pub(crate) fn fd(&self) -> i32 {
             self.0.as_raw_fd()
         }
 

@@ -10,7 +10,7 @@ fn hides_words(c: char) -> bool {
 }
 
 /// No part of a secret is left, and nothing else is removed.
-pub(crate) fn redacted(text: &str, secrets: &[String]) {
+pub fn redacted(text: &str, secrets: &[String]) {
     const MARK: &str = "[secret]";
     let secrets: Vec<String> = (secrets.iter())
         .map(|secret| secret.trim().to_owned())
@@ -54,7 +54,7 @@ pub(crate) fn redacted(text: &str, secrets: &[String]) {
 }
 
 /// Text for a person contains no invisible characters, and text for a model no hidden words.
-pub(crate) fn visible(text: &str) {
+pub fn visible(text: &str) {
     let shown = printable(text, 200);
     assert!(
         !shown.contains(|c: char| c.is_control() || hides_words(c)),
@@ -78,7 +78,7 @@ pub(crate) fn visible(text: &str) {
 }
 
 /// Checks that no text in this value hides words.
-pub(crate) fn nothing_hidden(value: &Value) {
+pub fn nothing_hidden(value: &Value) {
     match value {
         Value::String(text) => assert!(!text.contains(hides_words), "{text:?}"),
         Value::Array(items) => items.iter().for_each(nothing_hidden),

@@ -1,8 +1,8 @@
 //! Properties of all texts.
 
 use super::*;
-use crate::property_testing::{any_text, check, one_of, vec_of};
-use arbtest::arbitrary::{Result, Unstructured};
+use gosling_testing::arbitrary::{Result, Unstructured};
+use gosling_testing::property_testing::{any_text, check, one_of, vec_of};
 
 /// Written independently, to check the list in the code.
 fn is_dangerous(c: char) -> bool {

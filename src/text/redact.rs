@@ -126,7 +126,7 @@ fn replace(text: &str, mut found: Vec<Range<usize>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::property_testing::{check, one_of, vec_of};
+    use gosling_testing::property_testing::{check, one_of, vec_of};
 
     fn owned(secrets: &[&str]) -> Vec<String> {
         secrets.iter().map(|s| (*s).to_owned()).collect()

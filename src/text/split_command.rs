@@ -5,7 +5,7 @@
 ///
 /// # Errors
 /// When a quote is not closed, or a backslash ends the text.
-pub(crate) fn split(text: &str) -> Result<Vec<String>, String> {
+pub fn split(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word = None::<String>;
     let mut quote = None;
@@ -49,13 +49,6 @@ mod tests {
             ("\\'a \\\"b\\\"", &["'a", "\"b\""]),
         ] {
             assert_eq!(split(text).unwrap(), words, "{text}");
-            // The `shell` tool reads quotes in the same way.
-            #[cfg(feature = "developer")]
-            assert_eq!(
-                crate::builtin::developer::words_of_command(text),
-                words,
-                "{text}"
-            );
         }
         for bad in ["'a", "a \"b", "a\\"] {
             assert!(split(bad).is_err(), "{bad}");

@@ -2,7 +2,7 @@
 
 use super::gitignore::{self, Gitignore};
 use super::{line_endings, shell_patterns, shell_words, unified_diff};
-use crate::fuzzing::texts;
+use crate::text::fuzz_input::texts;
 use std::path::Path;
 
 pub(crate) use super::analyze::fuzzing::source;

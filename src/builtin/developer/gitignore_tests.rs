@@ -1,6 +1,6 @@
 use super::*;
-use crate::property_testing::check;
-use arbtest::arbitrary::{Result, Unstructured};
+use gosling_testing::arbitrary::{Result, Unstructured};
+use gosling_testing::property_testing::check;
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;

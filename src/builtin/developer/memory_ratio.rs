@@ -1,9 +1,9 @@
-//! Measures the memory that parsing patches and commands takes, see `crate::memory_ratio`.
+//! Measures the memory that parsing patches and commands takes, see `gosling_testing::memory_ratio`.
 
 use super::shell::MAX_COMMAND;
 use super::unified_diff::{self, MAX_DIFF};
 use super::{shell_patterns, shell_words};
-use crate::memory_ratio::{at_most, filled};
+use gosling_testing::memory_ratio::{at_most, filled};
 
 /// Texts of `size` bytes, each a repetition of one unit.
 fn texts(size: usize, units: &[&str]) -> Vec<Vec<u8>> {

@@ -144,11 +144,3 @@ impl Drop for Developer {
         }
     }
 }
-
-/// The words that the `shell` tool finds in a command, for a test of `text::split_command`, which reads the same
-/// quotes.
-#[cfg(test)]
-pub(crate) fn words_of_command(command: &str) -> Vec<String> {
-    let words = shell_words::words_of(command, &|_| None).unwrap_or_default();
-    words.into_iter().map(|word| word.text).collect()
-}

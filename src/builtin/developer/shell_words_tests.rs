@@ -162,3 +162,19 @@ fn a_command_that_takes_too_much_work_has_no_words() {
         assert!(words_of(&command, &|_| None).is_none());
     }
 }
+
+#[test]
+fn quotes_are_read_as_in_other_command_lines() {
+    for text in [
+        "  a  b\t",
+        "a 'b c' \"d \\\" e\"",
+        "a\\ b''c \"\"",
+        "'\\'",
+        "a'b'\"c\"d",
+        "\"it's\" '\"'",
+        "\\'a \\\"b\\\"",
+    ] {
+        let words = crate::text::split_command::split(text).unwrap();
+        assert_eq!(texts(text), words, "{text}");
+    }
+}

@@ -418,8 +418,12 @@ mod tests {
                 }
             }
         }
-        crate::property_testing::check(|source| {
-            let value = crate::property_testing::any_json(source, &["type", "a b", "\"", ":"], 4)?;
+        gosling_testing::property_testing::check(|source| {
+            let value = gosling_testing::property_testing::any_json(
+                source,
+                &["type", "a b", "\"", ":"],
+                4,
+            )?;
             let mut sorted = value.clone();
             sorted.sort_all_objects();
             assert_eq!(

@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn memory_ratio_of_advisories() {
-        use crate::memory_ratio::{at_most, filled};
+        use gosling_testing::memory_ratio::{at_most, filled};
         let package = r#"{"package":{"ecosystem":"npm","name":"p"},"#;
         let affected = format!(r#"{{"id":"MAL-1","affected":[{package}"#);
         let begin = |field: &str| format!("{affected}{field}");

@@ -4,7 +4,7 @@ use super::advisory::{Advisory, Malware, read_all};
 use super::versions::{ALL, Affects, affects};
 use super::{index, look_alikes};
 use crate::extension::packages::{Ecosystem, Version};
-use crate::fuzzing::texts;
+use crate::text::fuzz_input::texts;
 use std::io::Cursor;
 
 /// Whatever advisories name as malware is found in the index of them, under the name that it has there, and a
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn any_advisories_hold_the_properties_of_the_target() {
-        arbtest::arbtest(|u| {
+        gosling_testing::property_testing::check(|u| {
             let versions = [
                 "0",
                 "1.0.0",

@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn every_entry_is_found_and_nothing_else() {
-        arbtest::arbtest(|u| {
+        gosling_testing::property_testing::check(|u| {
             let mut all = Vec::new();
             for n in 0..u.int_in_range(0..=12)? {
                 // Names that begin alike, of different lengths.

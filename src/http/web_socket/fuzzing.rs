@@ -1,7 +1,7 @@
 //! The fuzz target of WebSocket frames.
 
 use super::frame::{Decoder, Opcode, Received, Violation, encode};
-use crate::fuzzing::cuts;
+use crate::text::fuzz_input::cuts;
 
 const LIMIT: usize = 1 << 10;
 

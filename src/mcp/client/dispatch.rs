@@ -3,12 +3,12 @@
 
 use super::server_requests::ServerRequest;
 use super::{Counters, Inner, QUOTED};
-use crate::mcp::jsonrpc::beginning::{Beginning, Kind};
-use crate::mcp::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, RawJson};
-use crate::mcp::pending_requests::Outcome;
-use crate::mcp::transport::{MessageHandler, Stream, TransportError};
-use crate::mcp::types::Progress;
-use crate::text::{Cut, printable, redact, redact_excerpt};
+use crate::jsonrpc::beginning::{Beginning, Kind};
+use crate::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, RawJson};
+use crate::pending_requests::Outcome;
+use crate::transport::{MessageHandler, Stream, TransportError};
+use crate::types::Progress;
+use gosling_text::{Cut, printable, redact, redact_excerpt};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -101,7 +101,7 @@ impl Inner {
 
     /// Extends the deadline of the request whose id is the progress token.
     fn progress(&self, params: Option<&RawValue>) -> Option<i64> {
-        let progress: Progress = crate::json::from_str(params?.get()).ok()?;
+        let progress: Progress = gosling_text::json::from_str(params?.get()).ok()?;
         let request = progress.progress_token.own_number();
         request.filter(|request| self.pending.extend(*request))
     }
@@ -242,7 +242,7 @@ fn is_batch(reason: &Malformed, bytes: &[u8]) -> bool {
     let first = first.map(<[u8]>::trim_ascii_start);
     *reason == Malformed::Batch
         && first.is_some_and(|part| part.starts_with(b"{"))
-        && crate::json::from_slice::<IgnoredAny>(bytes).is_ok()
+        && gosling_text::json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
 /// The id in `notifications/cancelled`.
@@ -252,7 +252,7 @@ fn cancelled_id(params: Option<&RawValue>) -> Option<Id> {
         #[serde(rename = "requestId")]
         request: Id,
     }
-    let cancelled: Cancelled = crate::json::from_str(params?.get()).ok()?;
+    let cancelled: Cancelled = gosling_text::json::from_str(params?.get()).ok()?;
     Some(cancelled.request)
 }
 
@@ -263,13 +263,13 @@ fn elicitation_id(params: Option<&RawValue>) -> Option<String> {
     struct Complete {
         elicitation_id: String,
     }
-    let complete: Complete = crate::json::from_str(params?.get()).ok()?;
+    let complete: Complete = gosling_text::json::from_str(params?.get()).ok()?;
     Some(complete.elicitation_id)
 }
 
 impl MessageHandler for Inner {
     fn message(&self, bytes: &[u8], stream: Stream) {
-        let text = crate::json::sanitize_bytes(bytes);
+        let text = gosling_text::json::sanitize_bytes(bytes);
         let bytes = text.as_bytes();
         match jsonrpc::parse_sanitized(&text, self.batches_allowed()) {
             Ok(Payload::One(message)) => self.dispatch(message, stream),

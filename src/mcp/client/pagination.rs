@@ -1,11 +1,11 @@
 //! Listings with all their pages, within limits. MCP 2025-11-25, server/utilities/pagination.
 
 use super::Client;
-use crate::mcp::error::Error;
-use crate::mcp::jsonrpc::{self, RawJson};
-use crate::mcp::types::{Prompt, Resource, ResourceTemplate, Tool};
-use crate::sys::cancel::Cancel;
-use crate::text::printable;
+use crate::error::Error;
+use crate::jsonrpc::{self, RawJson};
+use crate::types::{Prompt, Resource, ResourceTemplate, Tool};
+use gosling_sys::cancel::Cancel;
+use gosling_text::printable;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -92,7 +92,7 @@ impl Client {
         let mut all = Vec::new();
         self.pages(method, cancel, &mut |page| {
             // Nearly all pages have only items that fit.
-            let page = match crate::json::from_str::<Page<T>>(page.get()) {
+            let page = match gosling_text::json::from_str::<Page<T>>(page.get()) {
                 Ok(page) => page,
                 Err(_) => self.odd_page(method, page)?,
             };
@@ -113,11 +113,11 @@ impl Client {
         let mut items = Vec::new();
         for (n, item) in page.items.iter().enumerate() {
             let mut overlooked = Vec::new();
-            match crate::json::from_str_overlooking(item.get(), &mut overlooked) {
+            match gosling_text::json::from_str_overlooking(item.get(), &mut overlooked) {
                 Ok(item) => items.push(item),
                 Err(error) => overlooked.push(format!("all of it: {error}")),
             }
-            let fields: Value = crate::json::from_str(item.get()).unwrap_or_default();
+            let fields: Value = gosling_text::json::from_str(item.get()).unwrap_or_default();
             let name = fields["name"].as_str().map(|name| printable(name, QUOTED));
             let name = name.unwrap_or_else(|| format!("item {}", n + 1));
             overlooked

@@ -2,12 +2,12 @@
 //! client/sampling, client/elicitation.
 
 use super::{Inner, QUOTED};
-use crate::mcp::jsonrpc::{self, ErrorObject, Id, RawJson};
-use crate::mcp::types::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult};
-use crate::sys;
-use crate::sys::cancel::Cancel;
-use crate::sys::lock;
-use crate::text::{printable, redact};
+use crate::jsonrpc::{self, ErrorObject, Id, RawJson};
+use crate::types::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult};
+use gosling_sys as sys;
+use gosling_sys::cancel::Cancel;
+use gosling_sys::lock;
+use gosling_text::{printable, redact};
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::HashMap;
@@ -149,7 +149,8 @@ fn parameters<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, Error
     if !jsonrpc::begins_with(params, '{') {
         return Err(invalid("`params` is not an object"));
     }
-    crate::json::from_str_of_php(params).map_err(|e| invalid(printable(&e.to_string(), QUOTED)))
+    gosling_text::json::from_str_of_php(params)
+        .map_err(|e| invalid(printable(&e.to_string(), QUOTED)))
 }
 
 fn invalid(reason: impl Into<String>) -> ErrorObject {

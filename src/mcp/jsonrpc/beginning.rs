@@ -6,19 +6,25 @@ use std::fmt;
 
 /// What is known of a message from its beginning.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Beginning {
-    pub(crate) id: Option<Id>,
-    pub(crate) kind: Option<Kind>,
+pub struct Beginning {
+    /// Its id.
+    pub id: Option<Id>,
+    /// What it is, apart from a notification.
+    pub kind: Option<Kind>,
 }
 
+/// A message with an id.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// It has a method.
     Request,
+    /// It has a result or an error.
     Response,
 }
 
 impl Beginning {
-    pub(crate) fn of(start: &[u8]) -> Self {
+    /// Reads the beginning of a message as far as it is JSON.
+    pub fn of(start: &[u8]) -> Self {
         let mut beginning = Beginning::default();
         // It ends with an error where the rest of the message is missing or is not JSON.
         let _ = serde_json::Deserializer::from_slice(start).deserialize_map(&mut beginning);

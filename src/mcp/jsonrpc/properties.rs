@@ -1,7 +1,7 @@
 //! Property tests of the parser.
 
 use super::*;
-use crate::property_testing::{any_json, check};
+use gosling_testing::property_testing::{any_json, check};
 
 const WORDS: [&str; 12] = [
     "jsonrpc",
@@ -19,7 +19,9 @@ const WORDS: [&str; 12] = [
 ];
 
 /// A message, or something similar.
-fn nearly(u: &mut arbtest::arbitrary::Unstructured<'_>) -> arbtest::arbitrary::Result<Vec<u8>> {
+fn nearly(
+    u: &mut gosling_testing::arbitrary::Unstructured<'_>,
+) -> gosling_testing::arbitrary::Result<Vec<u8>> {
     let mut message = any_json(u, &WORDS, 3)?;
     if let Some(members) = message.as_object_mut()
         && u.ratio(3, 4)?

@@ -2,7 +2,7 @@
 //! threads that cancel, end the connection or pause the deadlines.
 
 use super::*;
-use crate::sys::sync::{advance, check};
+use gosling_sys::sync::{advance, check};
 use loom::thread;
 use std::sync::atomic::{AtomicBool, Ordering};
 

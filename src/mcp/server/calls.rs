@@ -1,10 +1,10 @@
 //! The running calls of one client: ids, cancellation, threads. MCP 2025-11-25, basic/utilities/cancellation.
 
 use super::MAX_CALLS;
-use crate::mcp::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Id};
-use crate::sys;
-use crate::sys::cancel::Cancel;
-use crate::sys::lock;
+use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Id};
+use gosling_sys as sys;
+use gosling_sys::cancel::Cancel;
+use gosling_sys::lock;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -22,7 +22,8 @@ const MAX_EARLY_CANCELLATIONS: usize = 64;
 /// How many ended calls are remembered, so that their late cancellations are not kept.
 const MAX_ENDED: usize = 256;
 
-pub(crate) struct Calls {
+/// The calls that a server runs for one client.
+pub struct Calls {
     root: Cancel,
     state: Mutex<State>,
     call_ended: Condvar,
@@ -47,15 +48,17 @@ struct Running {
 }
 
 /// A running call; dropping it ends the call.
-pub(crate) struct CallGuard {
+pub struct CallGuard {
     calls: Arc<Calls>,
     id: Id,
     serial: u64,
-    pub(crate) cancel: Cancel,
+    /// Cancels the call.
+    pub cancel: Cancel,
 }
 
 impl Calls {
-    pub(crate) fn new(cancel: &Cancel) -> Self {
+    /// No calls; those to come are cancelled with `cancel`.
+    pub fn new(cancel: &Cancel) -> Self {
         Calls {
             root: cancel.child(),
             state: Mutex::default(),
@@ -63,12 +66,13 @@ impl Calls {
         }
     }
 
-    pub(crate) fn is_running(&self, id: &Id) -> bool {
+    /// Whether the call with this id runs and is not cancelled.
+    pub fn is_running(&self, id: &Id) -> bool {
         lock(&self.state).running.contains_key(id)
     }
 
     /// Whether a call runs, even a cancelled one.
-    pub(crate) fn is_busy(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         lock(&self.state).alive > 0
     }
 
@@ -76,7 +80,7 @@ impl Calls {
     ///
     /// # Errors
     /// -32600 if the id is in use, -32603 if too many calls are running.
-    pub(crate) fn begin(self: &Arc<Self>, id: &Id) -> Result<Option<CallGuard>, ErrorObject> {
+    pub fn begin(self: &Arc<Self>, id: &Id) -> Result<Option<CallGuard>, ErrorObject> {
         let cancel = self.root.child();
         let mut state = lock(&self.state);
         if state.take_early_cancellation(id) {
@@ -109,18 +113,14 @@ impl Calls {
     }
 
     /// The token of a running call.
-    #[cfg_attr(
-        not(feature = "acp"),
-        expect(dead_code, reason = "MCP frees the id of a cancelled call")
-    )]
-    pub(crate) fn token(&self, id: &Id) -> Option<Cancel> {
+    pub fn token(&self, id: &Id) -> Option<Cancel> {
         let state = lock(&self.state);
         state.running.get(id).map(|running| running.cancel.clone())
     }
 
     /// Cancels the call and frees its id. Does nothing for a call that has ended. With `may_come`, a call
     /// that comes later does not start.
-    pub(crate) fn cancel(&self, id: &Id, may_come: bool) {
+    pub fn cancel(&self, id: &Id, may_come: bool) {
         let running = {
             let mut state = lock(&self.state);
             let running = state.end(id);
@@ -135,11 +135,7 @@ impl Calls {
     }
 
     /// Runs the work of a call in a new thread.
-    pub(crate) fn spawn(
-        &self,
-        name: String,
-        work: impl FnOnce() + Send + 'static,
-    ) -> io::Result<()> {
+    pub fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
         // std panics for a thread name that contains NUL.
         let name = name.replace('\0', "");
         let thread = sys::spawn(name, None, work)?;
@@ -150,13 +146,13 @@ impl Calls {
     }
 
     /// Cancels all calls; they get no answers.
-    pub(crate) fn cancel_all(&self) {
+    pub fn cancel_all(&self) {
         lock(&self.state).running.clear();
         self.root.cancel();
     }
 
     /// Waits until no call runs, for `timeout` at most.
-    pub(crate) fn settle(&self, timeout: Duration) {
+    pub fn settle(&self, timeout: Duration) {
         let busy = |state: &mut State| state.alive > 0;
         let waited = self
             .call_ended
@@ -166,7 +162,7 @@ impl Calls {
 
     /// [`cancel_all`](Calls::cancel_all), then waits for the threads, for `grace` at most. True if they all
     /// ended.
-    pub(crate) fn close(&self, grace: Duration) -> bool {
+    pub fn close(&self, grace: Duration) -> bool {
         self.cancel_all();
         let (mut state, timeout) = self
             .call_ended
@@ -220,7 +216,7 @@ impl State {
 
 impl CallGuard {
     /// Frees the id. True if the call is to be answered: false if it was cancelled.
-    pub(crate) fn finish(&self) -> bool {
+    pub fn finish(&self) -> bool {
         let mut state = lock(&self.calls.state);
         let ours = state
             .running
@@ -242,7 +238,7 @@ impl Drop for CallGuard {
 }
 
 /// The error for a request whose id is in use.
-pub(crate) fn id_in_use(id: &Id) -> ErrorObject {
+pub fn id_in_use(id: &Id) -> ErrorObject {
     let text =
         format!("A request with the id {id} is still running; use a new id for each request");
     ErrorObject::new(INVALID_REQUEST, text)

@@ -5,16 +5,16 @@ use super::pagination::Page;
 use super::reply::{PendingReply, ReplySink, ReplyTarget};
 use super::resource::not_found;
 use super::{Context, Level, ResourceTemplate, Server, raw, reason};
-use crate::mcp::jsonrpc::{
+use crate::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
     Malformed, Message, PARSE_ERROR, Payload, RawJson, UNUSABLE_ID, begins_with,
 };
-use crate::mcp::types::{
+use crate::types::{
     CallToolResult, GetPromptResult, Implementation, InitializeResult, ReadResourceResult, VERSIONS,
 };
-use crate::sys::cancel::Cancel;
-use crate::sys::lock;
-use crate::text::printable;
+use gosling_sys::cancel::Cancel;
+use gosling_sys::lock;
+use gosling_text::printable;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -533,11 +533,11 @@ fn refuse(malformed: Malformed, target: &ReplyTarget) {
 ///
 /// # Errors
 /// -32602 with the member that does not fit.
-pub(crate) fn read<T: DeserializeOwned>(
+pub fn read<T: DeserializeOwned>(
     method: &str,
     params: Option<&RawValue>,
 ) -> Result<T, ErrorObject> {
-    crate::json::from_str_of_php(params.map_or("{}", RawValue::get))
+    gosling_text::json::from_str_of_php(params.map_or("{}", RawValue::get))
         .map_err(|e| argument_error(method, params, &e))
 }
 
@@ -557,8 +557,8 @@ fn argument_error(
 }
 
 /// What is wrong in which place of a JSON text.
-pub(crate) fn place_and_reason(json: &str, error: &serde_json::Error) -> String {
-    match printable(&crate::json::place_of(error, json), MAX_PLACE) {
+pub fn place_and_reason(json: &str, error: &serde_json::Error) -> String {
+    match printable(&gosling_text::json::place_of(error, json), MAX_PLACE) {
         place if place.is_empty() => reason(error),
         place => format!("`{place}`: {}", reason(error)),
     }

@@ -1,10 +1,10 @@
 //! The request that a handler works on, and the messages that it may send to the client.
 
 use super::reply::ReplySink;
-use crate::mcp::jsonrpc;
-use crate::mcp::types::Progress;
-use crate::sys::cancel::Cancel;
-use crate::sys::lock;
+use crate::jsonrpc;
+use crate::types::Progress;
+use gosling_sys::cancel::Cancel;
+use gosling_sys::lock;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -56,7 +56,7 @@ impl Context {
             sink: sink.clone(),
             cancel: cancel.clone(),
             meta: meta
-                .and_then(|meta| crate::json::from_str(meta.get()).ok())
+                .and_then(|meta| gosling_text::json::from_str(meta.get()).ok())
                 .unwrap_or_default(),
             logger: logger.to_owned(),
             level,
@@ -86,7 +86,7 @@ impl Context {
         let token = self
             .meta
             .get("progressToken")
-            .and_then(|t| crate::json::from_value(t).ok());
+            .and_then(|t| gosling_text::json::from_value(t).ok());
         if let Some(progress_token) = token {
             self.notify(
                 "notifications/progress",

@@ -3,9 +3,9 @@
 
 use super::reply::ReplySink;
 use super::{Connection, GRACE, Server};
-use crate::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
-use crate::sys::cancel::Cancel;
-use crate::sys::lock;
+use crate::transport::{MessageHandler, Stream, Transport, TransportError};
+use gosling_sys::cancel::Cancel;
+use gosling_sys::lock;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -4,8 +4,8 @@
 //! does no I/O. [`serve_stdio`] and [`serve_memory`] are loops that serve a connection.
 //!
 //! ```
-//! use gosling::mcp::server::{Context, Server, Tool};
-//! use gosling::mcp::types::CallToolResult;
+//! use gosling_mcp::server::{Context, Server, Tool};
+//! use gosling_mcp::types::CallToolResult;
 //! use serde_json::json;
 //!
 //! #[derive(serde::Deserialize)]
@@ -48,11 +48,9 @@ mod resource;
 mod serve;
 mod tool;
 
-#[cfg(feature = "acp")]
-pub(crate) use calls::{CallGuard, Calls};
+pub use calls::{CallGuard, Calls};
 pub use connection::Connection;
-#[cfg(feature = "acp")]
-pub(crate) use connection::{place_and_reason, read as read_params};
+pub use connection::{place_and_reason, read as read_params};
 pub use context::{Context, Level};
 pub use in_process::InProcess;
 pub use prompt::Prompt;

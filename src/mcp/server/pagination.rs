@@ -1,7 +1,7 @@
 //! Pages and cursors. A cursor contains its list and position, so the server stores nothing for it and it can
 //! be used repeatedly. MCP 2025-11-25, server/utilities/pagination.
 
-use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Serialize, Serializer, ser::SerializeMap};

@@ -1,8 +1,8 @@
 //! Prompts: messages that begin a conversation. MCP 2025-11-25, server/prompts.
 
 use super::{Context, reason};
-use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
-use crate::mcp::types::{self, Content, GetPromptResult, PromptArgument, PromptMessage};
+use crate::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::types::{self, Content, GetPromptResult, PromptArgument, PromptMessage};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl Prompt {
             },
             quick: false,
             handler: Box::new(move |values, context| {
-                let arguments = crate::json::from_value(&values)
+                let arguments = gosling_text::json::from_value(&values)
                     .map_err(|e| invalid(format!("The arguments do not fit: {}", reason(&e))))?;
                 handler(arguments, context).map_err(invalid)
             }),

@@ -1,7 +1,7 @@
 //! The targets of answers: single messages, or one batch.
 
-use crate::mcp::jsonrpc::{self, ErrorObject, INTERNAL_ERROR, Id};
-use crate::sys::lock;
+use crate::jsonrpc::{self, ErrorObject, INTERNAL_ERROR, Id};
+use gosling_sys::lock;
 use serde::Serialize;
 use std::sync::{Arc, Mutex};
 

@@ -1,8 +1,8 @@
 //! Resources, single or as a template of URIs. MCP 2025-11-25, server/resources.
 
 use super::{Context, raw};
-use crate::mcp::jsonrpc::{ErrorObject, INTERNAL_ERROR, RESOURCE_NOT_FOUND};
-use crate::mcp::types::{self, ReadResourceResult, ResourceContents};
+use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, RESOURCE_NOT_FOUND};
+use crate::types::{self, ReadResourceResult, ResourceContents};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use percent_encoding::percent_decode_str;
@@ -113,8 +113,8 @@ impl ResourceTemplate {
             },
             quick: false,
             handler: Box::new(move |variables, context| {
-                let variables =
-                    crate::json::from_object(&variables).map_err(|_| ResourceError::NotFound)?;
+                let variables = gosling_text::json::from_object(&variables)
+                    .map_err(|_| ResourceError::NotFound)?;
                 handler(variables, context)
             }),
         }

@@ -2,11 +2,11 @@
 
 use super::reply::{ReplySink, ReplyTarget};
 use super::{Connection, GRACE, MAX_LINE, Server};
-use crate::mcp::jsonrpc::{ErrorObject, PARSE_ERROR};
-use crate::mcp::transport::memory;
-use crate::sys;
-use crate::sys::cancel::Cancel;
-use crate::sys::lock;
+use crate::jsonrpc::{ErrorObject, PARSE_ERROR};
+use crate::transport::memory;
+use gosling_sys as sys;
+use gosling_sys::cancel::Cancel;
+use gosling_sys::lock;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};

@@ -1,9 +1,9 @@
 //! Tools that a model may call. MCP 2025-11-25, server/tools.
 
 use super::{Context, raw, reason};
-use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
-use crate::mcp::schema;
-use crate::mcp::types::{self, CallToolResult, Content, ToolAnnotations};
+use crate::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::schema;
+use crate::types::{self, CallToolResult, Content, ToolAnnotations};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -53,7 +53,7 @@ impl Tool {
             },
             quick: false,
             handler: Box::new(move |arguments, context| {
-                crate::json::from_str(arguments).map(|arguments| handler(arguments, context))
+                gosling_text::json::from_str(arguments).map(|arguments| handler(arguments, context))
             }),
         }
     }
@@ -132,8 +132,10 @@ impl Tool {
     /// The error for invalid arguments: derived from the schema, which knows their names, if it shows a
     /// mismatch.
     fn argument_error(&self, arguments: &str, error: &serde_json::Error) -> String {
-        let schema: Value = crate::json::from_str(self.wire.input_schema.get()).unwrap_or_default();
-        let arguments: Map<String, Value> = crate::json::from_str(arguments).unwrap_or_default();
+        let schema: Value =
+            gosling_text::json::from_str(self.wire.input_schema.get()).unwrap_or_default();
+        let arguments: Map<String, Value> =
+            gosling_text::json::from_str(arguments).unwrap_or_default();
         let wrong = schema::mismatches(&schema, &arguments);
         if wrong.is_empty() {
             reason(error)
@@ -160,7 +162,7 @@ fn whole_numbers(arguments: &str) -> Option<String> {
             _ => false,
         }
     }
-    let mut value: Value = crate::json::from_str(arguments).ok()?;
+    let mut value: Value = gosling_text::json::from_str(arguments).ok()?;
     mend(&mut value).then(|| value.to_string())
 }
 

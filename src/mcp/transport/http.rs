@@ -31,11 +31,11 @@ mod exchange;
 mod status;
 
 use super::{MessageHandler, Transport, TransportError};
-use crate::outbound::sse::Decoder;
-use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
-use crate::sys;
-use crate::sys::lock;
 use exchange::Exchange;
+use gosling_outbound::sse::Decoder;
+use gosling_outbound::{AddressCache, Connection, Target, TargetOptions};
+use gosling_sys as sys;
+use gosling_sys::lock;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

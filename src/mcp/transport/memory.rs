@@ -1,8 +1,8 @@
 //! A connection inside one process, for builtin servers and for tests of the protocol.
 
 use super::{MessageHandler, Stream, Transport, TransportError};
-use crate::sys::lock;
 use crossbeam_channel::{Receiver as Inbox, Sender, TrySendError, bounded};
+use gosling_sys::lock;
 use std::sync::{Arc, Mutex};
 
 /// The most messages that wait for the server.

@@ -5,20 +5,20 @@
 //! that waits for an answer reads stdout itself for a short while. So a call usually wakes only the server
 //! and the caller. MCP 2025-11-25, basic/transports, stdio; CORE §8.1; SERVER §4.2.
 
-#[cfg(any(test, fuzzing))]
-pub(crate) mod fuzzing;
+#[cfg(any(test, fuzzing, feature = "testing"))]
+pub mod fuzzing;
 mod line_splitter;
 mod stderr_reader;
 mod stdin_writer;
 mod stdout_reader;
 
 use super::{MessageHandler, Transport, TransportError};
-use crate::sys;
-use crate::sys::cancel::Cancel;
-use crate::sys::pipe::{PipeReader, PipeWriter};
-use crate::sys::process::{Command, Grace, Process};
-use crate::sys::{SMALL_STACK, lock};
 use crossbeam_channel::{Receiver as Inbox, bounded};
+use gosling_sys as sys;
+use gosling_sys::cancel::Cancel;
+use gosling_sys::pipe::{PipeReader, PipeWriter};
+use gosling_sys::process::{Command, Grace, Process};
+use gosling_sys::{SMALL_STACK, lock};
 use std::io;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex};

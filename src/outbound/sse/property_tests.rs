@@ -1,7 +1,7 @@
 //! Properties of the decoder for any stream, split into any pieces.
 
 use super::*;
-use crate::property_testing::{check, one_of, split, vec_of};
+use gosling_testing::property_testing::{check, one_of, split, vec_of};
 
 const PARTS: [&str; 18] = [
     "data",

@@ -1,7 +1,7 @@
 //! Tests of the token in every order of its threads.
 
 use super::*;
-use crate::sys::sync::check;
+use crate::sync::check;
 use loom::thread;
 use std::sync::atomic::AtomicUsize as Count;
 

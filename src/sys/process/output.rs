@@ -13,7 +13,7 @@ impl ExitWatch {
     }
 
     /// `None` where an exit cannot be detected.
-    pub(in crate::sys) fn open(pid: i32) -> Option<ExitWatch> {
+    pub(crate) fn open(pid: i32) -> Option<ExitWatch> {
         unix::PidFd::open(pid).map(|handle| ExitWatch(Some(handle)))
     }
 

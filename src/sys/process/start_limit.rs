@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A timeout and a token for a start.
-pub(in crate::sys) struct StartLimit<'a> {
+pub(crate) struct StartLimit<'a> {
     begin: Instant,
     limit: Option<Duration>,
     cancel: &'a Cancel,
@@ -16,7 +16,7 @@ pub(in crate::sys) struct StartLimit<'a> {
 
 impl<'a> StartLimit<'a> {
     /// A timeout that starts now.
-    pub(in crate::sys) fn new(limit: Option<Duration>, cancel: &'a Cancel) -> Self {
+    pub(crate) fn new(limit: Option<Duration>, cancel: &'a Cancel) -> Self {
         StartLimit {
             begin: Instant::now(),
             limit,
@@ -25,7 +25,7 @@ impl<'a> StartLimit<'a> {
     }
 
     /// The time until the next [`check`](Self::check).
-    pub(in crate::sys) fn poll_interval(&self) -> Duration {
+    pub(crate) fn poll_interval(&self) -> Duration {
         let left = self
             .limit
             .map(|limit| limit.saturating_sub(self.begin.elapsed()));
@@ -34,7 +34,7 @@ impl<'a> StartLimit<'a> {
 
     /// # Errors
     /// When the start was cancelled, or the timeout has passed.
-    pub(in crate::sys) fn check(&self) -> io::Result<()> {
+    pub(crate) fn check(&self) -> io::Result<()> {
         if self.cancel.probe() {
             let text = "cancelled before the program ran";
             return Err(io::Error::new(io::ErrorKind::Interrupted, text));

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::{LockResult, PoisonError};
 use std::time::{Duration, Instant};
 
-pub(crate) use loom::sync::{Mutex, MutexGuard, atomic};
+pub use loom::sync::{Mutex, MutexGuard, atomic};
 
 thread_local! {
     /// loom runs all threads of a model in one system thread.
@@ -12,15 +12,15 @@ thread_local! {
 }
 
 /// As [`super::super::lock`].
-pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The clock of the model.
-pub(crate) struct Clock;
+pub struct Clock;
 
 impl Clock {
-    pub(crate) fn now() -> Instant {
+    pub fn now() -> Instant {
         NOW.with(|now| {
             let time = now.get().unwrap_or_else(Instant::now);
             now.set(Some(time));
@@ -31,13 +31,13 @@ impl Clock {
 
 /// Advances the clock. Must be called while the lock of the waiting threads is held; [`Condvar::expire`] then
 /// wakes those whose deadline has passed. loom itself has no clock.
-pub(crate) fn advance(by: Duration) {
+pub fn advance(by: Duration) {
     NOW.with(|now| now.set(Some(Clock::now() + by)));
 }
 
 /// Runs the model in every order of its threads with at most three preemptions. loom recommends that bound: it
 /// finds nearly all bugs, and takes seconds instead of minutes. `LOOM_MAX_PREEMPTIONS=100` tries every order.
-pub(crate) fn check(model: impl Fn() + Sync + Send + 'static) {
+pub fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));
     builder.max_branches = 10_000;
@@ -46,36 +46,36 @@ pub(crate) fn check(model: impl Fn() + Sync + Send + 'static) {
 
 /// A condition variable with deadlines on the clock of the model.
 #[derive(Debug, Default)]
-pub(crate) struct Condvar {
+pub struct Condvar {
     inner: loom::sync::Condvar,
     /// The deadlines of the threads that wait.
     deadlines: std::sync::Mutex<Vec<Instant>>,
 }
 
 /// The result of a wait: whether its deadline had passed.
-pub(crate) struct Timeout(bool);
+pub struct Timeout(bool);
 
 impl Timeout {
-    pub(crate) fn timed_out(&self) -> bool {
+    pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
 impl Condvar {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self::default()
     }
 
-    pub(crate) fn notify_one(&self) {
+    pub fn notify_one(&self) {
         self.inner.notify_one();
     }
 
-    pub(crate) fn notify_all(&self) {
+    pub fn notify_all(&self) {
         self.inner.notify_all();
     }
 
     /// Wakes the waiting threads if one of their deadlines has passed.
-    pub(crate) fn expire(&self) {
+    pub fn expire(&self) {
         let now = Clock::now();
         let passed = self.deadlines().iter().any(|deadline| *deadline <= now);
         if passed {
@@ -87,7 +87,7 @@ impl Condvar {
         super::super::lock(&self.deadlines)
     }
 
-    pub(crate) fn wait_timeout<'a, T>(
+    pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         pause: Duration,
@@ -104,7 +104,7 @@ impl Condvar {
         Ok((guard, Timeout(Clock::now() >= deadline)))
     }
 
-    pub(crate) fn wait_timeout_while<'a, T>(
+    pub fn wait_timeout_while<'a, T>(
         &self,
         mut guard: MutexGuard<'a, T>,
         pause: Duration,

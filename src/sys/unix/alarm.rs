@@ -1,4 +1,4 @@
-//! See [`Alarm`](crate::sys::alarm::Alarm): an eventfd, a timer on the wall clock, and an inotify watch.
+//! See [`Alarm`](crate::alarm::Alarm): an eventfd, a timer on the wall clock, and an inotify watch.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-pub(in crate::sys) struct AlarmFiles {
+pub(crate) struct AlarmFiles {
     event: OwnedFd,
     timer: OwnedFd,
     watch: OwnedFd,
@@ -17,7 +17,7 @@ pub(in crate::sys) struct AlarmFiles {
 const EVENT_HEAD: usize = size_of::<libc::inotify_event>();
 
 impl AlarmFiles {
-    pub(in crate::sys) fn new(folder: &Path, name: &OsStr) -> io::Result<Self> {
+    pub(crate) fn new(folder: &Path, name: &OsStr) -> io::Result<Self> {
         let folder = CString::new(folder.as_os_str().as_bytes())?;
         let mask = libc::IN_MOVED_TO | libc::IN_CLOSE_WRITE | libc::IN_DELETE;
         // SAFETY: plain integers, and a path that outlives the call.
@@ -38,13 +38,13 @@ impl AlarmFiles {
         }
     }
 
-    pub(in crate::sys) fn notify(&self) {
+    pub(crate) fn notify(&self) {
         let one = 1u64.to_ne_bytes();
         // SAFETY: eight bytes that outlive the call. It fails only if the counter is full; then a notice waits.
         unsafe { libc::write(self.event.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 
-    pub(in crate::sys) fn wait(&self, moment: Option<i64>) {
+    pub(crate) fn wait(&self, moment: Option<i64>) {
         self.set_timer(moment);
         loop {
             let mut files = [&self.event, &self.timer, &self.watch].map(|file| libc::pollfd {

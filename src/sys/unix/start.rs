@@ -40,7 +40,7 @@ const DEFAULT_PATH: &str = "/usr/bin:/bin";
 const LAST_SIGNAL: i32 = 64;
 
 /// Everything that a child needs, prepared before the fork: after it there are only system calls.
-pub(in crate::sys) struct Prepared {
+pub(crate) struct Prepared {
     /// The candidate paths of the program, in the order in which they are tried.
     files: Vec<CString>,
     arguments: Vec<CString>,
@@ -67,7 +67,7 @@ enum Role {
 }
 
 /// Reports whether a forked child has run its program.
-pub(in crate::sys) struct Progress {
+pub(crate) struct Progress {
     report: PipeReader,
     /// The working directory, for error messages.
     dir: String,
@@ -78,7 +78,7 @@ impl Progress {
     ///
     /// # Errors
     /// Why the child could not run its program. It has ended, or is about to.
-    pub(in crate::sys) fn wait(&mut self, limit: Duration) -> Option<io::Result<()>> {
+    pub(crate) fn wait(&mut self, limit: Duration) -> Option<io::Result<()>> {
         if !super::wait_readable(self.report.as_raw_fd(), limit) {
             return None;
         }
@@ -104,7 +104,7 @@ impl Prepared {
     ///
     /// # Errors
     /// When a text contains a NUL byte, or no descriptors are left.
-    pub(in crate::sys) fn child(
+    pub(crate) fn child(
         command: &Command,
         mark: &ProcessMark,
         stdio: [OwnedFd; 3],
@@ -117,7 +117,7 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`child`](Self::child).
-    pub(in crate::sys) fn guardian(
+    pub(crate) fn guardian(
         command: &Command,
         stdio: [OwnedFd; 3],
     ) -> io::Result<(Prepared, Progress)> {
@@ -167,7 +167,7 @@ impl Prepared {
     ///
     /// # Errors
     /// When the system has no more processes or memory.
-    pub(in crate::sys) fn fork(self) -> io::Result<i32> {
+    pub(crate) fn fork(self) -> io::Result<i32> {
         let arguments = pointers(&self.arguments);
         let mut as_script = pointers(&self.as_script);
         let environment = pointers(&self.environment);
@@ -371,7 +371,7 @@ mod tests {
     fn prepared(program: &Path, stdin: PipeReader) -> (Prepared, Progress) {
         let null = || File::options().write(true).open("/dev/null").unwrap();
         let stdio = [stdin.into(), null().into(), null().into()];
-        let mark = ProcessMark::of_server(&crate::sys::random_hex(16).unwrap());
+        let mark = ProcessMark::of_server(&crate::random_hex(16).unwrap());
         Prepared::child(&Command::new(program), &mark, stdio).unwrap()
     }
 

@@ -237,7 +237,7 @@ fn bmp_size(bytes: &[u8]) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::property_testing::{check, vec_of};
+    use gosling_testing::property_testing::{check, vec_of};
 
     fn png(width: u32, height: u32) -> Vec<u8> {
         let mut png = b"\x89PNG\r\n\x1a\n".to_vec();

@@ -1,7 +1,7 @@
 //! Authentication challenges: the `WWW-Authenticate` header of a server that denies access. RFC 9110 §11.6.1,
 //! RFC 6750 §3, RFC 9728 §5.1; MCP 2025-11-25, basic/authorization.
 
-use crate::text::printable;
+use gosling_text::printable;
 use std::fmt;
 
 /// The most challenges that are read, and the most parameters of each.

@@ -5,10 +5,10 @@
 use super::exchange::{Exchange, LAST_EVENT_ID, is_compressed, read_short_body};
 use super::status::{is_conflict, is_failure, is_temporary};
 use super::{STANDALONE_STREAM_TIMEOUT, Shared, Startup, State, lock};
-use crate::mcp::transport::TransportError;
-use crate::outbound::error_text::one_line;
-use crate::outbound::sse::Decoder;
-use crate::outbound::{media_type, retry_after};
+use crate::transport::TransportError;
+use gosling_outbound::error_text::one_line;
+use gosling_outbound::sse::Decoder;
+use gosling_outbound::{media_type, retry_after};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use ureq::Body;

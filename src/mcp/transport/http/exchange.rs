@@ -3,11 +3,11 @@
 use super::auth_challenge::{Challenge, Denied, MAX_CHALLENGES, challenges};
 use super::status::{advice, clamp_retry_after, may_follow, reports_unknown_session};
 use super::{ONE_WAY_LABEL, Shared, lock};
-use crate::mcp::jsonrpc;
-use crate::mcp::transport::{Stream, TransportError};
-use crate::outbound::error_text::{error_message, one_line};
-use crate::outbound::sse::Decoder;
-use crate::outbound::{Connection, error_cause, is_disconnect, media_type, retry_after};
+use crate::jsonrpc;
+use crate::transport::{Stream, TransportError};
+use gosling_outbound::error_text::{error_message, one_line};
+use gosling_outbound::sse::Decoder;
+use gosling_outbound::{Connection, error_cause, is_disconnect, media_type, retry_after};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -522,7 +522,7 @@ pub(super) fn is_compressed(headers: &HeaderMap) -> bool {
 
 /// Whether this is the incomplete beginning of JSON.
 fn is_truncated_json(bytes: &[u8]) -> bool {
-    crate::json::from_slice::<IgnoredAny>(bytes).is_err_and(|error| error.is_eof())
+    gosling_text::json::from_slice::<IgnoredAny>(bytes).is_err_and(|error| error.is_eof())
 }
 
 /// A repeated tool call may have its effect twice; every other message of a client may be repeated.
@@ -532,7 +532,7 @@ fn is_repeatable(message: &[u8]) -> bool {
         #[serde(borrow, default)]
         method: Option<Cow<'a, str>>,
     }
-    crate::json::from_slice(message)
+    gosling_text::json::from_slice(message)
         .is_ok_and(|call: Call| call.method.is_none_or(|method| method != "tools/call"))
 }
 
@@ -549,15 +549,15 @@ fn answered_ids(bytes: &[u8]) -> Option<Vec<i64>> {
         Some(_) => None,
         None => jsonrpc::parse_id(head.id?.get())?.own_number(),
     };
-    let text = crate::json::sanitize_bytes(bytes);
+    let text = gosling_text::json::sanitize_bytes(bytes);
     let text = text.trim_start();
     match text.as_bytes().first()? {
         b'{' => {
-            let head = crate::json::from_str(text).ok()?;
+            let head = gosling_text::json::from_str(text).ok()?;
             Some(answered(&head).into_iter().collect())
         }
         b'[' => {
-            let heads: Vec<Head> = crate::json::from_str(text).ok()?;
+            let heads: Vec<Head> = gosling_text::json::from_str(text).ok()?;
             Some(heads.iter().filter_map(answered).collect())
         }
         _ => None,

@@ -19,7 +19,7 @@ impl Read for Pieces<'_> {
 }
 
 /// The complete lines of these pieces that are not longer than `limit`, and whether one was longer.
-pub(crate) fn lines(pieces: &[&[u8]], limit: usize) -> (Vec<Vec<u8>>, bool) {
+pub fn lines(pieces: &[&[u8]], limit: usize) -> (Vec<Vec<u8>>, bool) {
     let pieces = pieces.iter().copied().filter(|piece| !piece.is_empty());
     let mut from = Pieces(pieces.collect());
     let mut lines = Vec::new();

@@ -1,6 +1,6 @@
 //! Splits bytes into lines.
 
-use crate::mcp::transport::TransportError;
+use crate::transport::TransportError;
 use std::io::{self, Read};
 
 /// The size of an empty buffer, in bytes.
@@ -86,7 +86,7 @@ impl LineSplitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::property_testing::{check, one_of, split, vec_of};
+    use gosling_testing::property_testing::{check, one_of, split, vec_of};
     use std::collections::VecDeque;
 
     fn lines_of(chunks: &[&[u8]], limit: usize) -> (Vec<String>, Result<bool, TransportError>) {

@@ -2,11 +2,11 @@
 
 use super::StdioOptions;
 use super::stdout_reader::StdoutReader;
-use crate::sys::lock;
-use crate::sys::pipe::PipeReader;
-use crate::sys::process::ExitWatch;
-use crate::text::{Cut, printable, redact_excerpt};
 use crossbeam_channel::Sender;
+use gosling_sys::lock;
+use gosling_sys::pipe::PipeReader;
+use gosling_sys::process::ExitWatch;
+use gosling_text::{Cut, printable, redact_excerpt};
 use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::{Arc, Mutex};

@@ -1,11 +1,11 @@
 //! Writes to a server's stdin: at once in the sending thread, or in a writer thread if the server is slow to
 //! read.
 
-use crate::mcp::transport::TransportError;
-use crate::sys;
-use crate::sys::pipe::PipeWriter;
-use crate::sys::process::{Grace, Process};
-use crate::sys::{SMALL_STACK, lock};
+use crate::transport::TransportError;
+use gosling_sys as sys;
+use gosling_sys::pipe::PipeWriter;
+use gosling_sys::process::{Grace, Process};
+use gosling_sys::{SMALL_STACK, lock};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -198,8 +198,8 @@ fn frame(mut message: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::cancel::Cancel;
-    use crate::sys::process::Command;
+    use gosling_sys::cancel::Cancel;
+    use gosling_sys::process::Command;
 
     #[test]
     fn what_comes_after_the_end_has_reached_nobody() {

@@ -7,9 +7,9 @@
 //! because the next call may come soon. Measured with sequential calls: this saves 30 of 100 µs.
 
 use super::line_splitter::LineSplitter;
-use crate::mcp::transport::{MessageHandler, Stream, TransportError};
-use crate::sys::pipe::PipeReader;
-use crate::sys::sync::{Clock, Condvar, Mutex, lock};
+use crate::transport::{MessageHandler, Stream, TransportError};
+use gosling_sys::pipe::PipeReader;
+use gosling_sys::sync::{Clock, Condvar, Mutex, lock};
 use std::io::Read;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};

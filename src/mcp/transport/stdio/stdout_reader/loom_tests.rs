@@ -1,9 +1,9 @@
 //! Checks the hand-over of the line splitter in every order of the reader thread and the callers.
 
 use super::*;
-use crate::mcp::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
-use crate::sys::cancel::Cancel;
-use crate::sys::sync::{advance, check};
+use crate::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
+use gosling_sys::cancel::Cancel;
+use gosling_sys::sync::{advance, check};
 use loom::thread;
 use serde_json::value::RawValue;
 use std::io;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// Sorts as `items.sort_by(compare)` does, a little slower. For lists that do not matter to speed.
-pub(crate) fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
+pub fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
     let mut order: Vec<usize> = (0..items.len()).collect();
     sort_places(&mut order, &|a, b| compare(&items[a], &items[b]));
     let mut unsorted: Vec<_> = items.drain(..).map(Some).collect();

@@ -1,13 +1,11 @@
 //! The operating system layer: processes, signals, clocks, random ids. The only module with `cfg(os)` and with
 //! `unsafe`.
+#![deny(unsafe_code)]
 
-#[cfg(feature = "schedules")]
 pub mod alarm;
 pub mod cancel;
 pub mod clock;
 mod command;
-#[cfg(test)]
-pub(crate) mod counting_allocator;
 pub mod fs;
 pub mod guardian;
 mod marked_processes;
@@ -18,7 +16,7 @@ pub mod process;
 mod process_mark;
 pub mod signal;
 mod spawner;
-pub(crate) mod sync;
+pub mod sync;
 mod time_limit;
 mod unix;
 
@@ -63,6 +61,13 @@ pub fn random_hex(bytes: usize) -> io::Result<String> {
     let mut buffer = vec![0; bytes];
     getrandom::getrandom(&mut buffer).map_err(|e| io::Error::other(e.to_string()))?;
     Ok(buffer.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// A random byte for the jitter of a wait, 128 if the system has no random bytes.
+pub fn random_byte() -> u8 {
+    let mut byte = [128];
+    let _ = getrandom::getrandom(&mut byte);
+    byte[0]
 }
 
 /// Limits the allocator's arenas, because the process has many threads that each allocate little. Called first

@@ -159,7 +159,7 @@ fn replacement(number: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::property_testing::{any_json, check, one_of, vec_of};
+    use gosling_testing::property_testing::{any_json, check, one_of, vec_of};
     use serde_json::Value;
 
     #[test]
@@ -232,8 +232,8 @@ mod tests {
 
     /// JSON in which strings and numbers are odd.
     fn odd_json(
-        u: &mut arbtest::arbitrary::Unstructured<'_>,
-    ) -> arbtest::arbitrary::Result<String> {
+        u: &mut gosling_testing::arbitrary::Unstructured<'_>,
+    ) -> gosling_testing::arbitrary::Result<String> {
         const UNITS: [&str; 9] = [
             "\\ud800", "\\uDFFF", "\\n", "\\\\", "\\\"", "é", "1e999", "u", "\\u0041",
         ];

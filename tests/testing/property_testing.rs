@@ -49,14 +49,14 @@ const PARTS: [&str; 40] = [
 ];
 
 /// Checks a property for a short time, or for `ARBTEST_BUDGET_MS`.
-pub(crate) fn check<P: FnMut(&mut Unstructured<'_>) -> Result<()>>(property: P) -> ArbTest<P> {
+pub fn check<P: FnMut(&mut Unstructured<'_>) -> Result<()>>(property: P) -> ArbTest<P> {
     let budget = std::env::var("ARBTEST_BUDGET_MS").ok();
     let budget = budget.and_then(|budget| budget.parse().ok());
     (arbtest(property).size_max(4096)).budget_ms(budget.unwrap_or(150))
 }
 
 /// A vector of up to `most` values.
-pub(crate) fn vec_of<T>(
+pub fn vec_of<T>(
     u: &mut Unstructured<'_>,
     most: usize,
     mut one: impl FnMut(&mut Unstructured<'_>) -> Result<T>,
@@ -65,7 +65,7 @@ pub(crate) fn vec_of<T>(
 }
 
 /// One of `parts`, or sometimes any character.
-pub(crate) fn one_of(u: &mut Unstructured<'_>, parts: &[&str]) -> Result<String> {
+pub fn one_of(u: &mut Unstructured<'_>, parts: &[&str]) -> Result<String> {
     if u.ratio(1, 8)? {
         u.arbitrary::<char>().map(String::from)
     } else {
@@ -74,12 +74,12 @@ pub(crate) fn one_of(u: &mut Unstructured<'_>, parts: &[&str]) -> Result<String>
 }
 
 /// Any text.
-pub(crate) fn any_text(u: &mut Unstructured<'_>) -> Result<String> {
+pub fn any_text(u: &mut Unstructured<'_>) -> Result<String> {
     vec_of(u, 20, |u| one_of(u, &PARTS)).map(|parts| parts.concat())
 }
 
 /// Splits `bytes` into pieces of any size, also empty ones.
-pub(crate) fn split<'b>(u: &mut Unstructured<'_>, bytes: &'b [u8]) -> Result<Vec<&'b [u8]>> {
+pub fn split<'b>(u: &mut Unstructured<'_>, bytes: &'b [u8]) -> Result<Vec<&'b [u8]>> {
     let mut cuts = vec_of(u, 12, |u| u.int_in_range(0..=bytes.len()))?;
     cuts.extend([0, bytes.len()]);
     cuts.sort_unstable();
@@ -87,7 +87,7 @@ pub(crate) fn split<'b>(u: &mut Unstructured<'_>, bytes: &'b [u8]) -> Result<Vec
 }
 
 /// Any JSON value; names and strings are often among `words`.
-pub(crate) fn any_json(u: &mut Unstructured<'_>, words: &[&str], depth: u32) -> Result<Value> {
+pub fn any_json(u: &mut Unstructured<'_>, words: &[&str], depth: u32) -> Result<Value> {
     let word = |u: &mut Unstructured<'_>| {
         if u.ratio(1, 6)? {
             any_text(u)

@@ -1,10 +1,15 @@
-//! Makes text from outside safe to show, and removes secrets from it.
+//! Text and JSON from outside: makes text safe to show, removes secrets from it, and parses JSON.
+#![forbid(unsafe_code)]
 
 mod credentials;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod fuzzing;
+#[cfg(any(test, fuzzing, feature = "testing"))]
+pub mod fuzz_input;
+#[cfg(any(test, fuzzing, feature = "testing"))]
+pub mod fuzzing;
+pub mod json;
 mod redact;
-pub(crate) mod split_command;
+pub mod sorting;
+pub mod split_command;
 
 pub use credentials::{redact_credentials, url_userinfo};
 pub use redact::{Cut, redact, redact_excerpt};
@@ -175,7 +180,8 @@ fn pair(first: u16, second: u16) -> Option<char> {
     decoded.next()?.ok().filter(|_| decoded.next().is_none())
 }
 
-pub(crate) fn may_hide_words(c: char) -> bool {
+/// Whether the character can hide words from a person that a model reads.
+pub fn may_hide_words(c: char) -> bool {
     // Most text contains no such character; one comparison excludes all below.
     c >= '\u{202a}'
         && matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}'
@@ -186,8 +192,7 @@ pub(crate) fn may_hide_words(c: char) -> bool {
 mod property_tests;
 
 /// A fenced code block in Markdown; the fence is longer than any run of backquotes in the text.
-#[cfg(any(test, feature = "acp", feature = "developer"))]
-pub(crate) fn fenced_block(language: &str, text: &str) -> String {
+pub fn fenced_block(language: &str, text: &str) -> String {
     let mut longest = 2;
     let mut run = 0;
     for c in text.chars() {

@@ -12,7 +12,7 @@ const MAX_CHANGES: usize = 50;
 ///
 /// # Errors
 /// As `from_str`.
-pub(crate) fn from_str_of_php<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+pub fn from_str_of_php<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     read(json, false, &mut Vec::new())
 }
 
@@ -20,7 +20,7 @@ pub(crate) fn from_str_of_php<T: DeserializeOwned>(json: &str) -> serde_json::Re
 ///
 /// # Errors
 /// The first error, if the text is not JSON or what is left does not fit either.
-pub(crate) fn from_str_overlooking<T: DeserializeOwned>(
+pub fn from_str_overlooking<T: DeserializeOwned>(
     json: &str,
     overlooked: &mut Vec<String>,
 ) -> serde_json::Result<T> {
@@ -97,7 +97,7 @@ fn at<'v>(value: &'v mut Value, steps: &[Step]) -> Option<&'v mut Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::property_testing::{any_json, check};
+    use gosling_testing::property_testing::{any_json, check};
     use serde::Deserialize;
 
     #[derive(Debug, Default, PartialEq, Deserialize)]

@@ -4,7 +4,7 @@
 mod lenient;
 mod sanitize;
 
-pub(crate) use lenient::{from_str_of_php, from_str_overlooking};
+pub use lenient::{from_str_of_php, from_str_overlooking};
 pub use sanitize::{sanitize, sanitize_bytes};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess,
@@ -22,15 +22,16 @@ const MEMORY: usize = 16 << 20;
 const MEMORY_PER_BYTE: usize = 32;
 /// The memory counted for a value, without the text of strings: its place in an array or object, which may have
 /// capacity for twice its length.
-pub(crate) const VALUE: usize = 2 * size_of::<Value>();
-/// The memory counted for an array besides its values, since its initial capacity is four, and for an object.
-pub(crate) const ARRAY: usize = 2 * size_of::<Value>();
-pub(crate) const OBJECT: usize = 5 * size_of::<Value>();
+pub const VALUE: usize = 2 * size_of::<Value>();
+/// The memory counted for an array besides its values, since its initial capacity is four.
+pub const ARRAY: usize = 2 * size_of::<Value>();
+/// The memory counted for an object besides its values.
+pub const OBJECT: usize = 5 * size_of::<Value>();
 
 const TOO_MUCH: &str = "the values take too much memory for the length of the text";
 
 /// The memory limit in bytes for a text of this length.
-pub(crate) fn most_memory(length: usize) -> usize {
+pub fn most_memory(length: usize) -> usize {
     MEMORY + MEMORY_PER_BYTE * length
 }
 
@@ -42,8 +43,7 @@ pub fn from_slice<'de, T: Deserialize<'de>>(json: &'de [u8]) -> serde_json::Resu
 }
 
 /// As [`from_slice`], with another memory limit.
-#[cfg(feature = "check")]
-pub(crate) fn from_slice_within<'de, T: Deserialize<'de>>(
+pub fn from_slice_within<'de, T: Deserialize<'de>>(
     json: &'de [u8],
     memory: usize,
 ) -> serde_json::Result<T> {
@@ -95,7 +95,7 @@ pub fn to_value(value: &impl Serialize) -> serde_json::Result<Value> {
 }
 
 /// The type of a value with its article, for messages.
-pub(crate) fn kind_of(value: &Value) -> &'static str {
+pub fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -107,7 +107,7 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
 }
 
 /// The place in JSON text that an error of its reader is about, such as `prompt[2].text`; empty for the whole.
-pub(crate) fn place_of(error: &serde_json::Error, json: &str) -> String {
+pub fn place_of(error: &serde_json::Error, json: &str) -> String {
     place(&steps_of(error, json))
 }
 
@@ -222,7 +222,7 @@ pub fn is_deeper_than(levels: usize, json: &[u8]) -> bool {
 }
 
 /// Whether an object in JSON text has two members of one name; `value` is what was read from the text.
-pub(crate) fn repeats_a_name(json: &str, value: &Value) -> bool {
+pub fn repeats_a_name(json: &str, value: &Value) -> bool {
     let (mut members, mut quoted, mut escaped) = (0_usize, false, false);
     for byte in json.bytes() {
         match byte {
@@ -611,7 +611,7 @@ mod tests {
                 );
             }
         }
-        crate::property_testing::check(|u| {
+        gosling_testing::property_testing::check(|u| {
             let bytes: Vec<u8> = u.arbitrary()?;
             let found = bytes.iter().filter(|byte| matches!(byte, b'[' | b'{'));
             assert_eq!(opening_brackets(&bytes), found.count());

@@ -5,14 +5,15 @@
 //! [`sse`] decodes event streams, `error_text` makes the text of a server fit for an error message.
 //! A `Fetch` is one short request, for lists of the user and the like.
 //! `proxy` and `tls_roots` read the environment, `retry_after` reads the response header of that name.
+#![forbid(unsafe_code)]
 
 mod address_cache;
 mod connection;
-pub(crate) mod error_text;
+pub mod error_text;
 mod fetch;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod fuzzing;
-pub(crate) mod offline_variables;
+#[cfg(any(test, fuzzing, feature = "testing"))]
+pub mod fuzzing;
+pub mod offline_variables;
 mod proxy;
 mod redirect;
 mod retry_after;
@@ -20,20 +21,19 @@ pub mod sse;
 mod target;
 mod tls_roots;
 
-pub(crate) use address_cache::AddressCache;
-pub(crate) use connection::Connection;
-pub(crate) use fetch::Fetch;
-pub(crate) use retry_after::retry_after;
-#[cfg(feature = "google")]
-pub(crate) use retry_after::wait_of;
-pub(crate) use target::{Target, TargetOptions, is_loopback_url};
+pub use address_cache::AddressCache;
+pub use connection::Connection;
+pub use fetch::Fetch;
+pub use retry_after::retry_after;
+pub use retry_after::wait_of;
+pub use target::{Target, TargetOptions, is_loopback_url};
 
 use std::io;
 use ureq::http::header::{self, HeaderMap, HeaderValue};
 use ureq::{Error, Timeout};
 
 /// The cause of an error, in a few words. ureq's own texts may contain the URI, so only some are used.
-pub(crate) fn error_cause(error: &Error) -> String {
+pub fn error_cause(error: &Error) -> String {
     match error {
         Error::Io(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
             "connection refused; is it running?".to_owned()
@@ -64,7 +64,7 @@ pub(crate) fn error_cause(error: &Error) -> String {
 }
 
 /// The media type without parameters, in lower case; empty if there is none.
-pub(crate) fn media_type(headers: &HeaderMap) -> String {
+pub fn media_type(headers: &HeaderMap) -> String {
     let value = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let value = String::from_utf8_lossy(value.unwrap_or_default());
     let media_type = value.split(';').next().unwrap_or_default();
@@ -72,7 +72,7 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
 }
 
 /// Whether the connection ended, as it does when the server closes one that was idle for too long.
-pub(crate) fn is_disconnect(error: &Error) -> bool {
+pub fn is_disconnect(error: &Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(error, Error::Io(e) if matches!(
         e.kind(),

@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 }
 
 /// The maximum number of bytes that this thread allocated at once during `work`, beyond what it held before.
-pub(crate) fn peak_bytes<R>(work: impl FnOnce() -> R) -> usize {
+pub fn peak_bytes<R>(work: impl FnOnce() -> R) -> usize {
     let before = HELD.get();
     MOST.set(before);
     drop(work());

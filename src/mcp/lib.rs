@@ -3,15 +3,16 @@
 //! [`jsonrpc`] parses messages, [`types`] has the types that they carry, [`transport`] moves them,
 //! [`pending_requests`] is the table of requests that wait for an answer, [`client`] combines these.
 //! [`server`] is the side that offers tools.
+#![forbid(unsafe_code)]
 
 pub mod client;
 pub mod elicitation_form;
 pub mod error;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod fuzzing;
+#[cfg(any(test, fuzzing, feature = "testing"))]
+pub mod fuzzing;
 pub mod jsonrpc;
 pub mod pending_requests;
-pub(crate) mod schema;
+pub mod schema;
 pub mod server;
 pub mod transport;
 pub mod types;
