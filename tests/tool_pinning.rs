@@ -115,6 +115,7 @@ fn without_strict_a_change_is_offered_shown_and_logged() {
         "sunny"
     );
     server.logs("tool differs from the pinned one extension=\"weather\" tool=\"forecast\" change=Changed parts=\"description\"");
+    server.never_logs("completed the pins");
     // The first session still has the tools that it started with.
     assert_eq!(shown(&first), Value::Null);
     // It is shown again after a restart, until it is accepted.

@@ -61,4 +61,5 @@ fn without_proc_background_jobs_go_with_their_session() {
     until("it has no children", || {
         children(server.pid()).is_empty().then_some(())
     });
+    assert_eq!(server.log().matches("/proc cannot be used").count(), 1);
 }

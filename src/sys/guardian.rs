@@ -140,7 +140,7 @@ pub fn run(mark: &str) -> ExitCode {
             return ExitCode::SUCCESS;
         }
         match (line.get(..1), line.get(1..).map(str::parse::<i32>)) {
-            (Some("+"), Some(Ok(group))) if group > 1 => groups.push(group),
+            (Some("+"), Some(Ok(group))) => groups.push(group),
             (Some("-"), Some(Ok(group))) => groups.retain(|g| *g != group),
             _ => {}
         }

@@ -27,12 +27,18 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// or the limit passes. False if there was none, so that nothing is left to kill. A process that ended before
 /// it was signalled counts, because it may have carried the mark and forked.
 pub(super) fn terminate(mark: &ProcessMark, limit: Duration) -> bool {
-    if !cfg!(target_os = "linux") {
-        return false;
-    }
+    cfg!(target_os = "linux") && terminate_listed(mark, limit, others)
+}
+
+/// As [`terminate`]; `list` lists the processes.
+fn terminate_listed(
+    mark: &ProcessMark,
+    limit: Duration,
+    list: impl Fn() -> io::Result<Vec<i32>>,
+) -> bool {
     let deadline = Instant::now() + limit;
     let pids = loop {
-        match others() {
+        match list() {
             Ok(pids) => break pids,
             Err(e) if unix::is_resource_exhausted(&e) && Instant::now() < deadline => {
                 thread::sleep(POLL_INTERVAL)
@@ -109,11 +115,14 @@ pub(super) fn any_left(mark: &ProcessMark, limit: Duration) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
     }
+    match others() {
+        Ok(pids) => any_among(pids, mark, limit),
+        Err(error) => unix::is_resource_exhausted(&error),
+    }
+}
+
+fn any_among(pids: Vec<i32>, mark: &ProcessMark, limit: Duration) -> bool {
     let deadline = Instant::now() + limit;
-    let pids = match others() {
-        Ok(pids) => pids,
-        Err(error) => return unix::is_resource_exhausted(&error),
-    };
     let mut silent = Vec::new();
     for pid in pids {
         match limit_match(pid, mark) {
@@ -425,6 +434,100 @@ mod tests {
         for child in &mut marked {
             child.wait().unwrap();
         }
+    }
+
+    /// What the system says when this process has too many open files.
+    fn exhausted() -> io::Error {
+        io::Error::from_raw_os_error(libc::EMFILE)
+    }
+
+    #[test]
+    fn a_search_is_tried_again_while_descriptors_are_short_and_for_no_other_reason() {
+        use std::cell::Cell;
+
+        let mark = server().of_child(1);
+        let child = Limited::new(&mark);
+        let searches = Cell::new(0);
+        let search = |error: fn() -> io::Error, failures: u32| {
+            let searches = &searches;
+            searches.set(0);
+            move || {
+                searches.set(searches.get() + 1);
+                if searches.get() <= failures {
+                    Err(error())
+                } else {
+                    Ok(vec![child.0])
+                }
+            }
+        };
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        assert!(!terminate_listed(&mark, LIMIT, search(denied, 9)));
+        assert_eq!(searches.get(), 1);
+        kill_listed(&mark, LIMIT, search(denied, 9));
+        assert_eq!(searches.get(), 1);
+        // Who could not be listed in time may be there.
+        let short = 3 * POLL_INTERVAL;
+        assert!(terminate_listed(&mark, short, search(exhausted, 99)));
+        assert!((2..99).contains(&searches.get()));
+        assert!(child.runs());
+        assert!(terminate_listed(&mark, LIMIT, search(exhausted, 2)));
+        child.wait();
+        let child = Limited::new(&mark);
+        let searches = Cell::new(0);
+        kill_listed(&mark, LIMIT, || {
+            searches.set(searches.get() + 1);
+            match searches.get() {
+                1 => Err(exhausted()),
+                2 => Ok(vec![child.0]),
+                _ => Ok(Vec::new()),
+            }
+        });
+        child.wait();
+    }
+
+    #[test]
+    fn a_search_that_always_comes_too_late_ends() {
+        let searches = std::cell::Cell::new(0_u32);
+        kill_listed(&server(), LIMIT, || {
+            searches.set(searches.get() + 1);
+            // More than the largest id that there can be.
+            let gone = (1 << 22) + 1 + searches.get().cast_signed();
+            Ok((searches.get() <= 100)
+                .then_some(gone)
+                .into_iter()
+                .collect())
+        });
+        assert_eq!(searches.get(), IN_VAIN + 1);
+    }
+
+    #[test]
+    fn who_becomes_another_program_is_not_waited_for() {
+        let mark = server().of_child(1);
+        let mut child = trapped(&mark, "trap 'exec env -i sleep 300' TERM;");
+        let begin = Instant::now();
+        assert!(terminate(&mark, LIMIT));
+        assert!(begin.elapsed() < LIMIT / 2, "{:?}", begin.elapsed());
+        assert!(runs(&mut child));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn any_that_lives_is_left_and_the_dead_are_not() {
+        let mark = server().of_child(1);
+        let mut marked = with_environment(&mark);
+        let limited = Limited::new(&mark);
+        let [by_environment, by_limit] = [marked.id().cast_signed(), limited.0];
+        assert!(any_among(vec![by_environment], &mark, LIMIT));
+        assert!(any_among(vec![by_limit], &mark, LIMIT));
+        assert!(any_left(&mark, LIMIT));
+        assert!(!any_among(vec![by_limit, by_environment], &server(), LIMIT));
+        unix::kill_child(by_limit);
+        assert!(unix::wait_exit(by_limit, LIMIT));
+        assert!(!any_among(vec![by_limit], &mark, LIMIT));
+        limited.wait();
+        marked.kill().unwrap();
+        marked.wait().unwrap();
     }
 
     #[test]

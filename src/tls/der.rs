@@ -150,6 +150,8 @@ mod tests {
             assert_eq!(take(&mut input), Some((SEQUENCE, &[][..])));
             assert_eq!(take(&mut input), None);
         }
+        let long_form = [SET, 0x84, 0, 0, 0, 1, 7];
+        assert_eq!(take(&mut &long_form[..]), Some((SET, &[7][..])));
     }
 
     #[test]
