@@ -137,8 +137,8 @@ fn level_of(text: &str) -> (LevelFilter, bool) {
 
 impl Log for Logger {
     fn enabled(&self, metadata: &Metadata) -> bool {
-        let target = metadata.target();
-        target == "gosling" || target.starts_with("gosling::")
+        let member = metadata.target().split("::").next().unwrap_or_default();
+        member == "gosling" || member.starts_with("gosling_")
     }
 
     fn log(&self, record: &Record) {
