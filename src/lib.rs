@@ -90,9 +90,22 @@
 //! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
 //! --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`,
 //! between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong ones, and compares the
-//! answers with the contract. `json` parses all JSON; text with it from outside passes one door there, behind which it
-//! is Unicode and its numbers are finite. [`text`] makes text from outside safe to show. Every setting is an entry of
-//! one table, [`store::settings`], which gives its type, range and default, and says what a wrong value leads to.
+//! answers with the contract. [`text::json`] parses all JSON; text with it from outside passes one door there, behind
+//! which it is Unicode and its numbers are finite. [`text`] makes text from outside safe to show. Every setting is an
+//! entry of one table, [`store::settings`], which gives its type, range and default, and says what a wrong value leads
+//! to.
+//!
+//! # Members
+//!
+//! What is below the core is in crates of their own, each with a manifest in its folder that says what it may use; so
+//! the compiler holds these walls:
+//!
+//! - [`sys`]: all `unsafe` code and all that differs between systems. Every other crate forbids `unsafe`.
+//! - [`text`]: text and JSON from outside, without any I/O.
+//! - [`outbound`]: HTTP requests to models and MCP servers, over [`sys`] and [`text`].
+//! - [`mcp`]: the protocol, over these three and usable without the rest: a client, a server, their transports.
+//!
+//! This crate has them under the names of their folders.
 //!
 //! # Threads
 //!

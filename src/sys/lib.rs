@@ -1,4 +1,4 @@
-//! The operating system layer: processes, signals, clocks, random ids. The only module with `cfg(os)` and with
+//! The operating system layer: processes, signals, clocks, random ids. The only member with `cfg(os)` and with
 //! `unsafe`.
 #![deny(unsafe_code)]
 
