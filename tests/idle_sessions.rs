@@ -77,6 +77,7 @@ fn its_servers_end_and_come_back_when_they_are_needed() {
         assert_eq!(extension["restarts"], 0, "that was no loss: {extension}");
     }
     server.never_logs("restarted");
+    server.never_logs("restart failed");
     at_rest(&server);
     let tools = session.tools();
     assert_eq!(tools, ["one__echo", "two__echo"]);

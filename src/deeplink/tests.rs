@@ -452,6 +452,8 @@ fn docker_gets_no_power_over_this_machine() {
         ),
         ("run -i -v /data --volume=/other image", ALLOWED),
         ("run -i -v a image", ALLOWED),
+        ("run -i -v a/b image", ALLOWED),
+        ("run -i -v /ab:/data image", CONFIRM),
         ("run -i -v data:/data image", CONFIRM),
         ("run -i -v /srv:/srv image", CONFIRM),
         ("run -i -v C:\\Users:/data image", CONFIRM),
