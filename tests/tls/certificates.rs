@@ -247,6 +247,7 @@ fn files_are_used_and_read_again_when_they_change() {
     });
     serves(server.address(), &second);
     server.logs(&second);
+    server.never_logs("certificate not valid");
 }
 
 #[test]
