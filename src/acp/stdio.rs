@@ -3,6 +3,7 @@
 use super::connection::MAX_MESSAGE;
 use super::{Connection, MessageWriter, Outbox};
 use crate::agent::Registry;
+use crate::json;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -71,12 +72,9 @@ struct LineWriter<W> {
 impl<W: Write + Send> MessageWriter for LineWriter<W> {
     fn write(&mut self, messages: &[Vec<u8>]) -> io::Result<()> {
         for message in messages {
-            // A line break in opaque JSON is white space.
-            let in_line = message.iter().map(|byte| match byte {
-                b'\n' | b'\r' => b' ',
-                byte => *byte,
-            });
-            self.buffer.extend(in_line);
+            let start = self.buffer.len();
+            self.buffer.extend_from_slice(message);
+            json::in_one_line(&mut self.buffer[start..]);
             self.buffer.push(b'\n');
             if self.buffer.len() >= WRITE_BUFFER {
                 self.write_buffer()?;

@@ -75,3 +75,11 @@ pub trait EventSink {
     /// A tool call that the model requested begins without an approval by the user.
     fn call_begins(&mut self, _request: &str) {}
 }
+
+/// Ignores all events, where nobody reads those of a run: its session has the messages.
+pub struct NoEvents;
+
+impl EventSink for NoEvents {
+    fn event(&mut self, _: Event<'_>) {}
+    fn flush(&mut self) {}
+}

@@ -60,7 +60,7 @@ mod turn_state_lru;
 
 pub use diagnostics::Diagnostics;
 pub use error::Error;
-pub use event::{Compaction, Event, EventSink};
+pub use event::{Compaction, Event, EventSink, NoEvents};
 pub use event_log::{EventLog, Listener, Received};
 pub(crate) use event_writer::EventWriter;
 pub use extension_trial::ExtensionTrial;

@@ -1,9 +1,8 @@
 //! A parallel map. A panic for one item does not affect the others.
 
+use crate::sys::threads::share;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// The results of `work` for `items`, in their order, computed in at most `most` threads. Where `work`
 /// panics, `panicked` gives the result instead.
@@ -14,23 +13,9 @@ pub(super) fn parallel_map<T: Sync, R: Send + Sync>(
     panicked: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
     let results: Vec<_> = items.iter().map(|_| OnceLock::new()).collect();
-    let next = AtomicUsize::new(0);
-    let take = || {
-        while let Some((item, result)) = {
-            let n = next.fetch_add(1, Ordering::Relaxed);
-            items.get(n).zip(results.get(n))
-        } {
-            let done = catch_unwind(AssertUnwindSafe(|| work(item)));
-            let _ = result.set(done.unwrap_or_else(|_| panicked(item)));
-        }
-    };
-    thread::scope(|scope| {
-        for n in 1..items.len().min(most) {
-            let thread = thread::Builder::new().name(format!("activate {n}"));
-            // If a thread cannot start, the others do its work.
-            let _ = thread.spawn_scoped(scope, take);
-        }
-        take();
+    share(items.len(), most, "activate", &|n| {
+        let done = catch_unwind(AssertUnwindSafe(|| work(&items[n])));
+        let _ = results[n].set(done.unwrap_or_else(|_| panicked(&items[n])));
     });
     results
         .into_iter()

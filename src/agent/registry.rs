@@ -22,11 +22,12 @@ use crate::recipe::Recipe;
 use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
+use crate::sys::threads::share;
 use serde_json::{Map, Value};
+use std::env;
 use std::path::{self, Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
-use std::{env, thread};
 
 /// How many extensions a session may start with.
 pub(super) const MAX_EXTENSIONS: usize = 256;
@@ -506,14 +507,7 @@ impl Registry {
         if let Some(housekeeper) = lock(&self.housekeeper).take() {
             housekeeper.stop();
         }
-        thread::scope(|scope| {
-            for (id, agent) in &agents {
-                let thread = thread::Builder::new().name(format!("stop {id}"));
-                if thread.spawn_scoped(scope, || agent.close()).is_err() {
-                    agent.close();
-                }
-            }
-        });
+        share(agents.len(), agents.len(), "stop", &|n| agents[n].1.close());
         self.event_logs.close();
     }
 

@@ -18,6 +18,7 @@ use crate::mcp::types::{CallToolResult, ReadResourceResult};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
+use crate::sys::threads::Threads;
 use crossbeam_channel::{Receiver, bounded, select};
 use serde::Serialize;
 use serde_json::Value;
@@ -100,7 +101,7 @@ pub struct Agent {
     /// Signalled when a turn ends.
     turn_ended: Condvar,
     /// Threads that name the session or resume its servers.
-    background: Mutex<Vec<JoinHandle<()>>>,
+    background: Mutex<Threads>,
     usage: Mutex<Usage>,
     /// The servers are suspended, and no request has come since.
     suspended: AtomicBool,
@@ -497,8 +498,7 @@ impl Agent {
             log::warn!("background thread not started task={name} reason={error}");
             no_thread(&error)
         })?;
-        background.retain(|earlier| !earlier.is_finished());
-        background.push(thread);
+        background.add(thread);
         Ok(())
     }
 
@@ -611,9 +611,7 @@ impl Agent {
         self.extensions.close();
         // Not locked while it waits: one of the threads may be about to start another one.
         let background = std::mem::take(&mut *lock(&self.background));
-        for thread in background {
-            let _ = thread.join();
-        }
+        background.join(true);
     }
 }
 

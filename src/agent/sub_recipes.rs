@@ -3,7 +3,7 @@
 
 use super::recipe_run::{Nesting, RecipeRun, RunOptions};
 use super::tool_calls::refusal;
-use super::{Event, EventSink, ModelChoice, RecipeSource, Registry};
+use super::{ModelChoice, NoEvents, RecipeSource, Registry};
 use crate::conversation::{RecipeOrigin, Session, SessionType};
 use crate::mcp::types::CallToolResult;
 use crate::recipe::{MAX_SUB_RECIPES, Recipe, Requirement, SubRecipe, library};
@@ -286,14 +286,6 @@ fn locate(path: &str, origin: &RecipeOrigin, working_dir: &Path) -> Result<PathB
         return Err(format!("{shown} is not below the folder of the recipe"));
     }
     Ok(file)
-}
-
-/// Ignores the events of a run.
-struct NoEvents;
-
-impl EventSink for NoEvents {
-    fn event(&mut self, _: Event<'_>) {}
-    fn flush(&mut self) {}
 }
 
 #[cfg(test)]

@@ -7,16 +7,15 @@ use crate::mcp;
 use crate::mcp::client::Client;
 use crate::mcp::types::{GetPromptResult, Prompt, Resource, ResourceTemplate};
 use crate::sys::cancel::Cancel;
+use crate::sys::threads::share;
 use serde_json::{Map, Value};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// The time limit of one listing of all servers.
 const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most servers that are asked at the same time.
-const MAX_CONCURRENT: usize = 16;
+pub(super) const MAX_CONCURRENT: usize = 16;
 
 /// The items of several extensions.
 pub struct Listing<T> {
@@ -115,7 +114,7 @@ impl Manager {
         let end = Instant::now() + LISTING_TIMEOUT;
         let cancel = cancel.child_until(end);
         let answers: Vec<OnceLock<_>> = active.iter().map(|_| OnceLock::new()).collect();
-        run_in_parallel(active.len(), &|n| {
+        share(active.len(), MAX_CONCURRENT, "list", &|n| {
             let result = active[n]
                 .supervisor()
                 .map(|server| server.request(&Operation::QUERY, &cancel, list));
@@ -142,26 +141,4 @@ impl Manager {
         }
         listing
     }
-}
-
-/// Calls `work` with each number below `count`, some in parallel.
-pub(super) fn run_in_parallel(count: usize, work: &(dyn Fn(usize) + Sync)) {
-    let next = AtomicUsize::new(0);
-    let share = || {
-        loop {
-            let n = next.fetch_add(1, Ordering::Relaxed);
-            if n >= count {
-                return;
-            }
-            work(n);
-        }
-    };
-    thread::scope(|scope| {
-        for n in 1..count.min(MAX_CONCURRENT) {
-            let thread = thread::Builder::new().name(format!("list {n}"));
-            // Without a thread, the threads that exist do the work.
-            let _ = thread.spawn_scoped(scope, share);
-        }
-        share();
-    });
 }

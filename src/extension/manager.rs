@@ -6,7 +6,7 @@ use super::config::{ExtensionConfig, key};
 use super::container::Containers;
 use super::environment::Inherited;
 use super::launch::launch;
-use super::listing::run_in_parallel;
+use super::listing::MAX_CONCURRENT;
 use super::server_requests::ServerRequestHandler;
 use super::status::{State, Status};
 use super::subscriptions::{MAX_SUBSCRIPTIONS, OnResourceUpdated};
@@ -22,12 +22,12 @@ use crate::sorting::sort_by;
 use crate::store::{Paths, ToolOrigin};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
+use crate::sys::threads::share;
 use crate::text::printable;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Looks up a secret by name; `None` if there is none.
@@ -372,17 +372,7 @@ impl Manager {
                 .collect()
         };
         self.cancel.cancel();
-        thread::scope(|scope| {
-            for extension in &all {
-                let end = || extension.close();
-                let spawned = thread::Builder::new()
-                    .name(format!("end {}", extension.key))
-                    .spawn_scoped(scope, end);
-                if spawned.is_err() {
-                    end();
-                }
-            }
-        });
+        share(all.len(), all.len(), "end", &|n| all[n].close());
         let starting = |table: &mut Table| !table.starting.is_empty();
         let _ = self
             .start_finished
@@ -628,7 +618,9 @@ impl Manager {
             .iter()
             .filter_map(|active| active.supervisor())
             .collect();
-        run_in_parallel(servers.len(), &|n| work(servers[n]));
+        share(servers.len(), MAX_CONCURRENT, "servers", &|n| {
+            work(servers[n])
+        });
     }
 
     fn require_active(&self, extension: &str) -> Result<Arc<Extension>, Error> {

@@ -2,7 +2,7 @@
 
 use super::schedule_file::{Job, Status, find};
 use super::scheduler::{Scheduler, working_dir};
-use crate::agent::{Error, Event, EventSink, RecipeRun, RecipeSource, RunError, RunOptions};
+use crate::agent::{Error, NoEvents, RecipeRun, RecipeSource, RunError, RunOptions};
 use crate::conversation::SessionType;
 use crate::store::file_lock::FileLock;
 use crate::sys::cancel::Cancel;
@@ -23,15 +23,6 @@ pub(super) struct Run {
     session: Option<String>,
     status: Status,
     reason: Option<String>,
-}
-
-/// Nobody reads the events of a run; its session has the messages.
-struct NoEvents;
-
-impl EventSink for NoEvents {
-    fn event(&mut self, _: Event<'_>) {}
-
-    fn flush(&mut self) {}
 }
 
 impl Run {

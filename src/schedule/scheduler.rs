@@ -23,6 +23,7 @@ use crate::store::file_lock::FileLock;
 use crate::store::{self, Paths, StoredSession, files};
 use crate::sys::alarm::Alarm;
 use crate::sys::cancel::Cancel;
+use crate::sys::threads::Threads;
 use crate::sys::{self, clock, lock};
 use serde_json::Map;
 use std::collections::{BTreeMap, HashMap};
@@ -46,7 +47,7 @@ struct State {
     /// The runs of this process, by the ids of their schedules.
     running: HashMap<String, Running>,
     /// Their threads, and those of runs that have ended since these were joined.
-    threads: Vec<JoinHandle<()>>,
+    threads: Threads,
 }
 
 /// A run of this process.
@@ -130,9 +131,7 @@ impl Scheduler {
             alarm.notify();
             let _ = thread.join();
         }
-        for thread in threads {
-            let _ = thread.join();
-        }
+        threads.join(true);
     }
 
     /// Creates a schedule for a recipe, which is stored with it.
@@ -396,12 +395,8 @@ impl Scheduler {
         let mut seen = clock::unix_seconds();
         let mut waiting = BTreeMap::new();
         loop {
-            {
-                let mut state = lock(&self.state);
-                if state.closed {
-                    return;
-                }
-                state.join_ended();
+            if lock(&self.state).closed {
+                return;
             }
             let now = clock::unix_seconds();
             let next = match self.current_jobs() {
@@ -523,7 +518,7 @@ impl Scheduler {
             drop(state);
             let _ = thread.join();
         } else {
-            state.threads.push(thread);
+            state.threads.add(thread);
         }
         Ok(session)
     }
@@ -541,19 +536,6 @@ impl Scheduler {
         state.running.remove(id);
         if let Some((_, alarm)) = &state.thread {
             alarm.notify();
-        }
-    }
-}
-
-impl State {
-    /// Joins the threads that have ended.
-    fn join_ended(&mut self) {
-        let threads = std::mem::take(&mut self.threads);
-        let (ended, alive) = threads.into_iter().partition(JoinHandle::is_finished);
-        self.threads = alive;
-        let ended: Vec<JoinHandle<()>> = ended;
-        for thread in ended {
-            let _ = thread.join();
         }
     }
 }

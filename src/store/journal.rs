@@ -238,13 +238,7 @@ impl Journal {
         let start = lines.len();
         serde_json::to_writer(&mut *lines, value)
             .map_err(|error| Error::io("write", &self.path)(error.into()))?;
-        // JSON that is passed through may contain line breaks. JSON strings contain no raw newline, so no value
-        // changes.
-        for byte in &mut lines[start..] {
-            if *byte == b'\n' {
-                *byte = b' ';
-            }
-        }
+        crate::json::in_one_line(&mut lines[start..]);
         lines.push(b'\n');
         if lines.len() - start > MAX_LINE {
             Err(Error::io("write", &self.path)(too_long()))

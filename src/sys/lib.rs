@@ -17,36 +17,16 @@ mod process_mark;
 pub mod signal;
 mod spawner;
 pub mod sync;
+pub mod threads;
 mod time_limit;
 mod unix;
 
+pub use threads::{SMALL_STACK, spawn};
 pub use time_limit::TimeLimit;
 
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
-
-/// The stack size of threads that only move bytes. Only touched pages count as memory.
-pub const SMALL_STACK: usize = 256 * 1024;
-
-/// Starts a named thread, with a stack of `stack` bytes or of the default size. The closure is boxed so that
-/// std's code for starting a thread is compiled once and not for each kind of work.
-///
-/// # Errors
-/// When the system cannot start a thread.
-pub fn spawn(
-    name: String,
-    stack: Option<usize>,
-    work: impl FnOnce() + Send + 'static,
-) -> io::Result<JoinHandle<()>> {
-    let work: Box<dyn FnOnce() + Send> = Box::new(work);
-    let thread = thread::Builder::new().name(name);
-    match stack {
-        Some(bytes) => thread.stack_size(bytes).spawn(work),
-        None => thread.spawn(work),
-    }
-}
 
 /// Locks a mutex, also a poisoned one: no code here leaves an inconsistent state behind when it panics.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -7,12 +7,12 @@ use crate::types::{CreateMessageParams, CreateMessageResult, ElicitParams, Elici
 use gosling_sys as sys;
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;
+use gosling_sys::threads::Threads;
 use gosling_text::{printable, redact};
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// The most requests of one server that are answered at the same time.
@@ -70,7 +70,7 @@ struct Table {
     /// The number of running handlers, including those whose request was cancelled.
     active: usize,
     running: HashMap<Id, Running>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Threads,
 }
 
 struct Running {
@@ -244,17 +244,14 @@ impl ServerRequests {
         };
         drop(table);
         job.inner.pending.pause_deadlines();
-        let name = job.inner.options.name.replace('\0', "");
-        let name = format!("mcp {name} {}", request.name());
+        let name = format!("mcp {} {}", job.inner.options.name, request.name());
         let spawned = sys::spawn(name, None, move || {
             let outcome = request.run(&*handler, caller.as_deref(), &cancel);
             job.end(outcome);
         });
         // If the thread cannot be started, the dropped job answers with an error.
         if let Ok(thread) = spawned {
-            let mut table = lock(&self.table);
-            table.threads.retain(|thread| !thread.is_finished());
-            table.threads.push(thread);
+            lock(&self.table).threads.add(thread);
         }
         Ok(())
     }
@@ -286,27 +283,15 @@ impl ServerRequests {
     /// and logged.
     pub(super) fn close(&self, name: &str) {
         self.end();
-        let this = thread::current().id();
-        let (threads, ours) = {
-            let mut table = lock(&self.table);
-            let mut threads = std::mem::take(&mut table.threads);
-            let before = threads.len();
-            threads.retain(|thread| thread.thread().id() != this);
-            let ours = before - threads.len();
-            (threads, ours)
-        };
+        let threads = std::mem::take(&mut lock(&self.table).threads);
+        let ours = usize::from(threads.has_this());
         let is_running = |table: &mut Table| table.active > ours;
         let waited = self
             .ended
             .wait_timeout_while(lock(&self.table), CLOSE_TIMEOUT, is_running);
         let all_ended = !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out();
-        for thread in threads {
-            if all_ended || thread.is_finished() {
-                // The panic hook has reported a panic of the thread.
-                drop(thread.join());
-            } else {
-                log::warn!("a request of the server is still being answered extension={name:?}");
-            }
+        for _ in 0..threads.join(all_ended) {
+            log::warn!("a request of the server is still being answered extension={name:?}");
         }
     }
 

@@ -5,10 +5,10 @@ use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Id};
 use gosling_sys as sys;
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;
+use gosling_sys::threads::Threads;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The most calls that exist at the same time, including cancelled calls that still run and calls whose
@@ -34,7 +34,7 @@ struct State {
     running: HashMap<Id, Running>,
     alive: usize,
     serial: u64,
-    threads: Vec<JoinHandle<()>>,
+    threads: Threads,
     /// Cancellations that came before their call. Over HTTP each message may have its own connection, so that
     /// one can overtake the other.
     early_cancellations: VecDeque<(Id, Instant)>,
@@ -136,12 +136,8 @@ impl Calls {
 
     /// Runs the work of a call in a new thread.
     pub fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        // std panics for a thread name that contains NUL.
-        let name = name.replace('\0', "");
         let thread = sys::spawn(name, None, work)?;
-        let mut state = lock(&self.state);
-        state.threads.retain(|thread| !thread.is_finished());
-        state.threads.push(thread);
+        lock(&self.state).threads.add(thread);
         Ok(())
     }
 
@@ -171,12 +167,7 @@ impl Calls {
         let threads = std::mem::take(&mut state.threads);
         drop(state);
         let all = !timeout.timed_out();
-        for thread in threads {
-            if all || thread.is_finished() {
-                // A handler's panic is caught in its thread.
-                let _ = thread.join();
-            }
-        }
+        threads.join(all);
         all
     }
 }

@@ -7,6 +7,7 @@ use crate::transport::memory;
 use gosling_sys as sys;
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;
+use gosling_text::json;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -146,12 +147,7 @@ impl<W: Write> Output<W> {
         if self.gone.is_cancelled() {
             return;
         }
-        // A line break in opaque JSON is white space.
-        for byte in &mut message {
-            if matches!(*byte, b'\n' | b'\r') {
-                *byte = b' ';
-            }
-        }
+        json::in_one_line(&mut message);
         message.push(b'\n');
         let written = {
             let mut stream = lock(&self.stream);

@@ -36,10 +36,11 @@ use gosling_outbound::sse::Decoder;
 use gosling_outbound::{AddressCache, Connection, Target, TargetOptions};
 use gosling_sys as sys;
 use gosling_sys::lock;
+use gosling_sys::threads::Threads;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 use ureq::http::Method;
 use ureq::http::header::HeaderValue;
@@ -128,7 +129,7 @@ struct State {
     closed: bool,
     idle: Vec<Connection>,
     running: Vec<Arc<Exchange>>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Threads,
     one_way_queue: VecDeque<OneWayMessage>,
     /// The exchange of the thread that sends one-way messages.
     one_way_sender: Option<Arc<Exchange>>,
@@ -184,8 +185,7 @@ impl HttpTransport {
             .map_err(TransportError::Config)?;
         let shared = Shared {
             target,
-            // A thread's name cannot contain NUL.
-            name: options.name.replace('\0', ""),
+            name: options.name.clone(),
             limit: options.max_message,
             handler: Mutex::default(),
             session: Mutex::default(),
@@ -268,7 +268,6 @@ impl Shared {
         request: Option<i64>,
         job: impl FnOnce(&Arc<Shared>, &Exchange) + Send + 'static,
     ) -> Result<Arc<Exchange>, TransportError> {
-        state.threads.retain(|thread| !thread.is_finished());
         let connection = state.idle.pop().unwrap_or_else(|| self.target.connection());
         let exchange = Arc::new(Exchange::new(request, connection));
         let shared = self.clone();
@@ -287,7 +286,7 @@ impl Shared {
             TransportError::Unreachable(format!("no thread could be started for the message: {e}"))
         })?;
         state.running.push(exchange.clone());
-        state.threads.push(thread);
+        state.threads.add(thread);
         Ok(exchange)
     }
 
@@ -491,13 +490,7 @@ impl Shared {
         }
         self.end_session(connection);
         let all_ended = self.wait_ended(deadline);
-        for thread in threads {
-            let is_other = thread.thread().id() != thread::current().id();
-            if is_other && (all_ended || thread.is_finished()) {
-                // The panic hook has reported a panic of the thread.
-                let _ = thread.join();
-            }
-        }
+        threads.join(all_ended);
         // Dropped after the lock is released, because it may own this transport.
         let _receiver = lock(&self.handler).take();
     }

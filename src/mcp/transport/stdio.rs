@@ -18,11 +18,11 @@ use gosling_sys as sys;
 use gosling_sys::cancel::Cancel;
 use gosling_sys::pipe::{PipeReader, PipeWriter};
 use gosling_sys::process::{Command, Grace, Process};
+use gosling_sys::threads::Threads;
 use gosling_sys::{SMALL_STACK, lock};
 use std::io;
 use std::process::ExitStatus;
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use stderr_reader::StderrReader;
 use stdin_writer::StdinWriter;
@@ -55,7 +55,7 @@ pub struct StdioTransport {
     stderr: PipeReader,
     options: Arc<StdioOptions>,
     tail: Arc<stderr_reader::Tail>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    threads: Mutex<Threads>,
     grace: Mutex<Grace>,
     owned: Owned,
 }
@@ -134,7 +134,7 @@ impl StdioTransport {
                 "no thread could be started to read the server's output: {e}"
             ))
         })?;
-        lock(&self.threads).push(handle);
+        lock(&self.threads).add(handle);
         Ok(())
     }
 }
@@ -195,13 +195,8 @@ impl Transport for StdioTransport {
         let stdout_reader = lock(&self.stdout_reader).take();
         let certain =
             stdout_reader.is_none_or(|stdout_reader| stdout_reader.end()) & self.stderr.stop();
-        for thread in std::mem::take(&mut *lock(&self.threads)) {
-            // The reader thread may drop the last reference itself.
-            let own = thread.thread().id() == thread::current().id();
-            if !own && (certain || thread.is_finished()) {
-                let _ = thread.join();
-            }
-        }
+        // The reader thread may drop the last reference itself.
+        std::mem::take(&mut *lock(&self.threads)).join(certain);
     }
 }
 

@@ -6,6 +6,7 @@ use gosling_sys as sys;
 use gosling_sys::pipe::PipeWriter;
 use gosling_sys::process::{Grace, Process};
 use gosling_sys::{SMALL_STACK, lock};
+use gosling_text::json;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -180,17 +181,9 @@ impl State {
     }
 }
 
-/// One message as one line. Line breaks in JSON are white space, because strings cannot contain them, so they
-/// become spaces.
+/// One message as one line.
 fn frame(mut message: Vec<u8>) -> Vec<u8> {
-    // Nearly every message is one line already.
-    if message.contains(&b'\n') || message.contains(&b'\r') {
-        for byte in &mut message {
-            if matches!(byte, b'\n' | b'\r') {
-                *byte = b' ';
-            }
-        }
-    }
+    json::in_one_line(&mut message);
     message.push(b'\n');
     message
 }
