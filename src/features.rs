@@ -32,30 +32,36 @@
 //! A request for something that the build leaves out fails like a request for something unknown, and the error
 //! ends with [`hint`].
 
-/// The features with whether this build has them, in alphabetical order.
-pub const FEATURES: &[(&str, bool)] = &[
-    ("acp", cfg!(feature = "acp")),
-    ("anthropic", cfg!(feature = "anthropic")),
-    ("chat", cfg!(feature = "chat")),
-    ("check", cfg!(feature = "check")),
-    ("containers", cfg!(feature = "containers")),
-    ("deeplinks", cfg!(feature = "deeplinks")),
-    ("demo", cfg!(feature = "demo")),
-    ("desktop", cfg!(feature = "desktop")),
-    ("developer", cfg!(feature = "developer")),
-    ("google", cfg!(feature = "google")),
-    ("inline-python", cfg!(feature = "inline-python")),
-    ("manual", cfg!(feature = "manual")),
-    ("memory", cfg!(feature = "memory")),
-    ("metrics", cfg!(feature = "metrics")),
-    ("ollama", cfg!(feature = "ollama")),
-    ("pinning", cfg!(feature = "pinning")),
-    ("recipes", cfg!(feature = "recipes")),
-    ("schedules", cfg!(feature = "schedules")),
-    ("screening", cfg!(feature = "screening")),
-    ("tls", cfg!(feature = "tls")),
-    ("todo", cfg!(feature = "todo")),
-];
+macro_rules! features {
+    ($($name:literal)*) => {
+        /// The features with whether this build has them, in alphabetical order.
+        pub const FEATURES: &[(&str, bool)] = &[$(($name, cfg!(feature = $name))),*];
+    };
+}
+
+features! {
+    "acp"
+    "anthropic"
+    "chat"
+    "check"
+    "containers"
+    "deeplinks"
+    "demo"
+    "desktop"
+    "developer"
+    "google"
+    "inline-python"
+    "manual"
+    "memory"
+    "metrics"
+    "ollama"
+    "pinning"
+    "recipes"
+    "schedules"
+    "screening"
+    "tls"
+    "todo"
+}
 
 /// Whether `name` is a feature that this build leaves out.
 pub fn is_left_out(name: &str) -> bool {

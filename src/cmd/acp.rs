@@ -1,6 +1,6 @@
 //! `gosling acp`: serves one client of the Agent Client Protocol on stdin and stdout.
 
-use super::{Failure, failed, logging, print, serve};
+use super::{Command, Failure, failed, logging, print, serve};
 use crate::acp;
 use crate::agent::{Registry, Stores};
 use crate::sys::{self, signal};
@@ -10,7 +10,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "acp",
+    summary: "speak the Agent Client Protocol, for an editor that starts it",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling acp [OPTIONS]
 
 Speaks the Agent Client Protocol on stdin and stdout, for an editor that starts
@@ -30,7 +37,7 @@ errors to stderr (GOOSE_LOG). The agent ends with stdin.
 /// When the process ends at the latest after its client has left; the guardian ends what is left.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_700);
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut offline = false;
     while let Some(argument) = parser.next()? {
         match argument {

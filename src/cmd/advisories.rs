@@ -1,6 +1,6 @@
 //! `gosling advisories`: the index of known malware that extensions are checked against.
 
-use super::{Failure, failed, logging, paths, print, text};
+use super::{Command, Failure, failed, logging, paths, print, text};
 use crate::extension::screening::{index, sources};
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::files;
@@ -8,7 +8,14 @@ use crate::text::printable;
 use lexopt::prelude::*;
 use std::path::{Path, PathBuf};
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "advisories",
+    summary: "make the index of malware that packages are checked against",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling advisories import DIR [--output FILE]
 example: gosling advisories import malicious-packages/osv
 
@@ -31,7 +38,7 @@ the command line makes no sense
 /// The longest reason that is printed, in characters.
 const MAX_REASON: usize = 500;
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     match parser.next()? {
         None => Err(Failure::Usage("no subcommand given".to_owned())),
         Some(Short('h') | Long("help")) => print(HELP),

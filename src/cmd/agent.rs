@@ -1,7 +1,7 @@
 //! `gosling agent`: serves the API until a signal ends it.
 
 use super::serve::{self, parse_port, read_secret, variable};
-use super::{Failure, failed, logging, print, text, tls};
+use super::{Command, Failure, failed, logging, print, text, tls};
 use crate::agent::{Registry, Stores};
 use crate::api;
 use crate::http::AccessControl;
@@ -12,7 +12,14 @@ use crate::sys::{self, signal};
 use lexopt::prelude::*;
 use std::sync::Arc;
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "agent",
+    summary: "serve the API; a drop-in for `goosed agent`",
+    help: HELP,
+    run: run,
+};
+
+const HELP: &str = "\
 usage: gosling agent [OPTIONS]
 
 Serves Goose's HTTP API. An option wins over its variable.
@@ -48,7 +55,7 @@ struct Options {
     tls: tls::Options,
 }
 
-pub(super) fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
     let mut options = Options {
         host: variable(HOST.name)?.unwrap_or_else(|| HOST.default.to_owned()),
         port: parse_port(

@@ -1,6 +1,6 @@
 //! `gosling call`: calls one tool of an MCP server, without `gosling agent`.
 
-use super::{Failure, print, text};
+use super::{Command, Failure, print, text};
 use crate::agent::{Registry, Stores};
 use crate::builtin::InMemoryData;
 use crate::extension::{
@@ -18,7 +18,14 @@ use std::env;
 use std::fmt::Write;
 use std::sync::Arc;
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "call",
+    summary: "call one tool of an MCP server, without starting `agent`",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling call (--server 'CMD ARGS' | --url URL) [OPTIONS] [TOOL [JSON]]
 example: gosling call --server 'gosling mcp demo' add '{\"a\": 1, \"b\": 2}'
 
@@ -41,7 +48,7 @@ options:
 /// The name of the only extension.
 const NAME: &str = "server";
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut server = None;
     let mut url = None;
     let mut headers = serde_json::Map::new();

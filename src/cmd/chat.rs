@@ -8,7 +8,7 @@ mod slash_commands;
 pub(super) mod stdin_lines;
 pub(super) mod turn_display;
 
-use super::{Failure, failed, logging, print, text};
+use super::{Command, Failure, failed, logging, print, text};
 use crate::agent::{Error, ModelChoice, Registry, Start, Stores};
 use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
@@ -24,7 +24,14 @@ use std::sync::Arc;
 use stdin_lines::{InputLine, StdinLines};
 use turn_display::{DisplayState, SessionAnswers, TurnDisplay};
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "chat",
+    summary: "talk to a model, in the terminal or through a pipe",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling chat [OPTIONS]
 example: gosling chat --provider scripted --with-builtin demo
 
@@ -89,7 +96,7 @@ pub(super) struct Options {
     pub(super) offline: bool,
 }
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut options = Options::default();
     while let Some(argument) = parser.next()? {
         match argument {

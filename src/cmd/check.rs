@@ -1,6 +1,6 @@
 //! `gosling check`: checks an MCP server against the contract that Goose's clients expect.
 
-use super::{Failure, failed, logging, paths, print, text};
+use super::{Command, Failure, failed, logging, paths, print, text};
 use crate::agent::{Registry, Stores};
 use crate::check::checks::Check;
 use crate::check::{Options, Profile, Report, report};
@@ -17,7 +17,14 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "check",
+    summary: "say whether Goose can use an MCP server, and what to fix",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling check [OPTIONS] -- CMD [ARGS...]
        gosling check [OPTIONS] --url URL
        gosling check [OPTIONS] --extension NAME
@@ -71,7 +78,7 @@ struct Arguments {
     offline: bool,
 }
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut given = Arguments::default();
     while let Some(argument) = parser.next()? {
         match argument {

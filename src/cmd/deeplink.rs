@@ -1,6 +1,6 @@
 //! `gosling deeplink`: what a `goose://` link would do, and the installation of its extension.
 
-use super::{Failure, failed, paths, print, text};
+use super::{Command, Failure, failed, paths, print, text};
 use crate::deeplink::{
     ExtensionLink, Installation, Installer, Judged, Judgement, Link, LinkTransport, MAX_LINK,
 };
@@ -14,7 +14,14 @@ use std::fmt::Write;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "deeplink",
+    summary: "say what a goose:// link would install, and install it",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling deeplink LINK [--json] [--install [--yes]]
 example: gosling deeplink 'goose://extension?name=Time&cmd=uvx&arg=mcp-server-time'
 
@@ -43,7 +50,7 @@ struct Options {
     yes: bool,
 }
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut options = Options::default();
     while let Some(argument) = parser.next()? {
         match argument {

@@ -3,14 +3,14 @@
 mod turn;
 
 use super::api_client::SpawnedServer;
-use super::{Failure, failed, print, rest, text};
+use super::{Command, Failure, failed, print, rest, text};
 use crate::extension::program_lookup;
 use crate::mcp::Client;
 use crate::mcp::client::{DEFAULT_TIMEOUT, IgnoreNotifications, Options};
 use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
-use crate::sys::process::Command;
+use crate::sys::process;
 use crate::text::printable;
 use lexopt::prelude::*;
 use serde_json::{Value as Json, json};
@@ -20,7 +20,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "demo",
+    summary: "show a whole session with an MCP server, step by step",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling demo [OPTIONS] [-- CMD ARGS...]
 
 Starts gosling in a temporary folder on a free port and uses it as a client
@@ -36,7 +43,7 @@ options:
 /// How much of a response is shown, in characters.
 const MAX_SHOWN: usize = 600;
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut as_json = false;
     let mut server = Vec::new();
     while let Some(argument) = parser.next()? {
@@ -201,7 +208,7 @@ struct OfferedTool {
 fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
     let folders = program_lookup::search_path();
     let program = program_lookup::find(&server[0], working_dir, &folders)?;
-    let mut command = Command::new(program);
+    let mut command = process::Command::new(program);
     command.args(&server[1..]).current_dir(working_dir);
     command.envs(program_lookup::child_path(&folders).map(|path| ("PATH", path)));
     let options = StdioOptions {

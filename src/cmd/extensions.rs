@@ -3,7 +3,7 @@
 mod add;
 mod show;
 
-use super::{Failure, failed, logging, paths, print, text};
+use super::{Command, Failure, failed, logging, paths, print, text};
 use crate::builtin;
 use crate::extension::configured::{self, Change, ChangeError, Entry};
 use crate::extension::{ExtensionConfig, bundled_list};
@@ -17,7 +17,14 @@ use std::fmt::Write;
 use std::io::{self, Read};
 use std::path::Path;
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "extensions",
+    summary: "list, show, add, enable, disable and remove extensions",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling extensions list [--json]
        gosling extensions show NAME [--start] [--offline] [--json]
        gosling extensions add NAME [OPTIONS] -- CMD [ARGS...]
@@ -72,7 +79,7 @@ const WIDTH: usize = 2_000;
 /// For errors about the configuration.
 const UNREADABLE: &str = "the configuration";
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let subcommand = match parser.next()? {
         None => return Err(Failure::Usage("no subcommand given".to_owned())),
         Some(Short('h') | Long("help")) => return print(HELP),

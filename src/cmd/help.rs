@@ -1,6 +1,6 @@
 //! `gosling help`: the commands, their options, and the pages of the manual.
 
-use super::{Failure, agent, print, rest};
+use super::{COMMANDS, Command, Failure, print, rest};
 use crate::features::{FEATURES, hint};
 use crate::manual::TOPICS;
 use std::fmt::Write;
@@ -19,6 +19,13 @@ options:
 exit codes: 0 done, 1 tried and failed, 2 the command line makes no sense
 ";
 
+pub(super) const COMMAND: Command = Command {
+    name: "help",
+    summary: "print this, a command's help, or a page of the manual",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
 const HELP: &str = "\
 usage: gosling help [COMMAND | TOPIC]
 
@@ -26,105 +33,11 @@ Prints the help of a command, or a page of the manual; without a name, lists
 both.
 ";
 
-/// A command of this build.
-struct Command {
-    name: &'static str,
-    /// What the command does, in half a line.
-    summary: &'static str,
-    /// What `gosling NAME --help` prints.
-    help: &'static str,
-}
-
-const COMMANDS: &[Command] = &[
-    Command {
-        name: "agent",
-        summary: "serve the API; a drop-in for `goosed agent`",
-        help: agent::HELP,
-    },
-    #[cfg(feature = "chat")]
-    Command {
-        name: "chat",
-        summary: "talk to a model, in the terminal or through a pipe",
-        help: super::chat::HELP,
-    },
-    #[cfg(feature = "acp")]
-    Command {
-        name: "acp",
-        summary: "speak the Agent Client Protocol, for an editor that starts it",
-        help: super::acp::HELP,
-    },
-    #[cfg(feature = "demo")]
-    Command {
-        name: "demo",
-        summary: "show a whole session with an MCP server, step by step",
-        help: super::demo::HELP,
-    },
-    #[cfg(feature = "chat")]
-    Command {
-        name: "call",
-        summary: "call one tool of an MCP server, without starting `agent`",
-        help: super::call::HELP,
-    },
-    #[cfg(all(feature = "chat", feature = "recipes"))]
-    Command {
-        name: "run",
-        summary: "run a recipe and leave",
-        help: super::run::HELP,
-    },
-    #[cfg(feature = "recipes")]
-    Command {
-        name: "recipe",
-        summary: "validate recipe files, with the line of every fault",
-        help: super::recipe::HELP,
-    },
-    #[cfg(feature = "schedules")]
-    Command {
-        name: "schedule",
-        summary: "list recipes that run at set times, with their next runs",
-        help: super::schedule::HELP,
-    },
-    #[cfg(feature = "deeplinks")]
-    Command {
-        name: "deeplink",
-        summary: "say what a goose:// link would install, and install it",
-        help: super::deeplink::HELP,
-    },
-    #[cfg(feature = "chat")]
-    Command {
-        name: "extensions",
-        summary: "list, show, add, enable, disable and remove extensions",
-        help: super::extensions::HELP,
-    },
-    #[cfg(feature = "check")]
-    Command {
-        name: "check",
-        summary: "say whether Goose can use an MCP server, and what to fix",
-        help: super::check::HELP,
-    },
-    #[cfg(feature = "screening")]
-    Command {
-        name: "advisories",
-        summary: "make the index of malware that packages are checked against",
-        help: super::advisories::HELP,
-    },
-    #[cfg(feature = "builtin")]
-    Command {
-        name: "mcp",
-        summary: "run an MCP server that gosling ships, on stdio or over HTTP",
-        help: super::mcp::HELP,
-    },
-    Command {
-        name: "help",
-        summary: "print this, a command's help, or a page of the manual",
-        help: HELP,
-    },
-];
-
 /// Prints what the rest of the command line asks for.
 ///
 /// # Errors
 /// [`Failure::Usage`] with all names, if there is no such command or topic.
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let names = rest(&mut parser)?;
     let Some(name) = names.first() else {
         return print(&overview());

@@ -4,7 +4,7 @@
 mod broken_http;
 
 use super::serve::{self, parse_port, read_secret};
-use super::{Failure, failed, logging, print, text};
+use super::{Command, Failure, failed, logging, print, text};
 use crate::api::mcp_endpoint::{self, Sessions};
 #[cfg(feature = "demo")]
 use crate::builtin::demo::faults::{self, FAULTS, Fault};
@@ -21,7 +21,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "mcp",
+    summary: "run an MCP server that gosling ships, on stdio or over HTTP",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling mcp NAME [OPTIONS]
 
 Speaks MCP on stdin and stdout, one JSON-RPC message a line, until stdin ends or
@@ -57,7 +64,7 @@ variables:
 /// How often idle sessions are searched for.
 const IDLE_POLL_INTERVAL: Duration = Duration::from_secs(60);
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut name = None;
     let mut pages = false;
     let mut port = None;

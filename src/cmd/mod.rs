@@ -46,6 +46,62 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+/// A command.
+struct Command {
+    name: &'static str,
+    /// What it does, in half a line.
+    summary: &'static str,
+    /// What `gosling NAME --help` prints.
+    help: &'static str,
+    /// Runs it with the rest of the command line and the key of the server.
+    run: fn(lexopt::Parser, Option<String>) -> Result<(), Failure>,
+}
+
+/// The commands of this build, in the order of the help.
+const COMMANDS: &[Command] = &[
+    agent::COMMAND,
+    #[cfg(feature = "chat")]
+    chat::COMMAND,
+    #[cfg(feature = "acp")]
+    acp::COMMAND,
+    #[cfg(feature = "demo")]
+    demo::COMMAND,
+    #[cfg(feature = "chat")]
+    call::COMMAND,
+    #[cfg(all(feature = "chat", feature = "recipes"))]
+    run::COMMAND,
+    #[cfg(feature = "recipes")]
+    recipe::COMMAND,
+    #[cfg(feature = "schedules")]
+    schedule::COMMAND,
+    #[cfg(feature = "deeplinks")]
+    deeplink::COMMAND,
+    #[cfg(feature = "chat")]
+    extensions::COMMAND,
+    #[cfg(feature = "check")]
+    check::COMMAND,
+    #[cfg(feature = "screening")]
+    advisories::COMMAND,
+    #[cfg(feature = "builtin")]
+    mcp::COMMAND,
+    help::COMMAND,
+];
+
+/// The features without which a build does not have a command.
+const LEFT_OUT: &[(&str, &[&str])] = &[
+    ("acp", &["acp"]),
+    ("advisories", &["screening"]),
+    ("call", &["chat"]),
+    ("chat", &["chat"]),
+    ("check", &["check"]),
+    ("deeplink", &["deeplinks"]),
+    ("demo", &["demo"]),
+    ("extensions", &["chat"]),
+    ("recipe", &["recipes"]),
+    ("run", &["chat", "recipes"]),
+    ("schedule", &["schedules"]),
+];
+
 /// Follows the error if the command is missing or unknown.
 const HINT: &str = "\ntry `gosling --help`";
 
@@ -142,60 +198,23 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
             return Err(Failure::Usage(reason + HINT));
         }
     };
-    let outcome = match command.to_str() {
-        #[cfg(feature = "acp")]
-        Some("acp") => acp::run(parser),
-        Some("agent") => agent::run(parser, server_key),
-        #[cfg(feature = "chat")]
-        Some("chat") => chat::run(parser),
-        #[cfg(feature = "check")]
-        Some("check") => check::run(parser),
-        #[cfg(feature = "deeplinks")]
-        Some("deeplink") => deeplink::run(parser),
-        #[cfg(feature = "demo")]
-        Some("demo") => demo::run(parser),
-        #[cfg(feature = "chat")]
-        Some("call") => call::run(parser),
-        #[cfg(feature = "chat")]
-        Some("extensions") => extensions::run(parser),
-        #[cfg(all(feature = "chat", feature = "recipes"))]
-        Some("run") => run::run(parser),
-        #[cfg(feature = "recipes")]
-        Some("recipe") => recipe::run(parser),
-        #[cfg(feature = "schedules")]
-        Some("schedule") => schedule::run(parser),
-        #[cfg(feature = "builtin")]
-        Some("mcp") => mcp::run(parser),
-        #[cfg(feature = "screening")]
-        Some("advisories") => advisories::run(parser),
-        Some("help") => help::run(parser),
-        name => {
-            let hint = match name {
-                Some(name @ ("acp" | "chat" | "check" | "demo")) => features::hint(name),
-                Some("advisories") => features::hint("screening"),
-                Some("call" | "extensions") => features::hint("chat"),
-                Some("deeplink") => features::hint("deeplinks"),
-                Some("recipe") => features::hint("recipes"),
-                Some("schedule") => features::hint("schedules"),
-                Some("run") => match features::hint("chat") {
-                    hint if hint.is_empty() => features::hint("recipes"),
-                    hint => hint,
-                },
-                Some("mcp") => {
-                    let server = rest(&mut parser)?.into_iter().next().unwrap_or_default();
-                    features::hint_among(features::SERVERS, &server.to_string_lossy())
-                }
-                _ => String::new(),
-            };
-            let reason = format!("there is no command {command:?}{hint}");
-            return Err(Failure::Usage(reason + HINT));
-        }
+    let name = command.to_str().unwrap_or_default();
+    let Some(found) = COMMANDS.iter().find(|it| it.name == name) else {
+        let hint = if name == "mcp" {
+            let server = rest(&mut parser)?.into_iter().next().unwrap_or_default();
+            features::hint_among(features::SERVERS, &server.to_string_lossy())
+        } else {
+            let mut needed = LEFT_OUT.iter().filter(|(it, _)| *it == name);
+            let needed = needed.next().map_or(&[][..], |(_, features)| features);
+            let mut hints = needed.iter().map(|feature| features::hint(feature));
+            hints.find(|hint| !hint.is_empty()).unwrap_or_default()
+        };
+        let reason = format!("there is no command {command:?}{hint}");
+        return Err(Failure::Usage(reason + HINT));
     };
+    let outcome = (found.run)(parser, server_key);
     outcome.map_err(|failure| match failure {
-        Failure::Usage(reason) => {
-            let command = command.to_string_lossy();
-            Failure::Usage(format!("{reason}\ntry `gosling {command} --help`"))
-        }
+        Failure::Usage(reason) => Failure::Usage(format!("{reason}\ntry `gosling {name} --help`")),
         other => other,
     })
 }

@@ -1,13 +1,20 @@
 //! `gosling recipe`: tools for the person who writes recipes.
 
-use super::{Failure, logging, print, text};
+use super::{Command, Failure, logging, print, text};
 use crate::recipe::faults;
 use crate::text::printable;
 use lexopt::prelude::*;
 use std::fmt::Write;
 use std::path::Path;
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "recipe",
+    summary: "validate recipe files, with the line of every fault",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling recipe validate FILE...
 example: gosling recipe validate standup.yaml
 
@@ -28,7 +35,7 @@ command line makes no sense
 /// The longest reason that is printed, in characters.
 const MAX_REASON: usize = 2_000;
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     match parser.next()? {
         None => Err(Failure::Usage("no subcommand given".to_owned())),
         Some(Short('h') | Long("help")) => print(HELP),

@@ -4,7 +4,7 @@ use super::chat::interrupt::Interrupts;
 use super::chat::stdin_lines::StdinLines;
 use super::chat::turn_display::{DisplayState, SessionAnswers, TurnDisplay};
 use super::chat::{self, INTERRUPTED};
-use super::{Failure, failed, logging, print, text};
+use super::{Command, Failure, failed, logging, print, text};
 use crate::agent::{
     RecipeOutcome, RecipeRun, RecipeSource, Registry, RunError, RunOptions, Stores,
 };
@@ -22,7 +22,14 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "run",
+    summary: "run a recipe and leave",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling run RECIPE [OPTIONS]
 example: gosling run ./standup.yaml --param day=Monday --json
 
@@ -60,7 +67,7 @@ struct Options {
     json: bool,
 }
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut options = Options::default();
     while let Some(argument) = parser.next()? {
         match argument {

@@ -1,12 +1,19 @@
 //! `gosling schedule`: the schedules, and when they run next.
 
-use super::{Failure, failed, print, text};
+use super::{Command, Failure, failed, print, text};
 use crate::schedule::{self, Listed};
 use crate::text::printable;
 use lexopt::prelude::*;
 use std::fmt::Write;
 
-pub(super) const HELP: &str = "\
+pub(super) const COMMAND: Command = Command {
+    name: "schedule",
+    summary: "list recipes that run at set times, with their next runs",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
 usage: gosling schedule list
 
 Prints the schedules: the next run in local time, the cron line and the id. They
@@ -19,7 +26,7 @@ options:
 /// How many characters of a cron line and an id are printed.
 const WIDTH: usize = 100;
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut action = None;
     while let Some(argument) = parser.next()? {
         match argument {
