@@ -234,40 +234,14 @@ impl<'a> Connection<'a> {
     /// Authorizes the request and selects its route, from the head alone. The order of the checks is part of
     /// the contract: a client without the key must not learn which paths exist.
     fn find_route(&self, head: &Head) -> Result<RouteMatch<'a>, Response> {
-        let ServerState {
-            router,
-            access_control,
-            ..
-        } = self.shared;
-        let resource = router.find(&head.path);
+        let resource = self.shared.router.find(&head.path);
         let access = resource.map_or(Access::Keyed, |resource| resource.access(&head.method));
-        if let (Some(authority), true) = (&head.authority, access > Access::Public) {
-            access_control.check_host(authority)?;
-        }
-        if access > Access::Public {
-            for origin in find_headers(&head.headers, "Origin") {
-                access_control.check_origin(origin)?;
-            }
-        }
+        self.check_sender(head, access)?;
         let is_options = head.method == Method::Options;
         if is_options && find_header(&head.headers, "Access-Control-Request-Method").is_some() {
             return Err(preflight());
         }
-        if access == Access::Keyed {
-            access_control.check_key(find_header(&head.headers, "X-Secret-Key"))?;
-            self.connection.set_authenticated();
-        }
-        if access == Access::QueryKeyed {
-            access_control.check_query_key(head.query.as_deref())?;
-        }
-        if access == Access::TokenKeyed {
-            let key = find_header(&head.headers, "X-Secret-Key");
-            access_control.check_key_or_token(key, head.query.as_deref())?;
-            self.connection.set_authenticated();
-            for origin in find_headers(&head.headers, "Origin") {
-                access_control.check_page_origin(origin)?;
-            }
-        }
+        self.authorize(head, access)?;
         if is_options && head.path == "*" {
             return Err(Response::empty(200));
         }
@@ -291,6 +265,38 @@ impl<'a> Connection<'a> {
             return Err(Error::new(417, message).into());
         }
         Ok(RouteMatch { resource, route })
+    }
+
+    /// Checks for which host the request is meant and which page sends it, where access is not public.
+    fn check_sender(&self, head: &Head, access: Access) -> Result<(), Error> {
+        if access == Access::Public {
+            return Ok(());
+        }
+        let access_control = &self.shared.access_control;
+        if let Some(authority) = &head.authority {
+            access_control.check_host(authority)?;
+        }
+        let mut origins = find_headers(&head.headers, "Origin");
+        origins.try_for_each(|origin| access_control.check_origin(origin))
+    }
+
+    /// Checks the key, or what counts as one at this resource.
+    fn authorize(&self, head: &Head, access: Access) -> Result<(), Error> {
+        let access_control = &self.shared.access_control;
+        let key = find_header(&head.headers, "X-Secret-Key");
+        let query = head.query.as_deref();
+        match access {
+            Access::Public | Access::Keyless => return Ok(()),
+            Access::QueryKeyed => return access_control.check_query_key(query),
+            Access::Keyed => access_control.check_key(key)?,
+            Access::TokenKeyed => access_control.check_key_or_token(key, query)?,
+        }
+        self.connection.set_authenticated();
+        if access == Access::TokenKeyed {
+            let mut origins = find_headers(&head.headers, "Origin");
+            origins.try_for_each(|origin| access_control.check_page_origin(origin))?;
+        }
+        Ok(())
     }
 
     /// Reads the body and calls the handler.
