@@ -272,7 +272,8 @@ fn others() -> io::Result<Vec<i32>> {
     let names = fs::read_dir("/proc")?.flatten().map(|e| e.file_name());
     let pids = names.filter_map(|name| name.to_str()?.parse().ok());
     let mut pids: Vec<i32> = pids.filter(|pid| *pid != own).collect();
-    pids.sort_unstable_by(|a, b| b.cmp(a));
+    // The kernel lists them in ascending order.
+    pids.reverse();
     Ok(pids)
 }
 
