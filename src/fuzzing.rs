@@ -75,8 +75,8 @@ pub const TARGETS: &[Target] = &[
     target("patch", builtin::developer::fuzzing::patch, 300),
     #[cfg(feature = "developer")]
     Target {
-        // A command of any length may use the whole budget for words and values.
-        base_memory: 8 << 20,
+        // A command of any length may have the most words, and the most text.
+        base_memory: 4 << 20,
         ..target("shell_words", builtin::developer::fuzzing::shell_words, 300)
     },
     #[cfg(feature = "developer")]

@@ -89,15 +89,14 @@ fn what_it_names_is_kept_from_every_tool_however_it_is_written() {
             "export E=env && cat .$E",
             "D=private; ls $D",
             "D=sub; cd \"$D\" && cat b.key",
-            "for n in b my; do cat $n.key sub/$n.key; done",
             "cat ${F:-my.key}",
             "LIST='fine.txt my.key'; cat $LIST",
-            "sh <<E\ncat .env\nE",
+            "E='.e*'; cat $E",
             "cat \"$(pwd)/.env\"",
             "cat `pwd`/.env",
             "git -C sub diff --no-index b.key /dev/null",
             "echo $'it\\'s'; cat .env",
-            "cat {m..n}y.key",
+            "cat {x,m}y.{txt,key}",
         ] {
             refuses(session, "shell", json!({ "command": command }));
         }
@@ -109,6 +108,12 @@ fn what_it_names_is_kept_from_every_tool_however_it_is_written() {
             "cat <<END\n.env\nEND",
             "echo no.key",
             "F=fine; cat $F.txt; cat ${G:-fine.txt}",
+            // The names appear only when the command runs.
+            "cat $(echo vne. | rev)",
+            "grep -r word . && find . -name '.e*' -exec cat {} \\;",
+            "for n in b my; do cat $n.key sub/$n.key; done; true",
+            "sh <<E\ncat .env\nE",
+            "cat {m..n}y.key; true",
         ] {
             session
                 .call("developer__shell", json!({ "command": command }))

@@ -211,7 +211,7 @@ fn fits_path(parts: &[Part], names: &[&[u8]]) -> bool {
 }
 
 /// Whether a name matches a pattern without slashes; `*` is handled in the same way.
-fn fits(pattern: &[u8], name: &[u8]) -> bool {
+pub(super) fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut back = None;
     loop {

@@ -4,7 +4,6 @@
 //! that the shell starts can open any file.
 
 use super::gitignore::{self, Gitignore, Rule};
-use super::shell_patterns;
 use super::shell_words::{self, Word};
 use super::{Developer, text_files};
 use crate::store;
@@ -207,22 +206,20 @@ impl IgnoreRules {
     }
 
     fn allows_word(&self, word: &Word, dir: &Path, cancel: &Cancel) -> Result<(), String> {
-        for text in shell_patterns::expand_braces(&word.text) {
-            for part in candidate_paths(&text) {
-                if word.has_wildcards {
-                    for path in expand(part, dir) {
-                        // Many patterns in a large folder take long.
-                        check_cancelled(cancel)?;
-                        self.allows(&path)?;
-                    }
-                }
-                let Ok(path) = text_files::resolve(part, dir) else {
-                    continue;
-                };
-                // A dangling symbolic link counts as an existing file.
-                if fs::symlink_metadata(&path).is_ok() {
+        for part in candidate_paths(&word.text) {
+            if word.has_wildcards {
+                for path in expand(part, dir) {
+                    // Many patterns in a large folder take long.
+                    check_cancelled(cancel)?;
                     self.allows(&path)?;
                 }
+            }
+            let Ok(path) = text_files::resolve(part, dir) else {
+                continue;
+            };
+            // A dangling symbolic link counts as an existing file.
+            if fs::symlink_metadata(&path).is_ok() {
+                self.allows(&path)?;
             }
         }
         Ok(())
@@ -300,9 +297,10 @@ fn expand(pattern: &str, dir: &Path) -> Vec<PathBuf> {
     let mut paths = vec![PathBuf::from("/")];
     let mut looked_at = 0;
     for part in pattern.components().skip(1) {
-        let part = part.as_os_str().to_string_lossy();
-        if !part.contains(['*', '?', '[']) {
-            paths.iter_mut().for_each(|path| path.push(&*part));
+        let part = part.as_os_str();
+        let bytes = part.as_encoded_bytes();
+        if !bytes.iter().any(|byte| b"*?[".contains(byte)) {
+            paths.iter_mut().for_each(|path| path.push(part));
             continue;
         }
         let mut next = Vec::new();
@@ -312,7 +310,7 @@ fn expand(pattern: &str, dir: &Path) -> Vec<PathBuf> {
                 if looked_at > MAX_GLOB_ENTRIES {
                     return next;
                 }
-                if shell_patterns::matches(&part, &entry.file_name().to_string_lossy()) {
+                if matches(bytes, entry.file_name().as_encoded_bytes()) {
                     next.push(entry.path());
                 }
             }
@@ -321,6 +319,12 @@ fn expand(pattern: &str, dir: &Path) -> Vec<PathBuf> {
     }
     paths.retain(|path| fs::symlink_metadata(path).is_ok());
     paths
+}
+
+/// Whether a file name matches a shell pattern with `*`, `?` and `[…]`. A name that begins with a dot is matched only
+/// by a pattern that does so, too.
+pub(super) fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    (pattern.starts_with(b".") || !name.starts_with(b".")) && gitignore::fits(pattern, name)
 }
 
 #[cfg(test)]
@@ -447,6 +451,40 @@ mod tests {
         allowed().unwrap();
         cancel.cancel();
         assert!(allowed().unwrap_err().contains("cancelled"));
+    }
+
+    #[test]
+    fn patterns_match_as_in_a_shell() {
+        let matches = |pattern: &str, name: &str| matches(pattern.as_bytes(), name.as_bytes());
+        for (pattern, name) in [
+            ("*", "a"),
+            (".e*", ".env"),
+            ("a*c", "abbc"),
+            ("a*b*c", "aXbYbc"),
+            ("?x", "ax"),
+            ("[a-c]x", "bx"),
+            ("[!a]x", "bx"),
+            ("[]]x", "]x"),
+            ("**", "ab"),
+            ("", ""),
+        ] {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("*", ".env"),
+            ("?env", ".env"),
+            ("a", "ab"),
+            ("[a-c]x", "dx"),
+            ("[!b]x", "bx"),
+            ("[a", "a"),
+            ("a*c", "ab"),
+            ("?", ""),
+            ("[", ""),
+        ] {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+        let hard = "a*".repeat(50) + "b";
+        assert!(!matches(&hard, &"a".repeat(5_000)));
     }
 
     #[test]

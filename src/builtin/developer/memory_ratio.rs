@@ -1,8 +1,8 @@
 //! Measures the memory that parsing patches and commands takes, see `gosling_testing::memory_ratio`.
 
 use super::shell::MAX_COMMAND;
+use super::shell_words;
 use super::unified_diff::{self, MAX_DIFF};
-use super::{shell_patterns, shell_words};
 use gosling_testing::memory_ratio::{at_most, filled};
 
 /// Texts of `size` bytes, each a repetition of one unit.
@@ -43,50 +43,24 @@ fn memory_ratio_of_commands() {
     let mut commands = texts(
         MAX_COMMAND,
         &[
-            "a ",
-            "a",
-            "$(",
-            "$(echo ",
-            "${a:-",
-            "${{'}'}",
-            "a;",
-            "\"a\" ",
-            "$a ",
-            "{a,b}",
-            "a\n",
-            "`",
-            "<<a\n",
-            "bash <<a\n",
-            "a=b ",
-            "'a'",
-            "a=$a$a ",
+            "a ", "a", "$(", "${a:-", "a;", "\"a\" ", "$a ", "{a,b}", "{a,", "{a,b", "a\n", "`",
+            "<<a\n", "a=b ", "'a'", "a=$a$a ", "eval ",
         ],
     );
-    // Words that stand for many values.
+    // Values that are repeated, and alternatives with a long text around them.
     let value = "v".repeat(2_000);
-    let values: String = (0..40).map(|n| format!("A={n}{value};")).collect();
-    let numbers: String = (0..40).map(|n| format!("A={n};")).collect();
     for (begin, unit) in [
-        (format!("{numbers}$A$A."), "a"),
-        (format!("{values}$A."), "a"),
-        (values.clone(), "$A "),
-        (values.clone(), "a=$A "),
-        (values.clone(), "$A\n"),
-        (format!("{values}L={value};"), "$L$A "),
-        (format!("{values}N=A;"), "${!N} "),
+        (format!("A={value};"), "$A "),
+        (format!("A={value};"), "$A"),
+        ("A='a a a a a a a a a a';".to_owned(), "$A "),
+        (format!("{{{}}}", ",".repeat(7)), "x"),
+        (format!("{{{}}}", ",".repeat(1_000)), "x"),
+        ("{,}{,}{,}{,}{,}{,}{,}{,}{,}{,}{,}{,}{,} ".to_owned(), "x "),
+        ("eval 'eval \"eval ".to_owned(), "x "),
     ] {
         commands.push(filled(MAX_COMMAND, &begin, unit, ""));
     }
-    at_most(70, "shell command", &commands, |command| {
+    at_most(23, "shell command", &commands, |command| {
         shell_words::words_of(text(command), &|_| Some("x".to_owned()))
-    });
-    let mut patterns = texts(MAX_COMMAND, &["{a,b}", "{a,", "{", "{}", "{1..9}", "{a,b"]);
-    for count in [2, 8, 32, 99, 1_000, 30_000, MAX_COMMAND / 2] {
-        let begin = format!("{{{}}}", ",".repeat(count - 1));
-        patterns.push(filled(MAX_COMMAND, &begin, "x", ""));
-        patterns.push(filled(MAX_COMMAND, &begin, "{,}", ""));
-    }
-    at_most(34, "braces", &patterns, |word| {
-        shell_patterns::expand_braces(text(word))
     });
 }

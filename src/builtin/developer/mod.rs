@@ -22,15 +22,12 @@ mod run_command;
 mod saved_outputs;
 mod screen;
 mod shell;
-mod shell_patterns;
-mod shell_variables;
 mod shell_words;
 mod temporary_folder;
 mod text_editor;
 mod text_files;
 mod undo_history;
 mod unified_diff;
-mod work_budget;
 
 use super::SessionData;
 use crate::mcp::server::Server;

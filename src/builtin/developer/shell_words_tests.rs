@@ -1,16 +1,16 @@
 use super::*;
 
-fn texts(command: &str) -> Vec<String> {
-    let variable = |name: &str| match name {
+fn words(command: &str) -> Option<Vec<Word>> {
+    words_of(command, &|name| match name {
         "HOME" => Some("/home/me".to_owned()),
         "PWD" => Some("/here".to_owned()),
         _ => None,
-    };
-    words_of(command, &variable)
-        .expect("the command is not too intricate")
-        .into_iter()
-        .map(|word| word.text)
-        .collect()
+    })
+}
+
+fn texts(command: &str) -> Vec<String> {
+    let words = words(command).expect("the command is not too complex");
+    words.into_iter().map(|word| word.text).collect()
 }
 
 #[test]
@@ -23,143 +23,153 @@ fn words_are_found_however_they_are_written() {
             &["cat", ".env", ".env", ".env"],
         ),
         ("a;b|c&&d", &["a", "b", "c", "d"]),
-        (
-            "cat $HOME/.env ${HOME}x $NONE/y",
-            &["cat", "/home/me/.env", "/home/mex", "/y"],
-        ),
-        ("echo \"$(cat .env)\"", &["echo", "cat", ".env", ""]),
-        ("echo `cat .env` x", &["echo", "cat", ".env", "x"]),
-        (
-            "bash -c 'cat .env'",
-            &["bash", "-c", "cat .env", "cat", ".env"],
-        ),
-        ("eval \"cat .env\"", &["eval", "cat .env", "cat", ".env"]),
+        ("cat .en\\\nv", &["cat", ".env"]),
+        ("cat 'open", &["cat", "open"]),
+        ("cat '' \"\"", &["cat", "", ""]),
         ("ls # .env\npwd", &["ls", "pwd"]),
         ("echo a#b", &["echo", "a#b"]),
-        ("cat > f <<END\n.env\nEND\ncat g", &["cat", "f", "cat", "g"]),
-        ("cat <<-'E' x\n\tone\n\tE\nls", &["cat", "x", "ls"]),
+        ("echo $ \"$'\"", &["echo", "$", "$'"]),
+        ("echo $'it\\'s'; cat .env", &["echo", "it's", "cat", ".env"]),
         ("cat <<<.env", &["cat", ".env"]),
-        ("cat .en\\\nv", &["cat", ".env"]),
-        ("echo $", &["echo", "$"]),
-        ("cat 'open", &["cat", "open"]),
-        ("echo $(echo (x", &["echo", "echo", "x", "(x"]),
+        ("echo \"$(cat \".env\")\"", &["echo", "cat", ".env", ""]),
+        ("echo `cat .env` x", &["echo", "cat", ".env", "x"]),
+        ("a$(b (c; d) .env)e f", &["b", "c", "d", ".env", "ae", "f"]),
+        ("diff <(cat .env) x", &["diff", "cat", ".env", "x"]),
+        (
+            "bash -euc 'cat .env'",
+            &["bash", "-euc", "cat .env", "cat", ".env"],
+        ),
+        ("eval \"cat .env\"", &["eval", "cat .env", "cat", ".env"]),
+        (
+            "case $x in a) cat .env;; esac",
+            &["case", "in", "a", "cat", ".env", "esac"],
+        ),
+        ("cat .{x,e{nv,}}", &["cat", ".e", ".x", ".env", ".x"]),
+        ("cat '{a,b}' {} {a}", &["cat", "{a,b}", "{}", "{a}"]),
+        ("echo $(echo (x", &["echo", "echo", "x"]),
     ] {
         assert_eq!(texts(command), expected, "{command}");
     }
+}
+
+#[test]
+fn variables_have_the_value_that_was_assigned_last() {
     for (command, expected) in [
-        ("F=.env; cat $F", &[".env"][..]),
-        ("F=.env cat \"$F\"", &[".env"]),
-        ("export A=.e B=nv; cat ${A}${B}", &[".env"]),
-        ("A=.e; B=$A; cat ${B}nv", &[".env"]),
-        ("f() { cat .$1; }; f env", &[".env"]),
-        ("function f { cat .$1; }; f env", &[".env"]),
-        ("A=.e; A+=nv; cat \"$A\"", &[".env"]),
-        ("A=(x env); cat .${A[1]} .${A[@]}", &[".env", ".x"]),
-        ("for n in env x; do cat .$n; done", &[".env", ".x"]),
-        ("read -r a b <<< 'x env'; cat .$b", &[".env"]),
-        ("read a <<< env && cat .$a", &[".env"]),
-        ("set -- env; cat .$1", &[".env"]),
-        ("set env x; cat .$@", &[".env", ".x"]),
-        ("bash -c 'cat .$0$1' en v", &[".env"]),
-        ("cat ${F:-.env}", &[".env"]),
-        ("cat ${F-.env} ${G:=.x}; cat a$G", &[".env", "a.x"]),
-        ("F=x; cat ${F:+.env}", &[".env"]),
-        ("E=env; cat ${F:-.${E}}", &[".env"]),
-        ("N=F; F=.env; cat ${!N}", &[".env"]),
-        ("L='a .env'; cat $L", &["a", ".env"]),
-        ("if x; then E=env; else E=x; fi; cat .$E", &[".env", ".x"]),
-        ("E=env; bash -c \"cat .$E\"", &[".env"]),
-        ("C='cat .e'; eval \"${C}nv\"", &[".env"]),
-        ("bash <<E\ncat .env\nE", &[".env"]),
-        ("cat <<E\n$(cat .env) `cat .x`\nE", &[".env", ".x"]),
-        ("cat .$E; E=env", &[".", ".env"]),
-        ("(E=env; cat .$E)", &[".env"]),
-        ("E=$(true); cat .en${E}v", &[".env"]),
-        ("sudo bash -euc 'cat .env'", &[".env"]),
-        ("cat $(pwd)/.env \"`pwd`/.x\"", &["/here/.env", "/here/.x"]),
-        ("cat $(echo .e)nv", &[".env"]),
-        ("cat $\".env\" $'\\x2eenv' $'\\056x'", &[".env", ".x"]),
-        ("echo $'it\\'s'; cat .env", &["it's", ".env"]),
-        ("echo \"$'\"; cat .env", &["$'", ".env"]),
-        ("x=$(echo ')'; cat .env) y", &[".env", "y"]),
-        ("echo \"${F:-it's}\"; cat .env", &[".env"]),
-        ("echo \"$(echo \"a)\")\"; cat .env", &[".env"]),
+        (
+            "cat $HOME/.env ${HOME}x $NONE/y",
+            &["cat", "/home/me/.env", "/home/mex", "/y"][..],
+        ),
+        ("cat $(pwd)/a \"`pwd`/b\"", &["cat", "/here/a", "/here/b"]),
+        (
+            "F=.env; cat $F \"$F\" '$F'",
+            &["F=.env", "cat", ".env", ".env", "$F"],
+        ),
+        ("F=.env cat ${F}", &["F=.env", "cat", ".env"]),
+        (
+            "export A=.e B=nv; cat $A$B",
+            &["export", "A=.e", "B=nv", "cat", ".env"],
+        ),
+        ("A=.e; B=${A}nv; cat $B", &["A=.e", "B=.env", "cat", ".env"]),
+        ("A=x; A=y; cat $A", &["A=x", "A=y", "cat", "y"]),
+        ("L='a .env'; cat $L", &["L=a .env", "cat", "a", ".env"]),
+        (
+            "E=env; bash -c \"cat .$E\"",
+            &["E=env", "bash", "-c", "cat .env", "cat", ".env"],
+        ),
+        ("cat ${F:-.env}", &["cat", ".env"]),
+        ("F=a; cat \"${F:-it's}\" b", &["F=a", "cat", "a", "b"]),
+    ] {
+        assert_eq!(texts(command), expected, "{command}");
+    }
+}
+
+#[test]
+fn here_documents_are_text() {
+    for (command, expected) in [
+        (
+            "cat > f <<END\nit's .env\nEND\ncat g",
+            &["cat", "f", "cat", "g"][..],
+        ),
+        ("cat <<-'E' x # y\n\t.env\n\tE\nls", &["cat", "x", "ls"]),
+        ("cat <<A <<B\na\nA\nb\nB\nls", &["cat", "ls"]),
+        ("cat <<E\nopen\n.env", &["cat"]),
+        (
+            "git commit -m \"$(cat <<'EOF'\nDon't read .env\n(really\nEOF\n)\"; ls",
+            &["git", "commit", "-m", "cat", "", "ls"],
+        ),
+        ("echo $((1<<3))\ncat .env", &["echo", "1", "cat", ".env"]),
+    ] {
+        assert_eq!(texts(command), expected, "{command}");
+    }
+}
+
+#[test]
+fn wildcards_and_directories_are_marked() {
+    let marked = |command, mark: fn(&Word) -> bool| {
+        let words = words(command).expect("the command is not too complex");
+        let marked = words.into_iter().filter(mark).map(|word| word.text);
+        marked.collect::<Vec<_>>()
+    };
+    let has_wildcards = |word: &Word| word.has_wildcards;
+    let command = "cat *.a '*.b' \"*\".c ?d [e]; F='*.f'; cat $F \"$F\"";
+    let expected = ["*.a", "?d", "[e]", "*.f"];
+    assert_eq!(marked(command, has_wildcards), expected);
+    let is_directory_change = |word: &Word| word.is_directory_change;
+    let command = "cd a && pushd 'b'; D=c; cd $D; git -C d show e";
+    let expected = ["a", "b", "c", "d"];
+    assert_eq!(marked(command, is_directory_change), expected);
+}
+
+#[test]
+fn names_that_appear_only_when_the_command_runs_pass() {
+    for command in [
+        "cat $(echo vne. | rev)",
+        "cat $(echo .e)nv",
+        "cat $'\\x2eenv' $\".env\"",
+        "grep -r x .; find . -exec cat {} \\;",
+        "for n in env x; do cat .$n; done",
+        "read a <<< env; cat .$a",
+        "f() { cat .$1; }; f env",
+        "set -- env; cat .$1",
+        "bash -c 'cat .$0' env",
+        "A=(x env); cat .${A[1]}",
+        "A=.e; A+=nv; cat $A",
+        "F=.envx; cat ${F%x}",
+        "N=F; F=.e; cat ${!N}nv",
+        "cat .$E; E=env",
+        "if x; then E=env; else E=x; fi; cat .$E",
+        "cat .en{u..w}",
+        "bash <<E\ncat .env\nE",
+        "cat <<E\n$(cat .env)\nE",
     ] {
         let texts = texts(command);
-        let all = expected
-            .iter()
-            .all(|text| texts.iter().any(|it| it == text));
-        assert!(all, "{command}: {texts:?}");
+        assert!(
+            !texts.iter().any(|text| text == ".env"),
+            "{command}: {texts:?}"
+        );
     }
-    assert!(!texts("cat <<'E'\n$(cat .env)\nE").contains(&".env".to_owned()));
-    let words = words_of("E='*'; cat .$E", &|_| None).unwrap();
-    assert!(
-        words
-            .iter()
-            .any(|word| word.has_wildcards && word.text == ".*")
-    );
-    let words = words_of("D=sub; cd -P $D", &|_| None).unwrap();
-    assert!(
-        words
-            .iter()
-            .any(|word| word.is_directory_change && word.text == "sub")
-    );
-    let words = words_of("git -C sub show", &|_| None).unwrap();
-    assert!(
-        words
-            .iter()
-            .any(|word| word.is_directory_change && word.text == "sub")
-    );
-    let words = words_of("cd sub && cat *.x; cat '*.y'", &|_| None).unwrap();
-    let marked = |mark: fn(&Word) -> bool| {
-        let marked = words.iter().filter(|word| mark(word));
-        marked.map(|word| word.text.as_str()).collect::<Vec<_>>()
-    };
-    assert_eq!(marked(|word| word.is_directory_change), ["sub"]);
-    assert_eq!(marked(|word| word.has_wildcards), ["*.x"]);
 }
 
 #[test]
-fn commands_in_commands_have_an_end() {
-    let deep = "$(".repeat(10_000);
-    assert!(texts(&deep).len() < 100);
-    let many = "a ".repeat(100_000);
-    assert_eq!(texts(&many).len(), MAX_WORDS);
-    let braces = "${a:-".repeat(10_000);
-    assert!(texts(&braces).len() < 100);
-    let doubled = "A=x; ".to_owned() + &"A=$A$A; ".repeat(100) + "cat $A$A$A$A";
-    let words = texts(&doubled);
-    assert!(words.len() <= MAX_WORDS && words.iter().all(|word| word.len() <= MAX_TEXT));
-    let many: String = (0..200).map(|n| format!("A={n}; ")).collect();
-    assert!(texts(&format!("{many} cat $A$A$A$A$A")).len() < 1_000);
-    let documents = "bash <<E\n".repeat(1_000);
-    assert!(texts(&documents).len() < 10_000);
-    // A script that writes files with variables in them.
-    let values = "A=x; B=y; for C in a b c d; do C=$C; done; ";
-    let file = "curl -d \"$A$B$C\"; cat >$A <<E\n".to_owned()
-        + &"$A ${B} $C and more\n".repeat(10)
-        + "E\n";
-    let files = values.to_owned() + &file.repeat(25) + "cat .env";
-    assert!(texts(&files).contains(&".env".to_owned()));
-    // About as long as the scripts of models with unbalanced quotes.
-    let open = "echo \"${F:-it's}\" '}' ${{'}'}; ".repeat(100) + "cat .env";
-    assert!(texts(&open).contains(&".env".to_owned()));
-}
-
-#[test]
-fn a_command_that_takes_too_much_work_has_no_words() {
-    let values: String = (0..32).map(|n| format!("A={n};")).collect();
-    let long = "x".repeat(4_000);
+fn a_command_that_is_too_complex_has_no_words() {
+    let plain = "a ".repeat(MAX_WORDS);
+    assert_eq!(texts(&plain).len(), MAX_WORDS);
+    let long = "x".repeat(MAX_TEXT / 2);
+    let nested = "$(".repeat(10_000) + "'`".repeat(10_000).as_str();
+    assert!(texts(&nested).len() < 10);
+    let evaluated = "eval ".repeat(MAX_WORDS / (MAX_DEPTH + 1));
+    assert!(words(&evaluated).is_some());
     for command in [
-        "${{'}'}".repeat(18_000),
-        format!("{values}{long}{}", "$A".repeat(60_000)),
-        format!(
-            "{values}read {}<<<'{}'",
-            "a ".repeat(9_000),
-            "b ".repeat(50_000)
-        ),
+        format!("{plain} a"),
+        format!("A={long}; cat $A"),
+        "A=x; ".to_owned() + &"A=$A$A; ".repeat(100),
+        "L='a a a a'; ".to_owned() + &"$L ".repeat(MAX_WORDS / 4),
+        "{a,b}".repeat(50),
+        "{,}".repeat(20),
+        format!("{{{}}}{}", ",".repeat(1_000), "x".repeat(10_000)),
     ] {
-        assert!(words_of(&command, &|_| None).is_none());
+        let begin = &command[..30];
+        assert!(words(&command).is_none(), "{begin}");
     }
 }
 
