@@ -16,7 +16,7 @@ pub(super) const COMMAND: Command = Command {
     name: "agent",
     summary: "serve the API; a drop-in for `goosed agent`",
     help: HELP,
-    run: run,
+    run,
 };
 
 const HELP: &str = "\

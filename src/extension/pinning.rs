@@ -280,6 +280,9 @@ mod tests {
         assert!(withheld(one(), "b"));
         assert!(!withheld(one(), "a") && !withheld(one(), "c"));
         assert!(!withheld(None, "b"));
+        let config = json!({"type": "stdio", "name": "one", "cmd": "x"});
+        let error = withheld_error(&ExtensionConfig::from_value(config).unwrap(), "b");
+        assert_eq!(error.phase, Phase::Tool);
     }
 
     #[test]
