@@ -21,7 +21,7 @@ pub fn error_message(body: &[u8]) -> String {
     }
 }
 
-/// At most [`MAX`] characters, white space joined, everything invisible escaped.
+/// At most 500 characters, white space joined, everything invisible escaped.
 pub fn one_line(text: &str) -> String {
     // More than `printable` keeps, so that it marks the cut, but not megabytes of a web page.
     let head: String = text.chars().take(4 * MAX).collect();

@@ -14,6 +14,4 @@ pub use std::{
 #[cfg(model)]
 mod loom_shim;
 #[cfg(model)]
-pub use loom_shim::{Clock, Condvar, Mutex, atomic, lock};
-#[cfg(all(test, model))]
-pub use loom_shim::{advance, check};
+pub use loom_shim::{Clock, Condvar, Mutex, advance, atomic, check, lock};

@@ -20,6 +20,7 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct Clock;
 
 impl Clock {
+    /// The time of the model, which begins when it is first asked for.
     pub fn now() -> Instant {
         NOW.with(|now| {
             let time = now.get().unwrap_or_else(Instant::now);
@@ -56,20 +57,24 @@ pub struct Condvar {
 pub struct Timeout(bool);
 
 impl Timeout {
+    /// As that of std.
     pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
 impl Condvar {
+    /// Without waiting threads.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// As that of std.
     pub fn notify_one(&self) {
         self.inner.notify_one();
     }
 
+    /// As that of std.
     pub fn notify_all(&self) {
         self.inner.notify_all();
     }
@@ -87,6 +92,7 @@ impl Condvar {
         super::super::lock(&self.deadlines)
     }
 
+    /// As that of std.
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
@@ -104,6 +110,7 @@ impl Condvar {
         Ok((guard, Timeout(Clock::now() >= deadline)))
     }
 
+    /// As that of std.
     pub fn wait_timeout_while<'a, T>(
         &self,
         mut guard: MutexGuard<'a, T>,
