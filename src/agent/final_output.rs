@@ -1,7 +1,6 @@
 //! The tool with which a model gives the final output of a recipe with `response.json_schema`. The arguments of
 //! its call are the output; they are validated, and faults go back to the model.
 
-use super::tool_calls::refusal;
 use crate::json_schema::Schema;
 use crate::mcp::types::CallToolResult;
 use crate::sys::lock;
@@ -83,7 +82,10 @@ impl FinalOutput {
         let mut state = lock(&self.state);
         let value: Value = match crate::json::from_str(arguments.get()) {
             Ok(value) => value,
-            Err(error) => return refusal(&format!("The arguments cannot be read: {error}")),
+            Err(error) => {
+                return CallToolResult::text(format!("The arguments cannot be read: {error}"))
+                    .failed();
+            }
         };
         let faults = self.schema.faults(&value);
         if faults.is_empty() {
@@ -94,10 +96,11 @@ impl FinalOutput {
         for fault in faults {
             let _ = write!(state.faults, "\n- {fault}");
         }
-        refusal(&format!(
+        CallToolResult::text(format!(
             "The final output does not fit the schema:{}\nCorrect it and call the tool again.",
             state.faults
         ))
+        .failed()
     }
 
     /// The output as compact JSON, once it was given.

@@ -29,6 +29,7 @@ pub mod prompt_templates;
 mod recipe_creation;
 #[cfg(feature = "recipes")]
 mod recipe_run;
+mod recipe_settings;
 #[cfg(feature = "recipes")]
 mod recipe_tools;
 #[cfg(not(feature = "recipes"))]
@@ -41,6 +42,7 @@ mod session_agent;
 mod session_naming;
 mod session_operations;
 mod settings;
+mod short_answer;
 mod shown_settings;
 mod slash_commands;
 mod stored_session_data;

@@ -1,7 +1,7 @@
 //! Which tool calls need the user's approval: by the setting `GOOSE_MODE`, the stored permissions, and the
 //! annotations of the tool.
 
-use super::model_selection::recipe_setting;
+use super::recipe_settings::recipe_setting;
 use super::{Error, Registry};
 use crate::conversation::Session;
 use crate::mcp::types::ToolAnnotations;

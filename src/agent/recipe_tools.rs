@@ -2,10 +2,9 @@
 //! sub-recipes, and success checks.
 
 use super::final_output::{self, FinalOutput, Next};
-use super::model_selection::recipe_settings;
 use super::recipe_run::Nesting;
+use super::recipe_settings::recipe_settings;
 use super::sub_recipes::{self, SubRecipes};
-use super::tool_calls::refusal;
 use super::{Error, Registry};
 use crate::conversation::Session;
 use crate::mcp::types::{CallToolResult, Tool};
@@ -128,7 +127,7 @@ impl RecipeTools {
         match (&self.final_output, &self.sub_recipes) {
             (Some(output), _) if name == final_output::NAME => output.take(arguments),
             (_, Some(sub)) if name == sub_recipes::NAME => sub.call(arguments, registry, cancel),
-            _ => refusal("There is no such tool."),
+            _ => CallToolResult::text("There is no such tool.").failed(),
         }
     }
 

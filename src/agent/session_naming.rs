@@ -5,10 +5,11 @@ use super::Registry;
 use super::conversation_digest::digest;
 use super::name_observers::NameObservers;
 use super::session_agent::Agent;
+use super::short_answer::{LengthLimit, without_reasoning};
 use super::token_estimate::Estimate;
 use super::turn_channel::Model;
 use crate::conversation::{Message, Role, Session};
-use crate::provider::{CompletionRequest, DeltaSink, Purpose, StopReason};
+use crate::provider::{CompletionRequest, Purpose, StopReason};
 use crate::store::Sessions;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
@@ -17,23 +18,6 @@ use std::sync::Arc;
 const DIGEST_SIZE: usize = 4_000;
 /// The longest name, in characters.
 const MAX_NAME: usize = 80;
-/// The request is cancelled after so many bytes of its answer, reasoning included.
-///
-/// This bounds answers that are streamed; the provider's own limit bounds the others. The request has no limit
-/// in tokens: a small one cuts off a model that reasons before it answers, and servers with a small context
-/// refuse a large one.
-const MAX_ANSWER: usize = 64 << 10;
-/// The tags around reasoning in the text of some models.
-const REASONING_TAGS: [(&str, &str); 4] = [
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("<thought>", "</thought>"),
-    ("[THINK]", "[/THINK]"),
-];
-
-pub(super) const SYSTEM: &str = "You name chats. Answer with a name for the session that you are shown, four words at \
-most, in the language of the user, and with nothing else: no quotes, no explanation.";
-
 impl Registry {
     /// Starts to name the session in the background, if it has no name. A name that the user chose stays.
     pub(super) fn name_in_background(&self, agent: &Arc<Agent>, id: &str) {
@@ -134,56 +118,10 @@ fn is_unnamed(session: &Session) -> bool {
     !session.user_set_name && session.name == "New Chat"
 }
 
-/// Cancels the request when the answer is too long.
-pub(super) struct LengthLimit {
-    cancel: Cancel,
-    length: usize,
-}
-
-impl LengthLimit {
-    pub(super) fn new(cancel: Cancel) -> Self {
-        LengthLimit { cancel, length: 0 }
-    }
-}
-
-impl DeltaSink for LengthLimit {
-    fn text(&mut self, text: &str) {
-        self.length += text.len();
-        if self.length > MAX_ANSWER {
-            self.cancel.cancel();
-        }
-    }
-
-    fn reasoning(&mut self, text: &str) {
-        self.text(text);
-    }
-}
-
 /// Whether the message can say what the session is about: a message of the user that is not a command.
 pub(super) fn has_topic(message: &Message) -> bool {
     let metadata = message.metadata;
     message.role == Role::User && metadata.user_visible && metadata.agent_visible
-}
-
-/// The text after the reasoning that some models write before it; empty if the reasoning does not end. The tags
-/// may also be what the text is about, so those in its middle stay.
-pub(super) fn without_reasoning(text: &str) -> &str {
-    let mut text = text;
-    while let Some(answer) = REASONING_TAGS.iter().find_map(|(open, close)| {
-        let reasoning = text.trim_start().strip_prefix(open)?;
-        Some(reasoning.split_once(close).map_or("", |(_, answer)| answer))
-    }) {
-        text = answer;
-    }
-    for (open, close) in REASONING_TAGS {
-        // The prompt of some models ends with the first tag.
-        if let Some((reasoning, answer)) = text.split_once(close)
-            && !reasoning.contains(open)
-        {
-            return answer;
-        }
-    }
-    text
 }
 
 /// The lines of an answer, without the last one if the answer is cut off.

@@ -2,7 +2,6 @@
 //! those of Goose 1.24; a task without a sub-recipe is not supported.
 
 use super::recipe_run::{Nesting, RecipeRun, RunOptions};
-use super::tool_calls::refusal;
 use super::{ModelChoice, NoEvents, RecipeSource, Registry};
 use crate::conversation::{RecipeOrigin, Session, SessionType};
 use crate::mcp::types::CallToolResult;
@@ -121,19 +120,22 @@ impl SubRecipes {
     ) -> CallToolResult {
         let arguments: Arguments = match crate::json::from_str(arguments.get()) {
             Ok(arguments) => arguments,
-            Err(error) => return refusal(&format!("The arguments cannot be read: {error}")),
+            Err(error) => {
+                return CallToolResult::text(format!("The arguments cannot be read: {error}"))
+                    .failed();
+            }
         };
         let mut entries = self.entries.iter();
         let Some(entry) = entries.find(|entry| entry.sub.name == arguments.subrecipe) else {
             let name = printable(&arguments.subrecipe, 100);
-            return refusal(&format!("There is no task {name:?}."));
+            return CallToolResult::text(format!("There is no task {name:?}.")).failed();
         };
         let Some(_turn) = Turn::wait(entry, cancel) else {
-            return refusal("The call was cancelled before the task began.");
+            return CallToolResult::text("The call was cancelled before the task began.").failed();
         };
         match self.run(entry, arguments, registry, cancel) {
             Ok(text) => CallToolResult::text(text),
-            Err(reason) => refusal(&format!("The task failed: {reason}")),
+            Err(reason) => CallToolResult::text(format!("The task failed: {reason}")).failed(),
         }
     }
 

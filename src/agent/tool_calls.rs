@@ -265,7 +265,7 @@ impl Turn<'_> {
     /// Decides how a call is answered. A question is opened here, before it is sent to the client.
     fn plan_call<'c>(&self, agent: &'c Agent, request: &ToolRequest) -> Plan<'c> {
         let refuse = |why: &str| {
-            let value = refusal(why);
+            let value = CallToolResult::text(why).failed();
             Plan::Answered(Outcome::Success { value })
         };
         let call = match &request.tool_call {
@@ -354,7 +354,7 @@ impl Turn<'_> {
             call.name
         );
         self.refused_calls.fetch_add(1, Ordering::Relaxed);
-        let value = refusal(why);
+        let value = CallToolResult::text(why).failed();
         Plan::Answered(Outcome::Success { value })
     }
 
@@ -445,13 +445,14 @@ impl ToolCallRunner<'_> {
             Plan::Answered(result) => return Some(result.clone()),
             Plan::Run(permitted) => self.run_if_approved(&request.id, permitted),
             Plan::Frontend(None) => {
-                refusal("Another call with this id is with the client already.")
+                CallToolResult::text("Another call with this id is with the client already.")
+                    .failed()
             }
             Plan::Frontend(Some(question)) => {
                 match question.wait(self.registry.frontend_timeout(), self.cancel) {
                     Ok(Outcome::Success { value }) => value,
-                    Ok(Outcome::Error { error }) => refusal(&error),
-                    Err(NoAnswer::TimedOut) => refusal(UNANSWERED),
+                    Ok(Outcome::Error { error }) => CallToolResult::text(error).failed(),
+                    Err(NoAnswer::TimedOut) => CallToolResult::text(UNANSWERED).failed(),
                     Err(NoAnswer::Cancelled) => return None,
                 }
             }
@@ -477,15 +478,15 @@ impl ToolCallRunner<'_> {
                         log::warn!("permission not remembered tool={name:?} reason={error}");
                     }
                     if !answer.is_allowed() {
-                        return refusal(DECLINED);
+                        return CallToolResult::text(DECLINED).failed();
                     }
                 }
-                Err(NoAnswer::TimedOut) => return refusal(UNDECIDED),
-                Err(NoAnswer::Cancelled) => return refusal(NOT_RUN),
+                Err(NoAnswer::TimedOut) => return CallToolResult::text(UNDECIDED).failed(),
+                Err(NoAnswer::Cancelled) => return CallToolResult::text(NOT_RUN).failed(),
             }
         }
         if self.cancel.is_cancelled() {
-            return refusal(NOT_RUN);
+            return CallToolResult::text(NOT_RUN).failed();
         }
         match &permitted.tool {
             Some(listed) => self.call_server(id, &permitted.call, listed),
@@ -519,8 +520,8 @@ impl ToolCallRunner<'_> {
         );
         let mut result = match result {
             Ok(result) => result,
-            Err(_) if self.cancel.is_cancelled() => refusal(CANCELLED),
-            Err(error) => refusal(&error.to_string()),
+            Err(_) if self.cancel.is_cancelled() => CallToolResult::text(CANCELLED).failed(),
+            Err(error) => CallToolResult::text(error.to_string()).failed(),
         };
         result.is_error.get_or_insert(false);
         if result.is_error == Some(true) && !self.cancel.is_cancelled() {
@@ -598,13 +599,4 @@ fn notification(method: &str, params: Option<&RawValue>) -> Option<RawJson> {
         params: Option<&'a RawValue>,
     }
     to_raw_value(&Notification { method, params }).ok()
-}
-
-/// An error result with this text.
-pub(super) fn refusal(why: &str) -> CallToolResult {
-    CallToolResult {
-        content: vec![Part::text(why)],
-        is_error: Some(true),
-        ..CallToolResult::default()
-    }
 }

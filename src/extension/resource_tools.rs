@@ -72,28 +72,23 @@ pub fn run(manager: &Manager, name: &str, arguments: &RawValue, cancel: &Cancel)
     }
     let arguments: Arguments = match crate::json::from_str(arguments.get()) {
         Ok(arguments) => arguments,
-        Err(error) => return failure(&format!("the arguments cannot be read: {error}")),
+        Err(error) => {
+            return CallToolResult::text(format!("the arguments cannot be read: {error}")).failed();
+        }
     };
     match (name, arguments.uri, arguments.extension_name) {
         (LIST, _, extension) => list(manager, extension.as_deref(), cancel),
         (READ, Some(uri), Some(extension)) => {
             match manager.read_resource(&extension, &uri, cancel) {
                 Ok(read) => result(read.contents.into_iter().map(part).collect()),
-                Err(error) => failure(&error.to_string()),
+                Err(error) => CallToolResult::text(error.to_string()).failed(),
             }
         }
-        (READ, ..) => {
-            failure("`uri` and `extension_name` are needed; list the resources to see them")
-        }
-        _ => failure(&format!("there is no tool {name:?}")),
-    }
-}
-
-fn failure(reason: &str) -> CallToolResult {
-    CallToolResult {
-        content: vec![Content::text(reason)],
-        is_error: Some(true),
-        ..CallToolResult::default()
+        (READ, ..) => CallToolResult::text(
+            "`uri` and `extension_name` are needed; list the resources to see them",
+        )
+        .failed(),
+        _ => CallToolResult::text(format!("there is no tool {name:?}")).failed(),
     }
 }
 
