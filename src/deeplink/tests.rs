@@ -453,6 +453,7 @@ fn docker_gets_no_power_over_this_machine() {
         ("run -i -v /data --volume=/other image", ALLOWED),
         ("run -i -v a image", ALLOWED),
         ("run -i -v a/b image", ALLOWED),
+        ("run -i -v //data image", ALLOWED),
         ("run -i -v /ab:/data image", CONFIRM),
         ("run -i -v data:/data image", CONFIRM),
         ("run -i -v /srv:/srv image", CONFIRM),
