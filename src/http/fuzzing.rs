@@ -214,19 +214,16 @@ pub(crate) fn json_body(input: &[u8]) {
     let strict: Result<Value, _> = serde_json::from_slice(input);
     let read = json_body::decode::<Value>(TYPE, input);
     match (&strict, &read) {
-        (Ok(strict), Ok(read)) => {
-            assert_eq!(strict, read);
-            // Duplicate keys: replaced values count towards the depth of the text.
-            assert!(depth_of(read) <= depth(input));
-        }
-        // Lone surrogates and numbers beyond a double are replaced.
-        (Err(_), Ok(read)) => {
+        (_, Ok(read)) => {
+            // Lone surrogates and numbers beyond a double are replaced, and long numbers shortened.
             let mended = crate::json::sanitize_bytes(input);
-            assert_ne!(mended.as_bytes(), input);
+            assert!(strict.is_ok() || mended.as_bytes() != input);
             assert_eq!(
                 serde_json::from_str::<Value>(&mended).ok().as_ref(),
                 Some(read)
             );
+            // Duplicate keys: replaced values count towards the depth of the text.
+            assert!(depth_of(read) <= depth(input));
         }
         (Ok(_), Err(error)) => panic!("JSON is refused: {}", error.message),
         (Err(_), Err(error)) => {
