@@ -173,6 +173,7 @@
 //! ```
 //! use gosling::agent::{Registry, Stores};
 //! use gosling::http::{AccessControl, Limits, Server};
+//! use gosling::parts::PARTS;
 //! use gosling::store::Paths;
 //! use std::sync::Arc;
 //! use std::time::Duration;
@@ -180,7 +181,7 @@
 //! # let root = std::env::temp_dir().join(format!("gosling-doc-{}", std::process::id()));
 //! let paths = Paths::under(&root);
 //! let stores = Stores::new(&paths);
-//! let registry = Arc::new(Registry::new(stores, false));
+//! let registry = Arc::new(Registry::new(stores, PARTS, false));
 //! let router = gosling::api::router(registry.clone());
 //! let access_control = AccessControl::new(Some(b"a secret of your own".to_vec()), Vec::new());
 //! let server = Server::bind(("127.0.0.1", 0), router, access_control, Limits::default())?;
@@ -197,6 +198,7 @@
 //! ```
 //! use gosling::agent::{Event, EventSink, ModelChoice, Registry, Start, Stores};
 //! use gosling::conversation::{Message, Role};
+//! use gosling::parts::PARTS;
 //! use gosling::store::Paths;
 //! use gosling::sys::cancel::Cancel;
 //!
@@ -212,7 +214,7 @@
 //! }
 //!
 //! # let root = std::env::temp_dir().join(format!("gosling-turn-{}", std::process::id()));
-//! let registry = Registry::new(Stores::new(&Paths::under(&root)), true);
+//! let registry = Registry::new(Stores::new(&Paths::under(&root)), PARTS, true);
 //! let session = registry.start(Start {
 //!     working_dir: std::env::temp_dir(),
 //!     ..Start::default()
@@ -236,49 +238,29 @@
 //! keeps children from reading it from memory. Records go to the `log` façade; the program chooses the logger.
 #![forbid(unsafe_code)]
 
-pub use gosling_mcp as mcp;
-pub use gosling_outbound as outbound;
-pub use gosling_sys as sys;
-pub use gosling_text as text;
-pub(crate) use gosling_text::{json, sorting};
-
 #[cfg(feature = "acp")]
-pub mod acp;
-pub mod agent;
-pub mod api;
-pub mod builtin;
+pub use gosling_acp as acp;
+#[cfg(feature = "builtin")]
+pub use gosling_builtin as builtin;
 #[cfg(feature = "check")]
-pub mod check;
-pub mod cmd;
-pub mod conversation;
+pub use gosling_check as check;
+#[cfg(feature = "recipes")]
+pub use gosling_core::recipe;
+#[cfg(feature = "tls")]
+pub use gosling_core::tls;
+pub use gosling_core::{
+    agent, api, command_line, conversation, extension, features, http, mcp, outbound, part,
+    provider, store, sys, text,
+};
 #[cfg(feature = "deeplinks")]
-pub mod deeplink;
-pub mod extension;
-pub mod features;
+pub use gosling_deeplink as deeplink;
+#[cfg(feature = "schedules")]
+pub use gosling_recipes::schedule;
+
+pub mod cmd;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
-#[cfg(all(test, not(fuzzing)))]
-mod fuzzing;
-pub mod http;
-#[cfg(any(feature = "check", feature = "recipes"))]
-#[cfg_attr(
-    not(feature = "recipes"),
-    allow(dead_code, reason = "checks need less of it than recipes")
-)]
-mod json_schema;
+#[cfg(feature = "manual")]
 pub mod manual;
-#[cfg(test)]
-mod memory_ratio;
-pub mod metrics;
-pub mod provider;
-#[cfg(feature = "recipes")]
-pub mod recipe;
-#[cfg(not(feature = "recipes"))]
-#[path = "recipe/feature_disabled.rs"]
-pub mod recipe;
-#[cfg(feature = "schedules")]
-pub mod schedule;
-pub mod store;
-#[cfg(feature = "tls")]
-pub mod tls;
+pub mod parts;

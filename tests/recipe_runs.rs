@@ -38,7 +38,11 @@ impl Home {
         }
         let config = root.path().join("config/config.yaml");
         fs::write(config, settings.to_string()).unwrap();
-        let registry = Registry::new(Stores::new(&Paths::under(root.path())), true);
+        let registry = Registry::new(
+            Stores::new(&Paths::under(root.path())),
+            gosling::parts::PARTS,
+            true,
+        );
         Home { root, registry }
     }
 

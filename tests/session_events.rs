@@ -736,7 +736,11 @@ fn a_listener_that_does_not_read_is_dropped_and_nothing_else_suffers() {
     std::fs::create_dir(&config).unwrap();
     let settings = format!("GOOSE_SCRIPT: {}\n", script.display());
     std::fs::write(config.join("config.yaml"), settings).unwrap();
-    let registry = Arc::new(Registry::new(Stores::new(&Paths::under(root.path())), true));
+    let registry = Arc::new(Registry::new(
+        Stores::new(&Paths::under(root.path())),
+        gosling::parts::PARTS,
+        true,
+    ));
     let router = gosling::api::router(registry.clone());
     let access = AccessControl::new(Some(KEY.into()), Vec::new());
     let limits = Limits {

@@ -157,7 +157,7 @@ fn unavailable() -> ErrorObject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::acp::MessageWriter;
+    use crate::MessageWriter;
     use crate::sys::cancel::Cancel;
     use crossbeam_channel::unbounded;
     use std::io;

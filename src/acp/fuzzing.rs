@@ -6,12 +6,24 @@ use super::mcp_servers;
 use super::prompt_content;
 use super::replay::replay;
 use crate::conversation::Message;
+use crate::text::fuzz_input::Target;
+#[cfg(test)]
+use crate::text::fuzz_input::check_seeds;
 use serde_json::Value;
 use std::path::Path;
 
+/// The targets.
+pub const TARGETS: &[Target] = &[Target::new("acp", acp, 3000)];
+
+#[cfg(test)]
+#[test]
+fn seeds_hold_the_properties_of_their_targets() {
+    check_seeds(TARGETS);
+}
+
 /// Nothing panics; every update of a history is a notification; an extension that can be shown to Goose's clients
 /// is the same when they send it back.
-pub(crate) fn acp(input: &[u8]) {
+pub fn acp(input: &[u8]) {
     let Ok(value) = crate::json::from_slice::<Value>(input) else {
         return;
     };

@@ -5,7 +5,7 @@ use super::mcp_servers::{self, McpServer};
 use super::open_session::{OpenSession, UntoldFailures};
 use super::prompt_turn::error_object;
 use super::{replay, updates};
-use crate::agent::{self, Start};
+use crate::agent::{self, Start, checklist};
 use crate::conversation::Session;
 use crate::extension::State;
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
@@ -175,21 +175,16 @@ impl ConnectionState {
         self.send_listed_models(&session, cancel);
     }
 
-    #[cfg(feature = "todo")]
     fn send_plan(&self, session: &OpenSession) {
-        use crate::builtin::todo;
         let Ok(stored) = self.registry.session(&session.id) else {
             return;
         };
-        if let Some(list) = todo::list(stored.extension_data.0.get(todo::KEY)) {
+        if let Some(list) = checklist::of_session(&stored) {
             let update = super::plan::update(list);
             self.outbox
                 .send(updates::notification(&session.id, &update));
         }
     }
-
-    #[cfg(not(feature = "todo"))]
-    fn send_plan(&self, _: &OpenSession) {}
 
     /// Waits for the extensions, until `limit` after the start of the agent at most. Returns lists in Markdown with
     /// their titles, of those that did not start or are still starting, as far as the user has not been told.

@@ -1,11 +1,17 @@
 //! A small server for trying out clients: it has a little of everything that MCP defines, and it changes nothing.
 
+mod broken_http;
+pub(crate) mod broken_server;
+pub mod command;
 pub mod faults;
 
+use crate::in_process;
 use crate::mcp::server::{
     Contents, Context, Level, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError,
 };
 use crate::mcp::types::{CallToolResult, GetPromptResult, PromptMessage, ToolAnnotations};
+use gosling_core::builtin::BuiltinServer;
+use gosling_core::part::Part;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Number, json};
@@ -29,6 +35,16 @@ const PAGE_SIZE: usize = 10;
 
 const MAX_STEPS: u32 = 1_000;
 const MAX_STEP_MS: u64 = 60_000;
+
+/// What this server adds to gosling.
+pub const PART: Part = Part {
+    commands: &[command::COMMAND],
+    servers: &[BuiltinServer {
+        name: "demo",
+        connect: |_| in_process(server(false)),
+    }],
+    ..Part::new("demo")
+};
 
 /// Creates the demo server. With `pages` it has 25 tools, resources, templates and prompts each, and lists 10 at
 /// a time.

@@ -1,12 +1,15 @@
 //! `todo`: the checklist of a session, for long tasks of a model. The name of the writing tool and the key of the
 //! list are those of Goose's extension of this name.
 
-use super::SessionData;
+use super::{SessionData, in_process};
+use crate::agent::checklist::{self, KEY, list};
 use crate::mcp::server::{Context, Server, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use crate::store::settings;
+use gosling_core::builtin::BuiltinServer;
+use gosling_core::part::Part;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 const INSTRUCTIONS: &str = "\
@@ -16,16 +19,21 @@ one line each: `- [ ] what`, steps of it indented below, `- [x]` once it is done
 something is done, changes or comes up, and go through it before you say that you are ready. Each \
 writing replaces the whole list, so keep what still holds. Short tasks need no list.";
 
-/// The name of this server.
-pub const NAME: &str = "todo";
-/// The key under which Goose stores the list in a session.
-pub const KEY: &str = "todo.v0";
 /// The highest limit that can be set, in characters.
 const MAX_LIMIT: usize = 1_000_000;
 
+/// What this server adds to gosling.
+pub const PART: Part = Part {
+    servers: &[BuiltinServer {
+        name: "todo",
+        connect: |context| in_process(server(context.data.clone())),
+    }],
+    ..Part::new("todo")
+};
+
 /// Creates a `todo` server that stores its list in `data`.
 pub fn server(data: Arc<dyn SessionData>) -> Server {
-    Server::new(NAME, env!("CARGO_PKG_VERSION"))
+    Server::new(checklist::SERVER, env!("CARGO_PKG_VERSION"))
         .title("gosling todo")
         .instructions(INSTRUCTIONS)
         .tool(write(
@@ -33,12 +41,6 @@ pub fn server(data: Arc<dyn SessionData>) -> Server {
             limit(settings::TODO_MAX_CHARS.count_in_environment()),
         ))
         .tool(read(data))
-}
-
-/// The list in the value stored under [`KEY`]; `None` if it is blank.
-pub fn list(kept: Option<&Value>) -> Option<&str> {
-    let list = kept?.get("content")?.as_str()?;
-    (!list.trim().is_empty()).then_some(list)
 }
 
 /// The limit that the setting means: 0 stands for the highest one.

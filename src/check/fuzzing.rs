@@ -5,10 +5,22 @@ use super::inbox::Inbox;
 use super::listing::Kind;
 use super::session::ClientKind;
 use super::{sample, tool_schemas, types};
+use crate::text::fuzz_input::Target;
+#[cfg(test)]
+use crate::text::fuzz_input::check_seeds;
 use serde_json::{Value, json};
 
+/// The targets.
+pub const TARGETS: &[Target] = &[Target::new("checked_server", check, 3000)];
+
+#[cfg(test)]
+#[test]
+fn seeds_hold_the_properties_of_their_targets() {
+    check_seeds(TARGETS);
+}
+
 /// Each line is a message; each that is JSON is also a tool, another entry and a content.
-pub(crate) fn check(input: &[u8]) {
+pub fn check(input: &[u8]) {
     let first = received(input);
     assert_eq!(first, received(input), "the same messages, the same faults");
     let mut values = Vec::new();

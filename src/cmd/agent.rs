@@ -1,14 +1,13 @@
 //! `gosling agent`: serves the API until a signal ends it.
 
-use super::serve::{self, parse_port, read_secret, variable};
-use super::{Command, Failure, failed, logging, print, text, tls};
 use crate::agent::{Registry, Stores};
 use crate::api;
 use crate::http::AccessControl;
-#[cfg(feature = "schedules")]
-use crate::schedule::Scheduler;
+use crate::parts::PARTS;
 use crate::store::settings::{HOST, PORT};
 use crate::sys::{self, signal};
+use gosling_core::command_line::serve::{self, parse_port, read_secret, variable};
+use gosling_core::command_line::{Command, Failure, failed, logging, paths, print, text, tls};
 use lexopt::prelude::*;
 use std::sync::Arc;
 
@@ -83,7 +82,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
 fn start(options: Options) -> Result<(), Failure> {
     sys::protect_memory();
     signal::block();
-    let paths = super::paths()?;
+    let paths = paths()?;
     logging::start(&paths);
     let (secret, drawn) = match options.secret {
         Some(secret) => {
@@ -96,13 +95,15 @@ fn start(options: Options) -> Result<(), Failure> {
     stores.sessions.check_writable().map_err(failed(
         "sessions cannot be stored (GOOSE_PATH_ROOT sets another folder)",
     ))?;
-    let registry = Arc::new(Registry::new(stores, options.offline).with_user_interfaces());
+    let registry = Arc::new(Registry::new(stores, PARTS, options.offline).with_user_interfaces());
     let guard = AccessControl::new(Some(secret.clone().into_bytes()), serve::allowed_hosts()?);
-    let router = api::router(registry.clone());
-    #[cfg(feature = "schedules")]
-    let scheduler = Scheduler::new(registry.clone());
-    #[cfg(feature = "schedules")]
-    let router = api::schedule_routes(router, &scheduler);
+    let mut router = api::router(registry.clone());
+    let mut services = Vec::new();
+    for create in PARTS.iter().filter_map(|part| part.service) {
+        let service = create(&registry);
+        router = service.routes(router);
+        services.push(service);
+    }
     let address = (options.host.as_str(), options.port);
     let credentials = options.tls.credentials(&paths)?;
     let scheme = if credentials.is_some() {
@@ -122,14 +123,14 @@ fn start(options: Options) -> Result<(), Failure> {
     if !at.ip().is_loopback() && scheme == "http" {
         log::warn!("reachable from other machines, without encryption address={at}");
     }
-    #[cfg(feature = "schedules")]
-    if let Err(error) = scheduler.start() {
-        log::error!("scheduler not started reason={:?}", error.to_string());
+    for service in &services {
+        service.start();
     }
     let work = registry.cancel().clone();
     serve::until_signal(server, &work, move || {
-        #[cfg(feature = "schedules")]
-        scheduler.close();
+        for service in &services {
+            service.close();
+        }
         registry.close();
     });
     Ok(())

@@ -1,8 +1,10 @@
 //! `gosling help`: the commands, their options, and the pages of the manual.
 
-use super::{COMMANDS, Command, Failure, print, rest};
+use super::{command, commands};
 use crate::features::{FEATURES, hint};
-use crate::manual::TOPICS;
+use crate::parts::PARTS;
+use gosling_core::command_line::{Command, Failure, print, rest};
+use gosling_core::part::Topic;
 use std::fmt::Write;
 
 const TITLE: &str = "\
@@ -52,8 +54,8 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             "there is no help for {name:?}
 commands: {}
 {}",
-            join(COMMANDS.iter().map(|command| command.name)),
-            topics(),
+            join(commands().map(|command| command.name)),
+            list_of_topics(),
         ))),
     }
 }
@@ -61,14 +63,14 @@ commands: {}
 /// The commands, their options, and the topics of the manual.
 pub(super) fn overview() -> String {
     let mut text = format!("{TITLE}\ncommands:\n");
-    for command in COMMANDS {
+    for command in commands() {
         let _ = writeln!(text, "  {:<8}  {}", command.name, command.summary);
     }
     let _ = write!(text, "\n{OPTIONS}");
-    if !TOPICS.is_empty() {
+    if topics().next().is_some() {
         text.push_str("\nmanual: `gosling help TOPIC` prints a page\n");
     }
-    for topic in TOPICS {
+    for topic in topics() {
         let _ = writeln!(text, "  {:<13}  {}", topic.name, topic.summary);
     }
     let left_out = FEATURES.iter().filter(|(_, is_built)| !is_built);
@@ -81,8 +83,8 @@ pub(super) fn overview() -> String {
 
 /// The options of the command of this name, and the page of the manual.
 fn find(name: &str) -> Option<String> {
-    let command = COMMANDS.iter().find(|command| command.name == name);
-    let topic = TOPICS.iter().find(|topic| topic.name == name);
+    let command = command(name);
+    let topic = topics().find(|topic| topic.name == name);
     let options = command.map(|command| command.help);
     let page = topic.map(|topic| topic.text);
     match (options, page) {
@@ -91,12 +93,17 @@ fn find(name: &str) -> Option<String> {
     }
 }
 
+/// The pages of the manual.
+fn topics() -> impl Iterator<Item = &'static Topic> {
+    PARTS.iter().flat_map(|part| part.topics)
+}
+
 /// The topics of the manual, for an error.
-fn topics() -> String {
-    if TOPICS.is_empty() {
+fn list_of_topics() -> String {
+    let names = join(topics().map(|topic| topic.name));
+    if names.is_empty() {
         return format!("there is no manual{}", hint("manual"));
     }
-    let names = join(TOPICS.iter().map(|topic| topic.name));
     format!("topics: {names}")
 }
 

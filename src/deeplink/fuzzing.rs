@@ -3,7 +3,22 @@
 use super::{ExtensionLink, Judged, Judgement, KnownSecret, Link, LinkTransport, classify};
 use crate::extension::launchers::{Launch, is_interpreter};
 use crate::extension::packages::Package;
+use crate::text::fuzz_input::Target;
+#[cfg(test)]
+use crate::text::fuzz_input::check_seeds;
 use crate::text::fuzz_input::texts;
+
+/// The targets.
+pub const TARGETS: &[Target] = &[
+    Target::new("link", link, 1000),
+    Target::new("command_line", command_line, 300),
+];
+
+#[cfg(test)]
+#[test]
+fn seeds_hold_the_properties_of_their_targets() {
+    check_seeds(TARGETS);
+}
 
 /// An option of no launcher.
 const UNKNOWN: &str = "--gosling-unknown";
@@ -21,7 +36,7 @@ fn is_understood(cmd: &str, args: &[String]) {
 
 /// The input is a link. What may be installed has a configuration that is read back as it was written, and what
 /// may not has a class.
-pub(crate) fn link(input: &[u8]) {
+pub fn link(input: &[u8]) {
     let [link] = texts(input);
     let parsed = Link::parse(&link);
     assert_eq!(parsed, Link::parse(&link));
@@ -63,7 +78,7 @@ pub(crate) fn link(input: &[u8]) {
 
 /// The input is a command line, one argument in a line. No option is passed over, and one that is not known makes
 /// the line unclear.
-pub(crate) fn command_line(input: &[u8]) {
+pub fn command_line(input: &[u8]) {
     let [line] = texts(input);
     let mut words = line.lines().map(str::to_owned);
     let cmd = words.next().unwrap_or_default();

@@ -5,18 +5,17 @@
 //! runs each of them. A block that cannot run there is marked `console`, and the text before it says what
 //! it needs.
 
-/// A page of the manual.
-#[derive(Debug)]
-pub struct Topic {
-    /// What `gosling help` takes.
-    pub name: &'static str,
-    /// What the page is about, in less than a line.
-    pub summary: &'static str,
-    /// The page, in Markdown.
-    pub text: &'static str,
-}
+mod openapi_endpoint;
 
-#[cfg(feature = "manual")]
+use gosling_core::part::{Part, Topic};
+
+/// What the manual adds to gosling.
+pub const PART: Part = Part {
+    routes: Some(openapi_endpoint::routes),
+    topics: TOPICS,
+    ..Part::new("manual")
+};
+
 macro_rules! topic {
     ($name:literal, $summary:literal) => {
         Topic {
@@ -27,12 +26,7 @@ macro_rules! topic {
     };
 }
 
-/// All pages, in the order in which `gosling help` lists them; none without the feature `manual`.
-#[cfg(not(feature = "manual"))]
-pub const TOPICS: &[Topic] = &[];
-
 /// All pages, in the order in which `gosling help` lists them.
-#[cfg(feature = "manual")]
 pub const TOPICS: &[Topic] = &[
     topic!("configuration", "files, settings and environment variables"),
     topic!(

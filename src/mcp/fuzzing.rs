@@ -5,9 +5,25 @@ use super::transport::http::auth_challenge::{Denied, challenges};
 use super::transport::stdio;
 use super::types::Tool;
 use super::{elicitation_form, schema};
+use gosling_text::fuzz_input::Target;
+#[cfg(test)]
+use gosling_text::fuzz_input::check_seeds;
 use gosling_text::fuzz_input::{cuts, texts};
 use gosling_text::json;
 use serde_json::{Map, Value};
+
+/// The targets.
+pub const TARGETS: &[Target] = &[
+    Target::new("jsonrpc", json_rpc, 300),
+    Target::new("mcp_form", form, 600),
+    Target::new("response_head", response_head, 200),
+];
+
+#[cfg(test)]
+#[test]
+fn seeds_hold_the_properties_of_their_targets() {
+    check_seeds(TARGETS);
+}
 
 /// Checks that lines do not depend on how they are cut, and that a parsed message survives being written.
 pub fn json_rpc(input: &[u8]) {

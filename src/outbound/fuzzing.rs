@@ -2,9 +2,21 @@
 
 use super::sse::{Decoder, TooLong};
 use super::{error_text, redirect, retry_after};
+use gosling_text::fuzz_input::Target;
+#[cfg(test)]
+use gosling_text::fuzz_input::check_seeds;
 use gosling_text::fuzz_input::{cuts, texts};
 use std::time::{Duration, SystemTime};
 use ureq::http::{HeaderMap, HeaderValue, Uri, header};
+
+/// The targets.
+pub const TARGETS: &[Target] = &[Target::new("sse", sse, 100)];
+
+#[cfg(test)]
+#[test]
+fn seeds_hold_the_properties_of_their_targets() {
+    check_seeds(TARGETS);
+}
 
 const LIMIT: usize = 1 << 10;
 

@@ -1,7 +1,20 @@
 //! Fuzz targets of text from outside.
 
 use super::*;
+#[cfg(test)]
+use crate::fuzz_input::check_seeds;
+use crate::fuzz_input::{self, Target, depth_of};
+use crate::json;
 use serde_json::Value;
+
+/// The targets.
+pub const TARGETS: &[Target] = &[Target::new("redaction", redaction, 200)];
+
+#[cfg(test)]
+#[test]
+fn seeds_hold_the_properties_of_their_targets() {
+    check_seeds(TARGETS);
+}
 
 /// Written independently, to check the list in the code.
 fn hides_words(c: char) -> bool {
@@ -88,4 +101,20 @@ pub fn nothing_hidden(value: &Value) {
         }),
         _ => {}
     }
+}
+
+/// Redaction removes secrets, and characters that are invisible to a person.
+fn redaction(input: &[u8]) {
+    let [text, secrets] = fuzz_input::texts(input);
+    let secrets: Vec<String> = secrets.lines().take(8).map(str::to_owned).collect();
+    redacted(&text, &secrets);
+    visible(&text);
+    let Ok(value) = json::from_str::<serde_json::Value>(&text) else {
+        return;
+    };
+    let read = json_for_model(&text);
+    assert_eq!(json_for_model(&read), read);
+    let read: serde_json::Value = json::from_str(&read).expect("JSON without characters is JSON");
+    assert_eq!(depth_of(&read), depth_of(&value));
+    nothing_hidden(&read);
 }

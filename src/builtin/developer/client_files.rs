@@ -3,7 +3,7 @@
 
 use super::Developer;
 use super::text_files::{self, Content, FileState};
-use crate::builtin::ClientWorkspace;
+use crate::ClientWorkspace;
 use crate::sys::cancel::Cancel;
 use std::path::Path;
 use std::sync::Arc;

@@ -2,14 +2,35 @@
 
 use super::gitignore::{self, Gitignore};
 use super::{gooseignore, line_endings, shell_words, unified_diff};
+use crate::text::fuzz_input::Target;
+#[cfg(test)]
+use crate::text::fuzz_input::check_seeds;
 use crate::text::fuzz_input::texts;
 use std::path::Path;
 
 pub(crate) use super::analyze::fuzzing::source;
 pub(crate) use super::image::fuzzing::image_header;
 
+/// The targets.
+pub const TARGETS: &[Target] = &[
+    Target::new("patch", patch, 300),
+    Target {
+        // A command of any length may have the most words, and the most text.
+        base_memory: 4 << 20,
+        ..Target::new("shell_words", shell_words, 300)
+    },
+    Target::new("image_header", image_header, 50),
+    Target::new("source", source, 1000),
+];
+
+#[cfg(test)]
+#[test]
+fn seeds_hold_the_properties_of_their_targets() {
+    check_seeds(TARGETS);
+}
+
 /// A diff of two texts turns the first into the second; any other diff changes only the lines that it names.
-pub(crate) fn patch(input: &[u8]) {
+pub fn patch(input: &[u8]) {
     let [old, new, diff] = texts(input);
     if let Ok(patches) = unified_diff::parse(&diff) {
         assert!(!patches.is_empty());
@@ -111,7 +132,7 @@ fn edited(text: &str, new: &str) {
 }
 
 /// The words of a command and the patterns of `.gooseignore`: a plainly written name is found.
-pub(crate) fn shell_words(input: &[u8]) {
+pub fn shell_words(input: &[u8]) {
     let [command, patterns, name] = texts(input);
     let variable = |name: &str| (name.len() < 3).then(|| "a value".to_owned());
     let found = shell_words::words_of(&command, &variable).unwrap_or_default();

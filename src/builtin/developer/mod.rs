@@ -7,7 +7,7 @@ mod child_output;
 mod client_files;
 mod closest_match;
 #[cfg(any(test, fuzzing))]
-pub(crate) mod fuzzing;
+pub mod fuzzing;
 mod gitignore;
 mod gooseignore;
 mod helper_programs;
@@ -30,12 +30,15 @@ mod undo_history;
 mod unified_diff;
 
 use super::SessionData;
+use crate::in_process;
 use crate::mcp::server::Server;
 use crate::store::Paths;
 use crate::sys::lock;
 use crate::sys::process::Family;
+use gosling_core::builtin::BuiltinServer;
+use gosling_core::part::Part;
 use run_command::OutputReader;
-pub(crate) use shell::{Check, run_check};
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -52,6 +55,16 @@ things with `rg` where it is installed, and keep long output out: filter it, or 
 `analyze` says what is where in source code, `text_editor` looks at files and changes them. \
 `image_processor` shows an image file, `screen_capture` what is on the screen or in one of the windows that \
 `list_windows` names. Files that `.gooseignore` names are kept from all of them.";
+
+/// What this server adds to gosling.
+pub const PART: Part = Part {
+    servers: &[BuiltinServer {
+        name: "developer",
+        connect: |context| in_process(server(context.paths, context.data.clone(), context.offline)),
+    }],
+    shell: Some(shell::run_check),
+    ..Part::new("developer")
+};
 
 /// Creates a `developer` server for the session of `data`, by way of whose client it reads and writes text files and
 /// runs commands where the client offers that. The processes that it has started end with it. With `offline`, commands

@@ -3,7 +3,6 @@
 use super::child_output::Source;
 use super::run_command::{self, CommandResult, End, KEPT_TAIL, MAX_OUTPUT};
 use super::{Developer, login_shell_path};
-use crate::builtin::{TerminalCommand, TerminalResult, session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
 use crate::outbound::offline_variables;
@@ -11,6 +10,8 @@ use crate::sys::cancel::Cancel;
 use crate::sys::process::{Command, Family};
 use crate::sys::{self, TimeLimit};
 use crate::text::printable;
+use crate::{TerminalCommand, TerminalResult, session_id, working_dir};
+use gosling_core::builtin::ShellCheck;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -303,27 +304,11 @@ fn shell_command(
     command
 }
 
-/// A command that checks something outside of a tool call.
-pub(crate) struct Check<'a> {
-    /// The command.
-    pub(crate) command: &'a str,
-    /// Where it runs.
-    pub(crate) dir: &'a Path,
-    /// The session that it belongs to.
-    pub(crate) session_id: &'a str,
-    /// The user's configuration folder.
-    pub(crate) config: &'a Path,
-    /// Whether it is asked not to connect to other machines.
-    pub(crate) offline: bool,
-    /// How long it may take.
-    pub(crate) limit: Duration,
-}
-
 /// Runs a command in a shell like that of the tool, and ends all processes that it has started.
 ///
 /// # Errors
 /// Why it failed, with the end of its output.
-pub(crate) fn run_check(check: &Check<'_>, cancel: &Cancel) -> Result<(), String> {
+pub(crate) fn run_check(check: &ShellCheck<'_>, cancel: &Cancel) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("the shell could not be started: {error}");
     let command = shell_command(
         check.command,

@@ -5,6 +5,7 @@ mod category_folder;
 mod entry_format;
 
 use super::working_dir;
+use crate::in_process;
 use crate::mcp::server::{
     Contents, Context, ResourceError, ResourceTemplate, Server, Tool, ToolError,
 };
@@ -12,6 +13,8 @@ use crate::mcp::types::{CallToolResult, Resource, ToolAnnotations};
 use crate::store::Paths;
 use category_folder::{Category, CategoryFolder};
 use entry_format::Entry;
+use gosling_core::builtin::BuiltinServer;
+use gosling_core::part::Part;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,6 +38,15 @@ const MAX_READ: usize = 32 << 20;
 /// The most words and tags of a search.
 const MAX_WORDS: usize = 32;
 const TEXT: &str = "text/plain";
+
+/// What this server adds to gosling.
+pub const PART: Part = Part {
+    servers: &[BuiltinServer {
+        name: "memory",
+        connect: |context| in_process(server(context.paths)),
+    }],
+    ..Part::new("memory")
+};
 
 /// Creates a `memory` server. Its instructions contain the current global memories.
 pub fn server(paths: &Paths) -> Server {

@@ -1,8 +1,8 @@
 //! The report for machines. The manual's page `check` describes its fields.
 
 use super::{Asked, CHECKLIST, Tick, checklist};
-use crate::check::checks::UNCHECKED;
-use crate::check::{Profile, Report};
+use crate::checks::UNCHECKED;
+use crate::{Profile, Report};
 use serde_json::{Map, Value, json};
 
 /// The report as one JSON object. Later versions may add fields.

@@ -2,7 +2,7 @@
 //! case's output.
 
 use super::section;
-use crate::check::{Outcome, Report};
+use crate::{Outcome, Report};
 use std::fmt::Write;
 
 /// The report as an XML document.

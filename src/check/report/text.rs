@@ -1,8 +1,8 @@
 //! The report for people.
 
 use super::{Asked, Tick, checklist, section};
-use crate::check::checks::{Level, UNCHECKED};
-use crate::check::{Checked, Outcome, Profile, Report};
+use crate::checks::{Level, UNCHECKED};
+use crate::{Checked, Outcome, Profile, Report};
 use std::fmt::Write;
 
 /// Escape sequences for a terminal, or nothing.

@@ -7,7 +7,8 @@
 #[cfg(not(fuzzing))]
 compile_error!("build it with `tests/fuzz/run`, which says `--cfg fuzzing`");
 
-use gosling::fuzzing::{TARGETS, Target};
+use gosling::fuzzing::TARGETS;
+use gosling::text::fuzz_input::Target;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -39,17 +40,20 @@ fn target() -> &'static Target {
     static TARGET: OnceLock<&Target> = OnceLock::new();
     TARGET.get_or_init(|| {
         let Ok(name) = std::env::var("FUZZ_TARGET") else {
-            TARGETS
-                .iter()
-                .for_each(|target| println!("{}", target.name));
+            all().for_each(|target| println!("{}", target.name));
             std::process::exit(0);
         };
-        let found = TARGETS.iter().find(|target| target.name == name);
+        let found = all().find(|target| target.name == name);
         found.unwrap_or_else(|| {
             eprintln!("FUZZ_TARGET is {name:?}, which is not a target");
             std::process::exit(2);
         })
     })
+}
+
+/// The targets of all members.
+fn all() -> impl Iterator<Item = &'static Target> {
+    TARGETS.iter().copied().flatten()
 }
 
 fn processor_time() -> Duration {

@@ -8,7 +8,7 @@ const LANGUAGES: [Language; 11] = [
 ];
 
 /// Everything that is found in a text has valid lines, whatever the text is.
-pub(crate) fn source(input: &[u8]) {
+pub fn source(input: &[u8]) {
     for language in LANGUAGES {
         let outline = Outline::of(input, language, true);
         let lines = 1..=outline.lines as u32 + 1;

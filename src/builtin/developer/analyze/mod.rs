@@ -64,9 +64,9 @@ mod token_stream;
 
 use super::gooseignore::IgnoreRules;
 use super::{Developer, text_editor, text_files};
-use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
+use crate::working_dir;
 use language::Language;
 use outline_files::{Outlines, Skipped};
 use serde::Deserialize;

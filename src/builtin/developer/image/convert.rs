@@ -3,8 +3,8 @@
 
 use super::format::{Format, Header};
 use super::{MAX_FILE, MAX_SIDE};
-use crate::builtin::developer::helper_programs::{self, Programs};
-use crate::builtin::developer::temporary_folder::TemporaryFolder;
+use crate::developer::helper_programs::{self, Programs};
+use crate::developer::temporary_folder::TemporaryFolder;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
 use std::io::Read;

@@ -3,7 +3,7 @@
 use super::format::read_header;
 
 /// A prefix of a file has the same header as the file, or less of it.
-pub(crate) fn image_header(input: &[u8]) {
+pub fn image_header(input: &[u8]) {
     let Some(whole) = read_header(input) else {
         for end in 0..input.len().min(64) {
             assert_eq!(read_header(&input[..end]), None);

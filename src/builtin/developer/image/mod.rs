@@ -8,10 +8,10 @@ pub(super) mod fuzzing;
 
 use super::helper_programs::Programs;
 use super::{Developer, text_files};
-use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
 use crate::text::printable;
+use crate::working_dir;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use format::{Format, Header, read_header};

@@ -2,7 +2,7 @@
 //! with its own program: sway and Hyprland.
 
 use super::{Target, Window, failed, no_display, run_or_fail};
-use crate::builtin::developer::helper_programs::Programs;
+use crate::developer::helper_programs::Programs;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
 use serde::Deserialize;

@@ -1,0 +1,72 @@
+//! The Agent Client Protocol, version 1, as an agent: the second front of the same core, for editors and other
+//! clients that start `gosling acp` (agentclientprotocol.com).
+//!
+//! A [`Connection`] takes the messages of one client and sends its own through an [`Outbox`]; it knows nothing
+//! of the transport. [`serve_stdio_process`] connects it to stdin and stdout, [`serve_web_socket`] to a WebSocket
+//! of the HTTP server. The modules:
+//!
+//! - `connection` dispatches messages. Requests that may wait run in a thread of their own, so that the thread
+//!   that reads can always take a cancellation or an answer.
+//! - `session_methods` opens, lists and closes sessions; `config_options` changes their mode and model.
+//! - `prompt_turn` runs a turn and sends its events as updates, which `updates`, `tool_call_display`,
+//!   `file_diffs`, `plan` and `terminal_output` make; `questions` asks what only the user can answer.
+//! - `prompt_content` converts what the user sends, `mcp_servers` the MCP servers that the client brings along.
+//! - `client_requests` has the requests to the client that are not answered yet; by way of `client_workspace`,
+//!   builtin servers use the client's files and terminals.
+//!
+//! Choices where the protocol leaves one:
+//!
+//! - A session of any client can be prompted without `session/load`, because a client that has reconnected may
+//!   go on at once.
+//! - A second prompt to a session whose turn is running is refused.
+//! - The client's MCP servers are stored with the session until the client opens it again, so that it can be
+//!   continued elsewhere.
+//! - When the connection ends, so do its turns; the sessions and their agents live on in the process.
+
+#![forbid(unsafe_code)]
+
+use gosling_core::{
+    agent, builtin, command_line, conversation, extension, http, json, mcp, provider, recipe,
+    sorting, store, sys, text,
+};
+
+mod capabilities;
+mod client_requests;
+mod client_workspace;
+mod command;
+mod config_options;
+mod connection;
+mod endpoint;
+mod file_diffs;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+mod goose_extensions;
+mod goose_methods;
+mod mcp_servers;
+mod open_session;
+mod outbox;
+mod plan;
+mod prompt_content;
+mod prompt_turn;
+mod questions;
+mod replay;
+mod session_methods;
+mod stdio;
+mod terminal_output;
+mod tool_call_display;
+mod updates;
+mod web_socket;
+
+use gosling_core::part::Part;
+
+pub use connection::Connection;
+pub use outbox::{MessageWriter, Outbox};
+pub use stdio::serve_stdio_process;
+pub use web_socket::{MAX_WEB_SOCKET_MESSAGE, serve_web_socket};
+
+/// What the Agent Client Protocol adds to gosling.
+pub const PART: Part = Part {
+    commands: &[command::COMMAND],
+    routes: Some(endpoint::routes),
+    ..Part::new("acp")
+};

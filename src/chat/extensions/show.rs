@@ -1,0 +1,338 @@
+//! `gosling extensions show`: one extension, without its secrets, and whether it works.
+
+use super::{HELP, UNREADABLE, WIDTH, secrets_of};
+use crate::agent::{Registry, Stores};
+use crate::command_line::{Failure, failed, logging, paths, print, text};
+use crate::extension::configured::{self, Entry, launch_line};
+use crate::extension::{ExtensionConfig, inline_python, redacted_config, values_to_redact};
+use crate::features;
+use crate::store::Secrets;
+use crate::sys;
+use crate::sys::cancel::Cancel;
+use crate::text::{printable, redact, redact_credentials};
+use gosling_core::part;
+use lexopt::prelude::*;
+use serde_json::{Map, Value as Json, json};
+use std::env;
+use std::fmt::Write;
+
+#[derive(Default)]
+struct Options {
+    name: Option<String>,
+    start: bool,
+    offline: bool,
+    json: bool,
+}
+
+pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+    let mut options = Options::default();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("start") => options.start = true,
+            Long("offline") => options.offline = true,
+            Long("json") => options.json = true,
+            Short('h') | Long("help") => return print(HELP),
+            Value(name) if options.name.is_none() => options.name = Some(text(name)?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let Some(name) = options.name.take() else {
+        return Err(Failure::Usage("no NAME given".to_owned()));
+    };
+    sys::protect_memory();
+    let paths = paths()?;
+    let registry = Registry::new(Stores::new(&paths), part::all(), options.offline);
+    let stores = registry.stores();
+    let found = configured::find(&stores.config, &name).map_err(failed(UNREADABLE))?;
+    let Some(entry) = found else {
+        let name = printable(&name, WIDTH);
+        return Err(Failure::Failed(format!(
+            "no extension is called {name:?}; `gosling extensions list` shows the names"
+        )));
+    };
+    let config = match &entry.config {
+        Ok(config) => config,
+        Err(reason) => {
+            let name = printable(&name, WIDTH);
+            let reason = printable(reason, WIDTH);
+            return Err(Failure::Failed(format!(
+                "the entry of {name:?} cannot be read: {reason}"
+            )));
+        }
+    };
+    let shown = Shown::new(&registry, config)?;
+    let mut object = shown.describe(&registry, &entry, config)?;
+    let mut failed_to_start = false;
+    if options.start {
+        logging::start_quietly(&paths);
+        let trial = shown.try_start(&registry, config)?;
+        failed_to_start = trial["error"].is_string();
+        object.insert("trial".to_owned(), trial);
+        registry.close();
+    }
+    #[cfg(feature = "pinning")]
+    object.insert("pins".to_owned(), shown.pins(&registry, config));
+    if options.json {
+        print(&format!("{}\n", Json::Object(object)))?;
+    } else {
+        print(&in_words(&Json::Object(object)))?;
+    }
+    if failed_to_start {
+        Err(Failure::Reported)
+    } else {
+        Ok(())
+    }
+}
+
+/// What may be shown of an extension.
+struct Shown {
+    /// The names of its secrets, and whether each is set.
+    needed: Vec<(String, bool)>,
+    /// The values that are not shown.
+    secrets: Vec<String>,
+}
+
+impl Shown {
+    fn new(registry: &Registry, config: &ExtensionConfig) -> Result<Self, Failure> {
+        let store: &Secrets = &registry.stores().secrets;
+        let unreadable = "the secrets";
+        let needed = secrets_of(config, store).map_err(failed(unreadable))?;
+        let mut secrets = values_to_redact(config);
+        let stored = store.values();
+        secrets.extend(stored.iter().map(|it| it.expose_text().into_owned()));
+        for (name, _) in &needed {
+            let secret = store.get(name).map_err(failed(unreadable))?;
+            secrets.extend(secret.map(|it| it.expose_text().into_owned()));
+        }
+        Ok(Shown { needed, secrets })
+    }
+
+    fn text(&self, text: &str) -> String {
+        redact(&redact_credentials(text), &self.secrets)
+    }
+
+    fn describe(
+        &self,
+        registry: &Registry,
+        entry: &Entry,
+        config: &ExtensionConfig,
+    ) -> Result<Map<String, Json>, Failure> {
+        let stores = registry.stores();
+        let python = inline_python::Settings::read(&stores.config);
+        let (line, error) = match launch_line(config, &python) {
+            Ok(line) => (line, None),
+            Err(error) => (None, Some(self.text(&error.to_string()))),
+        };
+        let mut screening = Json::Null;
+        if !features::is_left_out("screening")
+            && let Some((cmd, args)) = line.as_deref().and_then(<[String]>::split_first)
+            && let Some(mut decision) =
+                registry
+                    .screening()
+                    .screen(cmd, args, config.variables(), &Cancel::new())
+        {
+            let texts = decision.packages.iter_mut().chain(&mut decision.reasons);
+            texts.for_each(|text| *text = self.text(text));
+            screening = crate::json::to_value(&decision).unwrap_or_default();
+        }
+        let line = line.map(|words| words.iter().map(|it| self.text(it)).collect::<Vec<_>>());
+        let secrets = self.needed.iter().cloned();
+        let secrets: Map<String, Json> = secrets.map(|(name, set)| (name, set.into())).collect();
+        let described = json!({
+            "key": entry.key,
+            "enabled": entry.enabled,
+            "config": redacted_config(config, &self.secrets),
+            "secrets": secrets,
+            "launch": line,
+            "launch_error": error,
+            "screening": screening,
+        });
+        match described {
+            Json::Object(object) => Ok(object),
+            _ => Ok(Map::new()),
+        }
+    }
+
+    /// Describes which tools are pinned, and how those differ that the extension listed last.
+    #[cfg(feature = "pinning")]
+    fn pins(&self, registry: &Registry, config: &ExtensionConfig) -> Json {
+        let mut pinned = match registry.pinning().pinned(config) {
+            Ok(Some(pinned)) => pinned,
+            Ok(None) => return Json::Null,
+            Err(error) => return json!({"error": error.to_string()}),
+        };
+        for change in &mut pinned.changes {
+            let texts = [
+                Some(&mut change.tool),
+                change.before.as_mut(),
+                change.after.as_mut(),
+            ];
+            let texts = texts.into_iter().flatten();
+            texts.for_each(|text| *text = self.text(text));
+        }
+        crate::json::to_value(&pinned).unwrap_or_default()
+    }
+
+    /// Starts the extension, and describes how that ended.
+    fn try_start(&self, registry: &Registry, config: &ExtensionConfig) -> Result<Json, Failure> {
+        let working_dir = env::current_dir().map_err(failed("no working directory"))?;
+        let trial = match registry.try_extension(config, &working_dir, &Cancel::new()) {
+            Ok(trial) => trial,
+            Err(error) => {
+                return Ok(json!({
+                    "error": self.text(&error.to_string()), "class": error.class_name(),
+                }));
+            }
+        };
+        let tools = trial.tools.iter().map(|tool| {
+            let description = tool.description.as_deref().map(|it| self.text(it));
+            json!({"name": self.text(&tool.name), "description": description})
+        });
+        let status = trial.status.as_ref();
+        let withheld = status
+            .and_then(|it| it.pinning.as_ref())
+            .map_or(0, |it| it.withheld);
+        let version = status.and_then(|it| it.protocol_version.as_deref());
+        let server = status.and_then(|it| it.server.as_ref());
+        let server = server.map(|server| {
+            json!({"name": self.text(&server.name), "version": self.text(&server.version)})
+        });
+        Ok(json!({
+            "server": server,
+            "protocol_version": version,
+            "tools": tools.collect::<Vec<_>>(),
+            "withheld": withheld,
+        }))
+    }
+}
+
+/// The object of `--json` in words.
+fn in_words(object: &Json) -> String {
+    let config = &object["config"];
+    let mut words = Words(String::new());
+    words.line("name", config["name"].as_str());
+    words.line("key", object["key"].as_str());
+    words.line("type", config["type"].as_str());
+    let is_enabled = object["enabled"] == true;
+    words.line("enabled", Some(if is_enabled { "yes" } else { "no" }));
+    if config["bundled"] == true {
+        words.line("bundled", Some("yes"));
+    }
+    words.line("description", config["description"].as_str());
+    let launch = object["launch"].as_array();
+    let launch = launch.map(|line| line.iter().map(quoted).collect::<Vec<_>>().join(" "));
+    words.line("starts", launch.as_deref());
+    words.line("cannot start", object["launch_error"].as_str());
+    words.line("connects to", config["uri"].as_str());
+    words.pairs("header", &config["headers"]);
+    words.pairs("variable", &config["envs"]);
+    for (name, is_set) in object["secrets"].as_object().into_iter().flatten() {
+        let is_set = if is_set == true { "set" } else { "not set" };
+        words.line("secret", Some(&format!("{name}: {is_set}")));
+    }
+    let timeout = config["timeout"].as_u64().map(|it| format!("{it} s"));
+    words.line("timeout", timeout.as_deref());
+    words.list("only the tools", &config["available_tools"]);
+    let screening = &object["screening"];
+    words.list("packages", &screening["packages"]);
+    words.line("screening", screening["decision"].as_str());
+    for reason in screening["reasons"].as_array().into_iter().flatten() {
+        words.line("screening", reason.as_str());
+    }
+    if let Some(trial) = object.get("trial") {
+        words.trial(trial);
+    }
+    words.pins(&object["pins"]);
+    words.0
+}
+
+/// A word of a command line.
+fn quoted(word: &Json) -> String {
+    let word = word.as_str().unwrap_or_default();
+    if word.is_empty() || word.contains(char::is_whitespace) {
+        format!("{word:?}")
+    } else {
+        word.to_owned()
+    }
+}
+
+struct Words(String);
+
+impl Words {
+    fn line(&mut self, what: &str, text: Option<&str>) {
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            let _ = writeln!(self.0, "{what}: {}", printable(text, WIDTH));
+        }
+    }
+
+    fn pairs(&mut self, what: &str, pairs: &Json) {
+        for (name, value) in pairs.as_object().into_iter().flatten() {
+            let value = value.as_str().unwrap_or_default();
+            self.line(what, Some(&format!("{name}={value}")));
+        }
+    }
+
+    fn list(&mut self, what: &str, texts: &Json) {
+        let texts = texts.as_array().into_iter().flatten();
+        let texts: Vec<&str> = texts.filter_map(Json::as_str).collect();
+        self.line(what, Some(&texts.join(", ")));
+    }
+
+    fn pins(&mut self, pins: &Json) {
+        self.line("pinned tools cannot be read", pins["error"].as_str());
+        if let Some(count) = pins["tools"].as_u64() {
+            self.line("pinned tools", Some(&count.to_string()));
+        }
+        if pins["launch_changed"] == true {
+            self.line(
+                "changed",
+                Some("what it starts or connects to; its tools were those of another"),
+            );
+        }
+        for change in pins["changes"].as_array().into_iter().flatten() {
+            self.line("changed", Some(&change_in_words(change)));
+        }
+    }
+
+    fn trial(&mut self, trial: &Json) {
+        if let Some(error) = trial["error"].as_str() {
+            return self.line("does not start", Some(error));
+        }
+        let server = &trial["server"];
+        let part = |name: &str| server[name].as_str().unwrap_or_default();
+        let version = trial["protocol_version"].as_str().unwrap_or_default();
+        let started = format!("{} {}, MCP {version}", part("name"), part("version"));
+        self.line(
+            "started",
+            Some(if server.is_null() { "yes" } else { &started }),
+        );
+        for tool in trial["tools"].as_array().into_iter().flatten() {
+            let description = tool["description"].as_str().unwrap_or_default();
+            let description = description.lines().next().unwrap_or_default();
+            let name = tool["name"].as_str().unwrap_or_default();
+            self.line("tool", Some(format!("{name}  {description}").trim_end()));
+        }
+        if let Some(withheld) = trial["withheld"].as_u64().filter(|count| *count > 0) {
+            let text = format!("{withheld}, see `changed`");
+            self.line("withheld tools", Some(&text));
+        }
+    }
+}
+
+/// A change of a tool, as one line.
+pub(super) fn change_in_words(change: &Json) -> String {
+    let text = |field: &str| change[field].as_str();
+    let mut line = text("tool").unwrap_or_default().to_owned();
+    let parts = change["parts"].as_array().into_iter().flatten();
+    let parts: Vec<&str> = parts.filter_map(Json::as_str).collect();
+    let _ = write!(line, ": {}", text("change").unwrap_or_default());
+    if !parts.is_empty() {
+        let _ = write!(line, " {}", parts.join(", "));
+    }
+    for field in ["before", "after"] {
+        if let Some(text) = text(field) {
+            let _ = write!(line, "; {field}: {text:?}");
+        }
+    }
+    line
+}

@@ -1,0 +1,33 @@
+//! The commands for people at a terminal: `gosling chat`, `gosling run`, `gosling call`, `gosling extensions`.
+#![forbid(unsafe_code)]
+
+mod argument_rows;
+mod call;
+mod command;
+mod elicitation_form;
+mod extension_options;
+mod extensions;
+mod interrupt;
+#[cfg(feature = "recipes")]
+mod run;
+mod slash_commands;
+mod stdin_lines;
+mod turn_display;
+
+use gosling_core::part::Part;
+use gosling_core::{
+    agent, builtin, command_line, conversation, extension, features, json, mcp, provider, recipe,
+    store, sys, text,
+};
+
+/// What these commands add to gosling.
+pub const PART: Part = Part {
+    commands: &[
+        command::COMMAND,
+        call::COMMAND,
+        #[cfg(feature = "recipes")]
+        run::COMMAND,
+        extensions::COMMAND,
+    ],
+    ..Part::new("chat")
+};

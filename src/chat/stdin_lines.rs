@@ -1,0 +1,223 @@
+//! Reads the lines of stdin: messages of the user, and answers to questions.
+
+use crate::sys;
+use crate::sys::cancel::Cancel;
+use crate::text::strip_invisible;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, Read, Write};
+use std::time::Instant;
+
+/// The longest line, in bytes.
+const MAX_LINE: u64 = 4 << 20;
+/// A terminal cuts off a line after so many bytes and passes on the beginning (`N_TTY_BUF_SIZE` of Linux).
+const TERMINAL_LINE: usize = 4_095;
+/// What the user is told about such a line.
+pub(super) const CUT: &str = "that line was not used, as the terminal cuts off lines after 4,095 bytes; put the text \
+    into a file and name the file, or leave and run `gosling chat --session ID -m \"$(cat FILE)\"`";
+/// How many lines are read ahead.
+const MAX_READ_AHEAD: usize = 16;
+
+/// A line of stdin, or its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum InputLine {
+    Text(String),
+    /// The terminal may have cut off its end.
+    Cut,
+    End,
+    Unreadable(String),
+}
+
+/// Reads stdin in a thread, so that waiting for an answer can be cancelled. The thread starts with the first
+/// request for a line and ends with stdin or the process.
+pub(crate) struct StdinLines {
+    terminal: bool,
+    lines: Option<Receiver<(Instant, InputLine)>>,
+    /// Lines that were typed before a question, so they are not the answer to it.
+    early: VecDeque<InputLine>,
+}
+
+impl StdinLines {
+    pub(crate) fn new(terminal: bool) -> Self {
+        StdinLines {
+            terminal,
+            lines: None,
+            early: VecDeque::new(),
+        }
+    }
+
+    /// Whether stdin is a terminal, so that the user can be asked.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// The next message of the user.
+    pub(crate) fn next(&mut self) -> InputLine {
+        let early = self.early.pop_front();
+        if self.terminal {
+            let shown = match &early {
+                Some(InputLine::Text(line)) => format!("> {}\n", strip_invisible(line)),
+                _ => "> ".to_owned(),
+            };
+            // A closed stderr is not an error.
+            let _ = io::stderr().write_all(shown.as_bytes());
+        }
+        if let Some(line) = early {
+            return line;
+        }
+        match self.lines().recv() {
+            Ok((_, line)) => line,
+            Err(_) => InputLine::End,
+        }
+    }
+
+    /// The answer to the current question; `None` if stdin ends or `cancel` fires.
+    pub(crate) fn answer(&mut self, cancel: &Cancel) -> Option<String> {
+        let asked = Instant::now();
+        let (wake, woken) = bounded::<()>(0);
+        // The hook owns the sender, so the channel is closed once it has run.
+        let _hook = cancel.on_cancel(move || drop(wake));
+        loop {
+            let lines = self.lines().clone();
+            crossbeam_channel::select! {
+                recv(woken) -> _ => return None,
+                recv(lines) -> line => match line {
+                    Ok((when, line)) if when < asked => self.early.push_back(line),
+                    Ok((_, InputLine::Text(line))) => return Some(line),
+                    Ok((_, InputLine::Cut)) => crate::command::print_note(CUT),
+                    Ok((_, end)) => {
+                        self.early.push_back(end);
+                        return None;
+                    }
+                    Err(_) => return None,
+                },
+            }
+        }
+    }
+
+    fn lines(&mut self) -> &Receiver<(Instant, InputLine)> {
+        self.lines.get_or_insert_with(|| {
+            let (send, lines) = bounded(MAX_READ_AHEAD);
+            let terminal = self.terminal;
+            let reader = move || read(&mut io::stdin().lock(), terminal, &send);
+            // If the thread cannot be started, the channel is closed, and the input ends.
+            let _ = sys::spawn("stdin".to_owned(), None, reader);
+            lines
+        })
+    }
+
+    /// Answers every question with these lines.
+    #[cfg(test)]
+    pub(crate) fn typed(text: &'static str) -> Self {
+        let (send, lines) = bounded(MAX_READ_AHEAD);
+        let late = Instant::now() + std::time::Duration::from_secs(3600);
+        for line in text.lines() {
+            let _ = send.send((late, InputLine::Text(line.to_owned())));
+        }
+        StdinLines {
+            terminal: true,
+            lines: Some(lines),
+            early: VecDeque::new(),
+        }
+    }
+}
+
+fn read(from: &mut impl BufRead, terminal: bool, to: &Sender<(Instant, InputLine)>) {
+    loop {
+        let line = line(from, terminal);
+        let last = matches!(line, InputLine::End | InputLine::Unreadable(_));
+        if to.send((Instant::now(), line)).is_err() || last {
+            return;
+        }
+    }
+}
+
+fn line(from: &mut impl BufRead, terminal: bool) -> InputLine {
+    let mut bytes = Vec::new();
+    match from.take(MAX_LINE + 1).read_until(b'\n', &mut bytes) {
+        Err(error) => InputLine::Unreadable(format!("cannot read stdin: {error}")),
+        Ok(0) => InputLine::End,
+        Ok(_) if bytes.len() as u64 > MAX_LINE => {
+            InputLine::Unreadable("a line of stdin is longer than 4 MiB".to_owned())
+        }
+        Ok(_) if terminal && is_cut(&bytes) => InputLine::Cut,
+        Ok(_) => {
+            while bytes.last().is_some_and(|byte| b"\r\n".contains(byte)) {
+                bytes.pop();
+            }
+            InputLine::Text(String::from_utf8_lossy(&bytes).into_owned())
+        }
+    }
+}
+
+fn is_cut(line: &[u8]) -> bool {
+    line.strip_suffix(b"\n").unwrap_or(line).len() >= TERMINAL_LINE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn lines_end_as_they_do_everywhere() {
+        let mut from = &b"one\ntwo\r\n\nlast \xff"[..];
+        for text in ["one", "two", "", "last \u{fffd}"] {
+            assert_eq!(line(&mut from, false), InputLine::Text(text.to_owned()));
+        }
+        assert_eq!(line(&mut from, false), InputLine::End);
+        let long = vec![b'x'; MAX_LINE as usize + 1];
+        assert!(matches!(
+            line(&mut &long[..], false),
+            InputLine::Unreadable(_)
+        ));
+    }
+
+    #[test]
+    fn a_line_that_the_terminal_may_have_cut_is_not_used() {
+        let typed = |count| ["x".repeat(count), "\n".to_owned()].concat();
+        let whole = "x".repeat(TERMINAL_LINE - 1);
+        let read = |count, terminal| line(&mut typed(count).as_bytes(), terminal);
+        assert_eq!(read(TERMINAL_LINE - 1, true), InputLine::Text(whole));
+        assert_eq!(read(TERMINAL_LINE, true), InputLine::Cut);
+        assert_eq!(
+            read(TERMINAL_LINE, false),
+            InputLine::Text("x".repeat(TERMINAL_LINE))
+        );
+    }
+
+    #[test]
+    fn what_was_typed_before_the_question_is_no_answer_to_it() {
+        let (send, lines) = bounded(4);
+        let mut input = StdinLines {
+            terminal: false,
+            lines: Some(lines),
+            early: VecDeque::new(),
+        };
+        let say = |text: &str| (Instant::now(), InputLine::Text(text.to_owned()));
+        send.send(say("early")).unwrap();
+        thread::sleep(std::time::Duration::from_millis(5));
+        let asker = thread::spawn(move || {
+            let answer = input.answer(&Cancel::new());
+            (answer, input)
+        });
+        thread::sleep(std::time::Duration::from_millis(50));
+        send.send(say("answer")).unwrap();
+        let (answer, mut input) = asker.join().unwrap();
+        assert_eq!(answer.as_deref(), Some("answer"));
+        assert_eq!(input.next(), InputLine::Text("early".to_owned()));
+    }
+
+    #[test]
+    fn a_cancelled_question_has_no_answer() {
+        let (_send, lines) = bounded(1);
+        let mut input = StdinLines {
+            terminal: true,
+            lines: Some(lines),
+            early: VecDeque::new(),
+        };
+        let cancel = Cancel::new();
+        cancel.cancel();
+        assert_eq!(input.answer(&cancel), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! The settings of sessions, which the table [`crate::store::settings`] defines.
+
+use super::Registry;
+use crate::extension::environment::Inherited;
+use crate::extension::{Containers, Limits, inline_python, pinning, screening};
+use crate::store::settings::{self, Fault};
+use crate::store::{self, Config};
+use crate::sys::TimeLimit;
+use std::time::Duration;
+
+/// The setting `GOOSE_SESSION_IDLE_SECS`; `None` for no limit.
+pub(super) fn idle_limit(config: &Config) -> Option<Duration> {
+    let limit = TimeLimit::from_secs(settings::SESSION_IDLE_SECS.count(config)).get();
+    (!limit.is_zero()).then_some(limit)
+}
+
+impl Registry {
+    /// What is wrong with the settings: values, names, secrets, and files of the user's providers.
+    ///
+    /// # Errors
+    /// When `config.yaml` cannot be read.
+    pub fn setting_faults(&self) -> store::Result<Vec<Fault>> {
+        let catalog = self.catalog();
+        let config = &self.stores().config;
+        let mut faults = settings::faults(config, &catalog.settings(), settings::variables())?;
+        let extensions = config.extensions()?.warnings.into_iter();
+        faults.extend(extensions.map(|text| Fault::warning(format!("extensions: {text}"))));
+        faults.extend(catalog.faults()?);
+        Ok(faults)
+    }
+
+    /// The settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes).
+    pub(super) fn bounds(&self) -> Limits {
+        let config = &self.stores().config;
+        let message = settings::MCP_MAX_MESSAGE.count(config);
+        Limits {
+            total: self.time_limit(&settings::MCP_MAX_TIMEOUT),
+            message: usize::try_from(message).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Whether MCP servers get the working directory as a root: the setting `GOOSE_MCP_ROOTS`.
+    pub(super) fn roots(&self) -> bool {
+        settings::MCP_ROOTS.is_on(&self.stores().config)
+    }
+
+    /// Whether MCP servers learn that the client shows user interfaces: if it does, and the setting
+    /// `GOOSE_MCP_UI` does not say otherwise.
+    pub(super) fn shows_user_interfaces(&self) -> bool {
+        self.has_user_interfaces && settings::MCP_UI.is_on(&self.stores().config)
+    }
+
+    /// How long an elicitation waits for the user: the setting `GOOSE_ELICITATION_TIMEOUT`.
+    pub(super) fn elicitation_timeout(&self) -> Duration {
+        self.time_limit(&settings::ELICITATION_TIMEOUT)
+    }
+
+    /// How long a tool call waits for the user's approval: the setting `GOOSE_APPROVAL_TIMEOUT`.
+    pub(super) fn approval_timeout(&self) -> Duration {
+        self.time_limit(&settings::APPROVAL_TIMEOUT)
+    }
+
+    /// How long a tool call waits for the client that runs the tool: the setting `GOOSE_FRONTEND_TIMEOUT`.
+    pub(super) fn frontend_timeout(&self) -> Duration {
+        self.time_limit(&settings::FRONTEND_TIMEOUT)
+    }
+
+    /// A setting that is a number of seconds.
+    fn time_limit(&self, setting: &settings::Setting) -> Duration {
+        TimeLimit::from_secs(setting.count(&self.stores().config)).get()
+    }
+
+    /// The container of a session, with the settings `GOOSE_CONTAINER_RUNTIME`, `GOOSE_CONTAINER_WORKDIR` and
+    /// `GOOSE_CONTAINER_GOSLING`.
+    pub(super) fn containers(&self, session: Option<String>) -> Containers {
+        let mut fault = None;
+        let mut text =
+            |setting: &settings::Setting| setting.text_or_fault(&self.stores().config, &mut fault);
+        Containers {
+            session,
+            runtime: text(&settings::CONTAINER_RUNTIME),
+            working_dir: text(&settings::CONTAINER_WORKDIR),
+            gosling: text(&settings::CONTAINER_GOSLING),
+            fault,
+        }
+    }
+
+    /// What extensions inherit of this server's environment: the setting `GOOSE_ENV_POLICY`.
+    pub fn inherited(&self) -> Inherited {
+        let names = self.catalog().setting_names().into_iter();
+        Inherited {
+            clean: settings::ENV_POLICY.word(&self.stores().config) == "clean",
+            provider_keys: names
+                .filter(|(_, is_secret)| *is_secret)
+                .map(|(name, _)| name)
+                .collect(),
+        }
+    }
+
+    /// The settings `GOOSE_INLINE_PYTHON_MCP` and `GOOSE_INLINE_PYTHON_RUNNER`.
+    pub(super) fn inline_python(&self) -> inline_python::Settings {
+        inline_python::Settings::read(&self.stores().config)
+    }
+
+    /// The settings of the screening of packages.
+    pub fn screening(&self) -> screening::Settings {
+        let stores = self.stores();
+        screening::Settings::read(&stores.config, &stores.paths, self.offline)
+    }
+
+    /// The settings of the pinning of tools.
+    pub fn pinning(&self) -> pinning::Settings {
+        let stores = self.stores();
+        pinning::Settings::read(&stores.config, &stores.paths)
+    }
+
+    /// The lowest level at which MCP servers log: the setting `GOOSE_MCP_LOG_LEVEL`.
+    pub(super) fn log_level(&self) -> Option<&'static str> {
+        Some(settings::MCP_LOG_LEVEL.word(&self.stores().config)).filter(|level| !level.is_empty())
+    }
+}

@@ -1,0 +1,149 @@
+//! Goose's HTTP API, one file for each resource. Each handler turns JSON into a call of [`agent`]
+//! and the result into JSON.
+//! CORE §4, §7. [`mcp_endpoint`] serves the builtin MCP servers over HTTP.
+
+mod agents;
+mod apps;
+mod config;
+mod config_file;
+mod custom_providers;
+mod diagnostics;
+mod extensions;
+mod left_out;
+mod metrics;
+mod not_offered;
+#[cfg(feature = "pinning")]
+mod pinning;
+mod prompts;
+mod providers;
+mod reply;
+mod resources_and_prompts;
+mod session_events;
+mod sessions;
+mod system_info;
+mod ui_proxy;
+
+use crate::agent::{self, Registry};
+use crate::http::{Access, Error, Request, Response, Router};
+use crate::part;
+#[cfg(feature = "recipes")]
+use crate::recipe;
+use crate::store;
+use crate::sys::cancel::Cancel;
+use serde_json::json;
+use std::sync::Arc;
+
+/// The routes of the API.
+pub fn router(registry: Arc<Registry>) -> Router {
+    let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
+    let router = router.get("/features", Access::Public, features);
+    let router = config::routes(router, &registry);
+    let router = providers::routes(router, &registry);
+    let router = extensions::routes(router, &registry);
+    let router = agents::routes(router, &registry);
+    #[cfg(feature = "pinning")]
+    let router = pinning::routes(router, &registry);
+    let router = reply::routes(router, &registry);
+    let router = session_events::routes(router, &registry);
+    let router = resources_and_prompts::routes(router, &registry);
+    // What is not reached from here is not in the program.
+    let router = if cfg!(feature = "desktop") {
+        desktop_routes(router, &registry)
+    } else {
+        router
+    };
+    let router = if cfg!(feature = "metrics") {
+        metrics::routes(router, &registry)
+    } else {
+        router
+    };
+    let parts = part::all().iter().filter_map(|part| part.routes);
+    let router = parts.fold(router, |router, routes| routes(router, &registry));
+    let router = left_out::routes(router);
+    sessions::routes(router, &registry)
+}
+
+/// What Goose may be built with, and gosling does not have: models in the same process, and tools that the model
+/// calls from code. Part of Goose's API after 1.28.
+fn features(_: &Request) -> Result<Response, Error> {
+    Ok(Response::json(
+        &json!({"features": {"local-inference": false, "code-mode": false}}),
+    ))
+}
+
+/// What the pages of Goose Desktop use besides chat and history.
+fn desktop_routes(router: Router, registry: &Arc<Registry>) -> Router {
+    let router = config_file::routes(router, registry);
+    let router = prompts::routes(router, registry);
+    let router = custom_providers::routes(router, registry);
+    let router = diagnostics::routes(router, registry);
+    let router = system_info::routes(router, registry);
+    let router = apps::routes(router, registry);
+    let router = ui_proxy::routes(router);
+    not_offered::routes(router)
+}
+
+/// A handler of this API.
+pub type Handler = fn(&Registry, &Request) -> Result<Response, Error>;
+
+/// Binds a handler to the registry.
+pub fn with(
+    registry: &Arc<Registry>,
+    handler: Handler,
+) -> impl Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static {
+    let registry = registry.clone();
+    move |request| handler(&registry, request)
+}
+
+/// A token that is cancelled when the server stops or the client hangs up.
+pub fn cancel_of(registry: &Registry, request: &Request) -> Cancel {
+    let hang_up = request.hang_up();
+    registry
+        .cancel()
+        .child_with_probe(move || hang_up.happened())
+}
+
+impl From<agent::Error> for Error {
+    fn from(error: agent::Error) -> Self {
+        let message = error.to_string();
+        match error {
+            #[cfg(feature = "recipes")]
+            agent::Error::Recipe(recipe::Error::Unknown { .. }) => Error::not_found(message),
+            #[cfg(feature = "recipes")]
+            agent::Error::Recipe(recipe::Error::Store { .. }) => Error::internal(message),
+            agent::Error::NoSession => Error::not_found(message),
+            agent::Error::NotRunning { .. } => Error::new(424, message),
+            agent::Error::WorkingDir { .. }
+            | agent::Error::Config { .. }
+            | agent::Error::Recipe(_) => Error::bad_request(message),
+            agent::Error::Store(error) => error.into(),
+            agent::Error::Working { .. } => Error::new(409, message),
+            agent::Error::Model(error) => error.into(),
+            agent::Error::Cancelled | agent::Error::Busy { .. } => Error::new(503, message),
+            agent::Error::Extension(error) => Error::internal(message).class(error.class_name()),
+        }
+    }
+}
+
+#[cfg(feature = "recipes")]
+impl From<recipe::Error> for Error {
+    fn from(error: recipe::Error) -> Self {
+        agent::Error::from(error).into()
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        let message = error.to_string();
+        match error {
+            store::Error::Broken { .. }
+            | store::Error::Setting { .. }
+            | store::Error::Unwritable { .. }
+            | store::Error::Anchors { .. } => Error::unprocessable(message),
+            store::Error::SessionNotFound { .. } => Error::not_found("Session not found"),
+            store::Error::TurnInProgress { .. } => Error::new(409, message),
+            store::Error::Locked { .. } | store::Error::Changing { .. } => Error::new(503, message),
+            _ => Error::internal(message),
+        }
+    }
+}

@@ -1,0 +1,667 @@
+//! Connects an extension to its MCP server, at its activation and after a lost connection.
+
+use super::config::{Envs, ExtensionConfig, InlinePython, StreamableHttp, key};
+use super::container::{Container, Inside};
+use super::environment::{self, Environment};
+use super::inline_python;
+use super::launch::depends_on_folder;
+use super::manager::Context;
+use super::pinning::Reviewed;
+use super::platform_extensions;
+use super::program_lookup;
+use super::restart_policy::backoff;
+use super::screening::{Decision, Outcome};
+use super::server_requests::RequestForwarder;
+use super::start_folder;
+use super::status::Location;
+use super::subscriptions::Subscriptions;
+use super::{Error, Phase, unsupported};
+use crate::builtin::{self, BuiltinContext};
+use crate::features;
+use crate::mcp;
+use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler};
+use crate::mcp::pending_requests::RequestTimeouts;
+use crate::mcp::transport::http::{HttpOptions, HttpTransport};
+use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
+use crate::mcp::transport::{Transport, TransportError};
+use crate::mcp::types::{Root, Tool};
+use crate::outbound::offline_variables;
+use crate::sys::cancel::Cancel;
+use crate::sys::process::Command;
+use crate::text::{printable, redact};
+use serde_json::json;
+use serde_json::value::RawValue;
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The type of the resources that are user interfaces (SEP-1865).
+pub(super) const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
+
+/// A connection to an initialized MCP server, and the server's tools.
+pub(super) struct Connection {
+    pub(super) client: Client,
+    pub(super) tools: Reviewed,
+    /// The server reported that its list of tools has changed.
+    pub(super) stale: Arc<AtomicBool>,
+    /// Where the server runs; `None` for a server in this process.
+    pub(super) location: Option<Location>,
+    /// The container in which the server runs.
+    pub(super) container: Option<Container>,
+    /// Whether another program may run in another working directory.
+    pub(super) depends_on_folder: bool,
+    /// What the screening found; `None` if the server installs no packages.
+    pub(super) screening: Option<Decision>,
+    /// When the server was initialized.
+    pub(super) since: Instant,
+    secrets: Vec<String>,
+}
+
+impl Connection {
+    /// A connection that was never made.
+    pub(super) fn closed(name: &str) -> Self {
+        Connection {
+            client: Client::closed(name),
+            tools: Reviewed::default(),
+            stale: Arc::default(),
+            location: None,
+            container: None,
+            depends_on_folder: true,
+            screening: None,
+            since: Instant::now(),
+            secrets: Vec::new(),
+        }
+    }
+
+    /// Text of the server, shortened, escaped and with its secrets redacted.
+    pub(super) fn shown(&self, text: &str) -> String {
+        shown(text, &self.secrets)
+    }
+
+    /// The secrets that its server got.
+    pub(super) fn secrets(&self) -> &[String] {
+        &self.secrets
+    }
+}
+
+fn shown(text: &str, secrets: &[String]) -> String {
+    printable(&redact(text, secrets), 100)
+}
+
+/// Why the connection failed, and whether to retry.
+pub(super) struct ConnectError {
+    pub(super) error: Error,
+    pub(super) retry: RetryAdvice,
+}
+
+/// Whether a retry may succeed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum RetryAdvice {
+    /// Do not retry.
+    No,
+    /// The address refuses connections.
+    Refused,
+    /// The server asks for a retry after this time.
+    Busy(Duration),
+}
+
+impl ConnectError {
+    /// The error for a failed request of the client.
+    fn of_client(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Self {
+        ConnectError {
+            error: start_error(config, inside, error),
+            retry: match error {
+                mcp::Error::Transport(TransportError::Refused(_)) => RetryAdvice::Refused,
+                mcp::Error::Transport(TransportError::TooManyRequests {
+                    after: Some(after),
+                    ..
+                }) => RetryAdvice::Busy(*after),
+                _ => RetryAdvice::No,
+            },
+        }
+    }
+}
+
+impl From<Error> for ConnectError {
+    fn from(error: Error) -> Self {
+        ConnectError {
+            error,
+            retry: RetryAdvice::No,
+        }
+    }
+}
+
+/// A transport that is ready for `initialize`.
+pub struct Started {
+    /// The transport.
+    pub transport: Arc<dyn Transport>,
+    /// The same transport, if the server is a process.
+    pub process: Option<Arc<StdioTransport>>,
+    /// The options of the transport, if it is HTTP.
+    pub http: Option<HttpOptions>,
+    location: Option<Location>,
+    environment: Environment,
+    screening: Option<Decision>,
+}
+
+impl Started {
+    fn process(transport: StdioTransport, environment: Environment) -> Self {
+        let transport = Arc::new(transport);
+        Started {
+            location: Some(Location::Pid(transport.pid())),
+            transport: transport.clone(),
+            process: Some(transport),
+            http: None,
+            environment,
+            screening: None,
+        }
+    }
+
+    /// The secrets that the server got.
+    pub fn secrets(&self) -> &[String] {
+        self.environment.secrets()
+    }
+}
+
+/// Logs how the phases of a start end, and how long they take.
+struct StartLog {
+    key: String,
+    begin: Instant,
+}
+
+impl StartLog {
+    fn new(config: &ExtensionConfig) -> Self {
+        StartLog {
+            key: printable(&config.key(), 100),
+            begin: Instant::now(),
+        }
+    }
+
+    fn phase_ended(&mut self, phase: &str, error: Option<&Error>) {
+        let (key, now) = (&self.key, Instant::now());
+        let ms = (now - self.begin).as_millis();
+        self.begin = now;
+        match error {
+            None => log::info!("start phase ended extension={key:?} phase={phase} ms={ms}"),
+            Some(error) => {
+                let class = error.class_name().unwrap_or("cancelled");
+                log::info!(
+                    "start phase failed extension={key:?} phase={phase} class={class} ms={ms}"
+                );
+            }
+        }
+    }
+}
+
+impl Context {
+    /// Calls [`connect`](Self::connect) until it succeeds, fails for good, or `end` has passed. Retries if
+    /// the server is busy, and, with `was_connected`, if its address refuses connections.
+    ///
+    /// # Errors
+    /// The last error of [`connect`](Self::connect), or `Cancelled`.
+    pub(super) fn connect_until(
+        &self,
+        end: Instant,
+        was_connected: bool,
+        config: &ExtensionConfig,
+        subscriptions: &Arc<Subscriptions>,
+        cancel: &Cancel,
+    ) -> Result<Connection, ConnectError> {
+        let mut attempt = 0;
+        loop {
+            let failed = match self.connect(config, subscriptions, cancel) {
+                Ok(connection) => return Ok(connection),
+                Err(failed) => failed,
+            };
+            let wait = match failed.retry {
+                RetryAdvice::Refused if was_connected => backoff(attempt),
+                RetryAdvice::Busy(delay) => delay.max(backoff(attempt)),
+                RetryAdvice::No | RetryAdvice::Refused => return Err(failed),
+            };
+            attempt += 1;
+            let next = Instant::now() + wait;
+            if next >= end {
+                return Err(failed);
+            }
+            if cancel.wait_timeout(wait) {
+                let reason = "the caller cancelled the wait for its server";
+                return Err(Error::new(config.name(), Phase::Cancelled, reason).into());
+            }
+        }
+    }
+
+    /// Starts or reaches the server of an extension, initializes it and lists its tools.
+    ///
+    /// # Errors
+    /// Why the server could not be started or reached. No process or connection is left.
+    fn connect(
+        &self,
+        config: &ExtensionConfig,
+        subscriptions: &Arc<Subscriptions>,
+        cancel: &Cancel,
+    ) -> Result<Connection, ConnectError> {
+        let name = config.name();
+        let inside = self
+            .containers
+            .inside(config, &self.working_dir)
+            .map_err(|reason| Error::new(name, Phase::Config, reason))?;
+        self.pinning.check(config)?;
+        let depends_on_folder = depends_on_folder(config, &self.working_dir, inside.is_some());
+        let mut log = StartLog::new(config);
+        let started = self.start_transport(config, inside.as_ref(), cancel);
+        log.phase_ended("setup", started.as_ref().err());
+        let Started {
+            transport,
+            location,
+            environment,
+            screening,
+            ..
+        } = started?;
+        let stale = Arc::new(AtomicBool::new(false));
+        let changes = Arc::new(ListChanges {
+            stale: stale.clone(),
+            subscriptions: subscriptions.clone(),
+        });
+        let options = self.client_options(config, inside.as_ref(), environment.secrets());
+        let failed = |error| ConnectError::of_client(config, inside.as_ref(), &error);
+        let initialized = Client::connect(transport, options, changes, cancel).and_then(|client| {
+            let tools = client.list_tools(cancel)?;
+            Ok((client, tools))
+        });
+        let initialized = initialized.map_err(failed);
+        log.phase_ended("initialize", initialized.as_ref().err().map(|it| &it.error));
+        let (client, tools) = initialized?;
+        subscriptions.apply(name, &client, self.log_level, cancel);
+        let info = &client.server().server_info;
+        log::info!(
+            "extension active name={name:?} server={:?} version={:?} protocol={} tools={}{}",
+            shown(&info.name, environment.secrets()),
+            shown(&info.version, environment.secrets()),
+            client.server().protocol_version,
+            tools.len(),
+            inside.as_ref().map_or(String::new(), |inside| {
+                format!(" container={}", inside.container)
+            })
+        );
+        let tools = Arc::new(without_duplicates(name, tools));
+        Ok(Connection {
+            tools: self.pinning.review(config, tools, environment.secrets()),
+            client,
+            stale,
+            location,
+            container: inside.map(|inside| inside.container),
+            depends_on_folder,
+            screening,
+            since: Instant::now(),
+            secrets: environment.secrets().to_vec(),
+        })
+    }
+
+    /// A transport to the server of an extension, on which nothing has been sent.
+    ///
+    /// # Errors
+    /// Why the server could not be started.
+    pub fn open(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<Started, Error> {
+        let inside = self
+            .containers
+            .inside(config, &self.working_dir)
+            .map_err(|reason| Error::new(config.name(), Phase::Config, reason))?;
+        self.start_transport(config, inside.as_ref(), cancel)
+    }
+
+    /// Makes the transport to the server of an extension: starts its process, or prepares its address.
+    fn start_transport(
+        &self,
+        config: &ExtensionConfig,
+        inside: Option<&Inside>,
+        cancel: &Cancel,
+    ) -> Result<Started, Error> {
+        let name = config.name();
+        let invalid = |reason: &str| Err(Error::new(name, Phase::Config, reason));
+        match config {
+            ExtensionConfig::Stdio(stdio) => {
+                let environment = self.environment(name, &stdio.envs, &stdio.env_keys)?;
+                let line = (stdio.cmd.as_str(), &*stdio.args);
+                let screening = self.screen(config, line, cancel)?;
+                let transport = self.stdio(config, line, &environment, inside, cancel)?;
+                Ok(Started {
+                    screening,
+                    ..Started::process(transport, environment)
+                })
+            }
+            ExtensionConfig::StreamableHttp(http) => {
+                let environment = self.environment(name, &http.envs, &http.env_keys)?;
+                let options = self.http(http, &environment)?;
+                let transport = HttpTransport::new(options.clone())
+                    .map_err(|e| Error::new(name, Phase::Config, e.to_string()))?;
+                Ok(Started {
+                    location: Some(Location::Url(transport.origin().to_owned())),
+                    transport: Arc::new(transport),
+                    process: None,
+                    http: Some(options),
+                    environment,
+                    screening: None,
+                })
+            }
+            ExtensionConfig::Sse(_) => invalid(
+                "SSE is unsupported, migrate to streamable_http: set `type` to `streamable_http` and \
+                 `uri` to the server's MCP endpoint",
+            ),
+            ExtensionConfig::Platform(_) if !platform_extensions::is_ours(&config.key()) => {
+                invalid(&unsupported::platform(&config.key()))
+            }
+            ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
+                self.start_builtin(config, inside, cancel)
+            }
+            ExtensionConfig::Frontend(_) => invalid("the client runs its tools; it has no server"),
+            ExtensionConfig::InlinePython(_) if !cfg!(feature = "inline-python") => {
+                let hint = features::hint("inline-python");
+                invalid(&format!("no Python code can be run{hint}"))
+            }
+            ExtensionConfig::InlinePython(_) if inside.is_some() => invalid(
+                "inline Python cannot run in a container; make the code a file inside and use type \
+                 `stdio`",
+            ),
+            ExtensionConfig::InlinePython(python) => {
+                self.start_inline_python(config, python, cancel)
+            }
+        }
+    }
+
+    /// Starts the launcher of inline Python.
+    fn start_inline_python(
+        &self,
+        config: &ExtensionConfig,
+        python: &InlinePython,
+        cancel: &Cancel,
+    ) -> Result<Started, Error> {
+        let words = self.inline_python.words(python)?;
+        let (cmd, args) = words
+            .split_first()
+            .map_or(("", words.as_slice()), |(cmd, args)| (cmd, args));
+        let screening = self.screen(config, (cmd, args), cancel)?;
+        let launch = self.inline_python.prepare(python)?;
+        let environment = Environment::default();
+        let line = (launch.cmd.as_str(), &*launch.args);
+        let started = self.stdio(config, line, &environment, None, cancel);
+        let transport = started.map_err(|mut failed| {
+            inline_python::explain(&mut failed, "");
+            failed
+        })?;
+        let transport = transport.owning(launch.folder);
+        Ok(Started {
+            screening,
+            ..Started::process(transport, environment)
+        })
+    }
+
+    /// Checks the packages that a command line installs, before it starts.
+    ///
+    /// # Errors
+    /// It may not start.
+    fn screen(
+        &self,
+        config: &ExtensionConfig,
+        (cmd, args): (&str, &[String]),
+        cancel: &Cancel,
+    ) -> Result<Option<Decision>, Error> {
+        if !cfg!(feature = "screening") {
+            if !self.screening.is_configured() {
+                return Ok(None);
+            }
+            // Nothing starts unscreened that the settings want screened.
+            let hint = features::hint("screening");
+            let reason = format!("packages cannot be screened, which a setting wants{hint}");
+            return Err(Error::forbidden(config.name(), reason));
+        }
+        let Some(decision) = self.screening.screen(cmd, args, config.variables(), cancel) else {
+            return Ok(None);
+        };
+        decision.log(&config.key());
+        if decision.decision == Outcome::Refused {
+            return Err(Error::screened(config.name(), decision));
+        }
+        Ok(Some(decision))
+    }
+
+    /// Starts a builtin server: in this process, or as a process in the container.
+    fn start_builtin(
+        &self,
+        config: &ExtensionConfig,
+        inside: Option<&Inside>,
+        cancel: &Cancel,
+    ) -> Result<Started, Error> {
+        let key = config.key();
+        let server = builtin::servers().find(|server| server.name == key);
+        let unknown = || Error::new(config.name(), Phase::Config, unsupported::builtin(&key));
+        let server = server.ok_or_else(unknown)?;
+        let environment = Environment::default();
+        let Some(inside) = inside else {
+            return Ok(Started {
+                transport: (server.connect)(&BuiltinContext {
+                    paths: &self.paths,
+                    data: &self.data,
+                    offline: self.offline,
+                }),
+                process: None,
+                http: None,
+                location: None,
+                environment,
+                screening: None,
+            });
+        };
+        let (cmd, args) = inside.builtin(&key);
+        let transport = self.stdio(config, (cmd, &*args), &environment, Some(inside), cancel)?;
+        Ok(Started::process(transport, environment))
+    }
+
+    fn environment(
+        &self,
+        name: &str,
+        envs: &Envs,
+        env_keys: &[String],
+    ) -> Result<Environment, Error> {
+        Environment::merge(envs, env_keys, &*self.secrets).map_err(|reason| {
+            let plain = envs.iter().map(|(variable, _)| variable);
+            let variables = plain.chain(env_keys.iter().map(String::as_str));
+            Error {
+                class: Some(environment::class_of(variables)),
+                ..Error::new(name, Phase::Config, reason)
+            }
+        })
+    }
+
+    /// The options of the MCP client for one server.
+    fn client_options(
+        &self,
+        config: &ExtensionConfig,
+        inside: Option<&Inside>,
+        secrets: &[String],
+    ) -> Options {
+        let mut options = Options::new(config.name());
+        options.timeouts = RequestTimeouts {
+            idle: config.timeout(),
+            total: config.timeout().max(self.limits.total),
+        };
+        // The working directory as the server sees it.
+        let working_dir = match inside {
+            None => Some(self.working_dir.clone()),
+            Some(inside) => inside.working_dir.as_ref().map(PathBuf::from),
+        };
+        let mut set_meta =
+            |key: &str, value: String| options.meta.insert(key.to_owned(), value.into());
+        set_meta("agent-session-id", self.session_id.clone());
+        if let Some(dir) = &working_dir {
+            set_meta("agent-working-dir", dir.to_string_lossy().into_owned());
+        }
+        options.secrets = secrets.to_vec();
+        let roots = || working_dir.iter().filter_map(|dir| Root::of(dir));
+        options.roots = self.roots.then(|| roots().collect());
+        if self.user_interfaces {
+            let ui = json!({ "io.modelcontextprotocol/ui": { "mimeTypes": [UI_MIME_TYPE] } });
+            options.capabilities.insert("extensions".to_owned(), ui);
+        }
+        options.request_handler = self.request_handler.clone().map(|handler| {
+            let forwarder = RequestForwarder {
+                extension: config.key(),
+                handler,
+            };
+            Arc::new(forwarder) as Arc<dyn RequestHandler>
+        });
+        options
+    }
+
+    /// Starts the command of an extension, on this machine or with the container runtime's client.
+    fn stdio(
+        &self,
+        config: &ExtensionConfig,
+        (cmd, args): (&str, &[String]),
+        environment: &Environment,
+        inside: Option<&Inside>,
+        cancel: &Cancel,
+    ) -> Result<StdioTransport, Error> {
+        let name = config.name();
+        let failed = |reason| Error::new(name, Phase::Setup, reason);
+        let folders = program_lookup::search_path();
+        let mut command = match inside {
+            None => {
+                let folder = self.start_folder(config, (cmd, args))?;
+                let program = program_lookup::program(cmd, &self.working_dir).map_err(failed)?;
+                let mut command = Command::new(program);
+                command.args(args).current_dir(folder);
+                self.inherited.apply(&mut command);
+                command
+            }
+            Some(inside) => {
+                let arguments = inside.arguments(environment, cmd, args);
+                let arguments =
+                    arguments.map_err(|reason| Error::new(name, Phase::Config, reason))?;
+                let mut command = Command::new(inside.runtime().map_err(failed)?);
+                // The runtime's client does not need the project's directory.
+                command.args(arguments).current_dir("/");
+                command
+            }
+        };
+        if self.offline && inside.is_none() {
+            command.envs(offline_variables::for_children());
+        }
+        command
+            .env("AGENT_SESSION_ID", &self.session_id)
+            .envs(program_lookup::child_path(&folders).map(|path| ("PATH", path)))
+            .envs(environment.variables());
+        let options = StdioOptions {
+            start: config.timeout(),
+            name: key(name),
+            max_line: self.limits.message,
+            secrets: environment.secrets().to_vec(),
+        };
+        StdioTransport::spawn(command, options, cancel).map_err(|e| match inside {
+            _ if e.kind() == ErrorKind::Interrupted => {
+                Error::new(name, Phase::Cancelled, e.to_string())
+            }
+            None => failed(program_lookup::explain(cmd, &folders, &e)),
+            Some(_) => failed(format!("the container runtime could not be started: {e}")),
+        })
+    }
+
+    /// The folder in which the command of an extension starts.
+    fn start_folder(
+        &self,
+        config: &ExtensionConfig,
+        line: (&str, &[String]),
+    ) -> Result<PathBuf, Error> {
+        let folder = start_folder::ensure(config, line, &self.working_dir, &self.paths.state);
+        let folder = folder.map_err(|reason| Error::new(config.name(), Phase::Config, reason))?;
+        if folder != self.working_dir {
+            let key = config.key();
+            log::info!(
+                "extension starts in a folder of its own extension={key:?} folder={folder:?}"
+            );
+        }
+        Ok(folder)
+    }
+
+    fn http(
+        &self,
+        config: &StreamableHttp,
+        environment: &Environment,
+    ) -> Result<HttpOptions, Error> {
+        let wrong = |reason: String| Error::new(&config.name, Phase::Config, reason);
+        let mut options = HttpOptions::new(key(&config.name), &config.uri);
+        for (header, value) in config.headers.iter() {
+            let value = environment
+                .expand(value)
+                .map_err(|reason| wrong(format!("header `{header}`: {reason}")))?;
+            if value.contains('$') {
+                let name = &config.name;
+                log::warn!(
+                    "a header contains a `$` that no variable replaces extension={name:?} header={header:?}"
+                );
+            }
+            options.headers.push((header.to_owned(), value));
+        }
+        options.offline = self.offline;
+        options.max_message = self.limits.message;
+        Ok(options)
+    }
+}
+
+/// The error for a server that failed to start, with advice if it runs in a container.
+fn start_error(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Error {
+    let mut failed = Error::from_mcp(config.name(), true, error);
+    let (status, stderr) = match error {
+        mcp::Error::Transport(TransportError::Exited { status, stderr })
+        | mcp::Error::Unsent(TransportError::Exited { status, stderr }) => (&**status, &**stderr),
+        _ => ("", ""),
+    };
+    if let Some(inside) = inside {
+        failed.message += &inside.advice(config, status, stderr);
+    } else if !status.is_empty() {
+        failed.message += start_folder::advice(config);
+    }
+    if matches!(config, ExtensionConfig::InlinePython(_)) {
+        inline_python::explain(&mut failed, stderr);
+    }
+    failed
+}
+
+/// Removes tools whose name occurred before, because they could not be called.
+pub(super) fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
+    let mut seen = HashSet::new();
+    let mut duplicates = Vec::new();
+    tools.retain(|tool| {
+        let first = seen.insert(tool.name.clone());
+        if !first {
+            duplicates.push(tool.name.clone());
+        }
+        first
+    });
+    if let Some(first) = duplicates.first() {
+        log::warn!(
+            "removed tools with duplicate names extension={extension:?} count={} first={:?}",
+            duplicates.len(),
+            printable(first, 100)
+        );
+    }
+    tools
+}
+
+/// Handles list changes and resource updates of one connection. Resources and prompts are listed on demand,
+/// so their list changes need no action.
+struct ListChanges {
+    stale: Arc<AtomicBool>,
+    subscriptions: Arc<Subscriptions>,
+}
+
+impl NotificationHandler for ListChanges {
+    fn notification(&self, method: &str, params: Option<&RawValue>, _: Option<i64>) {
+        match method {
+            "notifications/tools/list_changed" => self.stale.store(true, Ordering::SeqCst),
+            "notifications/resources/updated" => self.subscriptions.notify_updated(params),
+            _ => {}
+        }
+    }
+}

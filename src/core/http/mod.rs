@@ -1,0 +1,49 @@
+//! The HTTP/1.1 server: blocking, one thread per connection, with a limit on every size and every wait.
+//!
+//! A [`Server`] accepts connections (`server`), counts them (`connections`) and starts a thread for each
+//! (`connection`). The thread reads through `socket`, which enforces deadlines and buffers what it reads ahead
+//! from the connection's [`Stream`]. With [`Server::bind_tls`] a handshake comes first (`tls_session`).
+//! `request_head` and `chunked` parse bytes without I/O. `access_control` and `router` decide whether a request
+//! may reach a handler, and which. A handler turns the [`Request`] into a [`Response`] or an [`Error`], and one
+//! write sends it; an [`EventStream`] is written while its handler runs, and a `WebSocket` (`web_socket`) has the
+//! connection from then on. This module contains no routes and no handlers.
+//!
+//! The server checks a request in this order: head, `Host`, `Origin` where it matters, CORS preflight, key,
+//! path and method, declared length, `Expect`. Only then does it read the body, and only for routes that
+//! require the key. Every refusal is JSON, `{"message": …}`, and carries the CORS header, so that a page can
+//! read it.
+//!
+//! Implements RFC 9112 (HTTP/1.1) and the parts of RFC 9110 that a server without caches and ranges needs.
+
+mod access_control;
+mod chunked;
+mod connection;
+mod connections;
+mod error;
+mod event_stream;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+mod json_body;
+mod limits;
+mod request;
+mod request_head;
+mod response;
+mod router;
+mod server;
+mod socket;
+mod stream;
+#[cfg(feature = "tls")]
+mod tls_session;
+#[cfg(feature = "acp")]
+pub mod web_socket;
+
+pub use access_control::AccessControl;
+pub use error::Error;
+pub use event_stream::EventStream;
+pub use limits::Limits;
+pub use request::{HangUp, Request};
+pub use response::Response;
+pub use router::{Access, ErrorFormat, Router};
+pub use server::Server;
+pub use stream::Stream;
+pub use tiny_http::{HTTPVersion, Header, HeaderField, Method, StatusCode};

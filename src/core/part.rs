@@ -1,0 +1,83 @@
+//! The parts of a program: whatever a build can leave out says itself what it adds.
+
+use crate::agent::Registry;
+use crate::builtin::{BuiltinServer, ShellCheck};
+use crate::command_line::Command;
+use crate::http::Router;
+use crate::sys::cancel::Cancel;
+use std::sync::{Arc, OnceLock};
+
+/// Adds routes to those of the API.
+pub type AddRoutes = fn(Router, &Arc<Registry>) -> Router;
+
+/// Creates the work of a part for a server.
+pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
+
+/// Runs a command in a shell; the reason if it fails.
+pub type RunCheck = fn(&ShellCheck<'_>, &Cancel) -> Result<(), String>;
+
+/// What one part adds. The features of this crate have the same names, see [`crate::features`].
+pub struct Part {
+    /// The Cargo feature that contains it.
+    pub feature: &'static str,
+    /// Its commands.
+    pub commands: &'static [Command],
+    /// Adds its routes to those of the API.
+    pub routes: Option<AddRoutes>,
+    /// Creates its work besides requests, for a server.
+    pub service: Option<CreateService>,
+    /// Its builtin MCP servers.
+    pub servers: &'static [BuiltinServer],
+    /// Its shell, for the success checks of recipes.
+    pub shell: Option<RunCheck>,
+    /// Its pages of the manual.
+    pub topics: &'static [Topic],
+}
+
+impl Part {
+    /// A part that adds nothing, for the fields that a part does not name.
+    pub const fn new(feature: &'static str) -> Part {
+        Part {
+            feature,
+            commands: &[],
+            routes: None,
+            service: None,
+            servers: &[],
+            shell: None,
+            topics: &[],
+        }
+    }
+}
+
+/// Work of a part besides requests, while a server runs.
+pub trait Service: Send + Sync {
+    /// Adds the routes that need it.
+    fn routes(&self, router: Router) -> Router;
+    /// Begins; the server listens already. A failure is logged.
+    fn start(&self);
+    /// Ends, and waits for what runs.
+    fn close(&self);
+}
+
+/// A page of the manual.
+#[derive(Debug)]
+pub struct Topic {
+    /// What `gosling help` takes.
+    pub name: &'static str,
+    /// What the page is about, in less than a line.
+    pub summary: &'static str,
+    /// The page, in Markdown.
+    pub text: &'static str,
+}
+
+static PARTS: OnceLock<&'static [&'static Part]> = OnceLock::new();
+
+/// Sets the parts of this program. Only the first call has an effect: a program has one list.
+pub fn set(parts: &'static [&'static Part]) {
+    let _ = PARTS.set(parts);
+}
+
+/// The parts of this program, in the order of its list; none before [`set`].
+pub fn all() -> &'static [&'static Part] {
+    PARTS.get().copied().unwrap_or_default()
+}

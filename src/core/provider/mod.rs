@@ -1,0 +1,215 @@
+//! Model providers: one trait, a module for each wire protocol, and a catalog of providers.
+//!
+//! A provider gets the complete input of the model with every request and keeps no conversation. It passes
+//! the deltas of the response to a [`DeltaSink`] as they arrive, in the calling thread, and returns the
+//! complete response as a [`Completion`].
+
+#[cfg(feature = "anthropic")]
+mod anthropic;
+mod catalog;
+mod classify_error;
+#[cfg(any(test, fuzzing))]
+mod decoder_testing;
+mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+mod gemini_signatures;
+#[cfg(feature = "google")]
+mod google;
+mod http_provider;
+mod json_splitter;
+pub mod lead_worker;
+mod lenient_json;
+#[cfg(test)]
+mod memory_ratio;
+#[cfg(feature = "ollama")]
+mod ollama;
+mod openai;
+mod output_limit;
+mod protocol;
+mod retry;
+mod scripted;
+mod tool_calls;
+mod tool_names;
+mod tool_output;
+mod tool_schema;
+
+pub use catalog::{
+    Catalog, CustomProviderError, CustomProviderRequest, DetectedProvider, InProcessProvider,
+    ModelInfo, ProviderDetails,
+};
+pub use error::{Error, ErrorClass};
+pub use http_provider::{HttpProvider, HttpProviderOptions};
+pub use lead_worker::{Choice, LeadWorker, Progress};
+#[cfg(feature = "ollama")]
+pub use ollama::OllamaOptions;
+pub use openai::OpenAiOptions;
+pub use scripted::{Scripted, scripted};
+pub(crate) use tool_calls::replayed_call;
+pub(crate) use tool_output::{
+    audience_includes_model, has_content_for_model, image_hashes, is_part_for_model,
+    replace_images, response_size, result_text,
+};
+
+use crate::conversation::{Content, Message};
+use crate::mcp::jsonrpc::RawJson;
+use crate::sys::cancel::Cancel;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// A request to a model.
+pub struct CompletionRequest<'a> {
+    /// The model and its settings.
+    pub model: &'a ModelConfig,
+    /// The system prompt; none if empty.
+    pub system: &'a str,
+    /// The messages so far, repaired: no message is empty, every tool request has its response in the
+    /// next message, and every response its request in the previous one.
+    pub messages: &'a [&'a Message],
+    /// Information that may change with every request. It is sent after all messages, as the user's, so
+    /// that the provider's prompt cache stays valid for the messages.
+    pub note: Option<&'a Message>,
+    /// The tools that the model may call.
+    pub tools: &'a [ToolSpec],
+    /// What the completion is for.
+    pub purpose: Purpose,
+    /// The estimated number of input tokens. If a protocol counts the output as a part of the context, the
+    /// limit on output leaves room for them; OpenAI's protocol does not.
+    pub input: u64,
+}
+
+/// What a completion is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The next message of a conversation.
+    Turn,
+    /// A name for the session.
+    Name,
+    /// A summary of the conversation so far.
+    Summary,
+    /// A request of an MCP server (`sampling/createMessage`).
+    Sampling,
+}
+
+/// A tool as a model sees it.
+#[derive(Clone, Debug)]
+pub struct ToolSpec {
+    /// `extension__tool`.
+    pub name: String,
+    /// What the tool does, for the model.
+    pub description: String,
+    /// A JSON Schema object.
+    pub input_schema: RawJson,
+}
+
+/// A model and its limits, in the JSON shape of Goose's API (`ModelConfig` of its OpenAPI document).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelConfig {
+    /// The provider's name of the model.
+    pub model_name: String,
+    /// The context size: input and output tokens together.
+    pub context_limit: Option<u64>,
+    /// The sampling temperature; the provider's default if absent.
+    pub temperature: Option<f64>,
+    /// The limit on output tokens, if the user sets one or the wire protocol requires one; the provider's
+    /// default if absent. In a stored session it is the model's own limit, for clients, even if requests
+    /// leave it out.
+    pub max_tokens: Option<u64>,
+    /// Not supported; always false.
+    pub toolshim: bool,
+    /// Not supported; always absent.
+    pub toolshim_model: Option<String>,
+    /// Further fields of every request, unchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_params: Option<Map<String, Value>>,
+}
+
+/// [`Provider::complete`] calls it for each delta of the response, in the caller's thread.
+pub trait DeltaSink {
+    /// A response begins; `id` is the provider's id of it, if there is one. A retry may begin a second
+    /// response, but only if the first had no delta.
+    fn begin(&mut self, _id: Option<&str>) {}
+    /// A piece of text.
+    fn text(&mut self, text: &str);
+    /// A piece of the model's reasoning.
+    fn reasoning(&mut self, _text: &str) {}
+    /// The provider is about to wait for more bytes: the sink should flush what it has.
+    fn idle(&mut self) {}
+    /// The request failed and the provider sends it again after `wait`; `attempt` counts from 1.
+    fn retry(&mut self, _attempt: u32, _wait: Duration, _reason: &Error) {}
+}
+
+/// A sink that ignores all deltas.
+pub struct DiscardDeltas;
+
+impl DeltaSink for DiscardDeltas {
+    fn text(&mut self, _: &str) {}
+}
+
+/// The complete response of a model.
+#[derive(Debug, Default)]
+pub struct Completion {
+    /// The provider's id of the response.
+    pub id: Option<String>,
+    /// Text, images, reasoning and tool requests, in the order in which they came. A request whose
+    /// arguments are not a JSON object is an [`Outcome::Error`](crate::conversation::Outcome) with `name`
+    /// and `arguments` in its metadata.
+    pub content: Vec<Content>,
+    /// How many tokens it took.
+    pub usage: Usage,
+    /// Why the response ended.
+    pub stop: StopReason,
+}
+
+/// Numbers of tokens, as far as the provider reports them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Input tokens, cached ones included.
+    pub input: Option<u64>,
+    /// Output tokens.
+    pub output: Option<u64>,
+    /// The total, if the provider reports one.
+    pub total: Option<u64>,
+}
+
+/// Why a response ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StopReason {
+    /// It is complete, or the model waits for the results of its tool calls.
+    #[default]
+    Complete,
+    /// It reached the limit on tokens.
+    Length,
+    /// The provider's content filter ended it.
+    Filtered,
+}
+
+/// Access to the models of one provider. The agent calls it, for turns and for its own requests.
+pub trait Provider: Send + Sync {
+    /// The provider's name in the configuration.
+    fn name(&self) -> &str;
+
+    /// Sends a request to a model and waits for the end of the response.
+    ///
+    /// # Errors
+    /// See [`Error`]. The sink may have received deltas before.
+    fn complete(
+        &self,
+        request: &CompletionRequest<'_>,
+        cancel: &Cancel,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<Completion, Error>;
+
+    /// Whether [`CompletionRequest::input`] affects the provider's requests. If not, it may be 0.
+    fn uses_input_size(&self) -> bool {
+        true
+    }
+
+    /// The names of the models that the provider offers now.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    fn models(&self, cancel: &Cancel) -> Result<Vec<String>, Error>;
+}

@@ -1,0 +1,138 @@
+//! The store: paths, configuration, secrets, permissions and sessions, in files.
+//!
+//! Files have mode 0600, folders 0700. Writes are atomic and under a lock that other processes respect. A file
+//! that cannot be parsed is never overwritten.
+
+mod config;
+#[cfg(all(test, unix))]
+mod durability_tests;
+mod error;
+pub mod file_lock;
+pub mod files;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+mod journal;
+mod paths;
+mod permission_launches;
+mod permissions;
+mod search;
+mod secrets;
+mod session_cache;
+mod sessions;
+pub mod settings;
+mod trigrams;
+mod turn_lock;
+#[cfg(feature = "recipes")]
+pub mod value_position;
+pub(crate) mod yaml;
+mod yaml_file;
+pub mod zip;
+
+pub use config::{Config, Extensions};
+pub use error::{Error, Result};
+pub use journal::{Journal, JournalEntry};
+pub use paths::{Os, Paths};
+pub use permission_launches::ToolOrigin;
+pub use permissions::{PermissionLevel, Permissions};
+pub use search::Query;
+pub use secrets::{Secret, Secrets, mask};
+pub use session_cache::StoredSession;
+pub use sessions::{Listing, NewSession, Sessions};
+pub use turn_lock::TurnLock;
+pub use yaml_file::{
+    Recovered, parse_yaml_object, read_object, read_object_with_text, render_yaml_object,
+};
+
+use crate::sys::process::SERVER_KEY;
+use serde_json::Value;
+
+/// Looks up an environment variable; `None` if it is unset or the server's key. What is not Unicode in it is replaced
+/// by U+FFFD, so that it does not count as unset.
+pub type Env = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+fn process_env() -> Env {
+    // The server's key is neither a setting nor a secret for extensions, even in a program that keeps it in its
+    // environment.
+    Box::new(|name| {
+        if name == SERVER_KEY {
+            return None;
+        }
+        std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+    })
+}
+
+/// The value of the variable that overrides `key`: of that name, else of that name in upper case.
+fn env_override(env: &Env, key: &str) -> Option<String> {
+    if key.is_empty() || key.contains(['=', '\0']) {
+        return None;
+    }
+    env(key).or_else(|| env(&key.to_uppercase()))
+}
+
+/// Parses a variable's value as Goose does: as JSON, else as a boolean in any case, else as a number with
+/// surrounding white space or a sign, else as text.
+fn parse_env_value(text: &str) -> Value {
+    if let Ok(value) = crate::json::from_str(text) {
+        return value;
+    }
+    let trimmed = text.trim();
+    if trimmed.eq_ignore_ascii_case("true") {
+        return Value::Bool(true);
+    }
+    if trimmed.eq_ignore_ascii_case("false") {
+        return Value::Bool(false);
+    }
+    if let Ok(integer) = trimmed.parse::<i64>() {
+        return integer.into();
+    }
+    trimmed
+        .parse()
+        .ok()
+        .and_then(serde_json::Number::from_f64)
+        .map_or_else(|| Value::String(text.to_owned()), Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn environment_values_are_read_as_goose_reads_them() {
+        for (text, value) in [
+            ("gpt-4o", json!("gpt-4o")),
+            ("\"quoted\"", json!("quoted")),
+            ("true", json!(true)),
+            ("TRUE", json!(true)),
+            (" False ", json!(false)),
+            ("42", json!(42)),
+            (" 42 ", json!(42)),
+            ("+5", json!(5)),
+            ("007", json!(7)),
+            ("-1.5", json!(-1.5)),
+            (".5", json!(0.5)),
+            ("[1,\"a\"]", json!([1, "a"])),
+            ("{\"a\":null}", json!({"a": null})),
+            ("{broken", json!("{broken")),
+            ("nan", json!("nan")),
+            ("", json!("")),
+            (" padded text ", json!(" padded text ")),
+        ] {
+            assert_eq!(parse_env_value(text), value, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_exact_name_wins_over_the_upper_case_one() {
+        let env: Env = Box::new(|name| match name {
+            "key" => Some("exact".into()),
+            "KEY" | "OTHER" => Some("upper".into()),
+            _ => None,
+        });
+        assert_eq!(env_override(&env, "key").as_deref(), Some("exact"));
+        assert_eq!(env_override(&env, "Key").as_deref(), Some("upper"));
+        assert_eq!(env_override(&env, "other").as_deref(), Some("upper"));
+        assert_eq!(env_override(&env, "a=b"), None);
+        assert_eq!(env_override(&env, ""), None);
+    }
+}

@@ -1,0 +1,34 @@
+//! The parts of this build, in the order in which they are asked. What a part adds, it says itself, see
+//! [`Part`].
+
+use gosling_core::part::Part;
+
+/// Every part that the features of this build contain.
+pub const PARTS: &[&Part] = &[
+    #[cfg(feature = "acp")]
+    &gosling_acp::PART,
+    #[cfg(feature = "builtin")]
+    &gosling_builtin::PART,
+    #[cfg(feature = "chat")]
+    &gosling_chat::PART,
+    #[cfg(feature = "check")]
+    &gosling_check::PART,
+    #[cfg(feature = "deeplinks")]
+    &gosling_deeplink::PART,
+    #[cfg(feature = "demo")]
+    &gosling_builtin::demo::PART,
+    #[cfg(feature = "developer")]
+    &gosling_builtin::developer::PART,
+    #[cfg(feature = "manual")]
+    &crate::manual::PART,
+    #[cfg(feature = "memory")]
+    &gosling_builtin::memory::PART,
+    #[cfg(feature = "recipes")]
+    &gosling_recipes::PART,
+    #[cfg(feature = "schedules")]
+    &gosling_recipes::schedule::PART,
+    #[cfg(feature = "screening")]
+    &crate::cmd::advisories::PART,
+    #[cfg(feature = "todo")]
+    &gosling_builtin::todo::PART,
+];
