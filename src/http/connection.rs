@@ -19,12 +19,12 @@ use super::server::ServerState;
 use super::socket::Socket;
 #[cfg(feature = "acp")]
 use super::web_socket::Upgrade;
-use super::{Error, EventStream, HangUp, Request, Response};
+use super::{Error, EventStream, HandshakeError, HangUp, Request, Response};
 use crate::metrics::{METRICS, Refusal};
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
-    let start = start_tls(shared, connection);
+    let start = start(shared, connection);
     if let Start::Gone = start {
         connection.stream.abort();
         return;
@@ -47,28 +47,23 @@ pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
     let _ = connection.stream.close(Shutdown::Both);
 }
 
-/// How a connection goes on after the TLS handshake, if the server has TLS.
+/// How a connection goes on after the handshake, if the server has one.
 enum Start {
     Serve,
     /// The client has not begun a handshake: it gets this response without encryption, if there is one.
-    #[cfg_attr(not(feature = "tls"), allow(dead_code))]
     Refuse(Option<Error>),
-    #[cfg_attr(not(feature = "tls"), allow(dead_code))]
     Gone,
 }
 
-/// Performs the handshake, if the server has TLS.
-#[cfg(feature = "tls")]
-fn start_tls(shared: &ServerState, connection: &SharedConnection) -> Start {
-    use super::tls_session::HandshakeError;
-
-    let Some(credentials) = &shared.credentials else {
+/// Performs the handshake, if the server has one.
+fn start(shared: &ServerState, connection: &SharedConnection) -> Start {
+    let Some(encryption) = &shared.encryption else {
         return Start::Serve;
     };
     let limits = &shared.limits;
     let deadline = Instant::now() + limits.head_timeout;
     let stream = &connection.stream;
-    match stream.accept_tls(credentials, deadline, limits.max_head_bytes) {
+    match stream.encrypt(&**encryption, deadline, limits.max_head_bytes) {
         Ok(()) => Start::Serve,
         Err(HandshakeError::PlainHttp) => Start::Refuse(Some(Error::bad_request(
             "This port speaks https, and the request came without TLS: begin the address with https://",
@@ -76,11 +71,6 @@ fn start_tls(shared: &ServerState, connection: &SharedConnection) -> Start {
         Err(HandshakeError::Refused) => Start::Refuse(None),
         Err(HandshakeError::Gone) => Start::Gone,
     }
-}
-
-#[cfg(not(feature = "tls"))]
-fn start_tls(_: &ServerState, _: &SharedConnection) -> Start {
-    Start::Serve
 }
 
 struct Connection<'a> {

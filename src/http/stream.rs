@@ -2,12 +2,10 @@
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
-#[cfg(feature = "tls")]
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-#[cfg(feature = "tls")]
-use super::tls_session::TlsSession;
+use super::{EncryptedSession, Encryption, HandshakeError};
 use crate::sys::net;
 
 /// The byte stream of one connection, with or without TLS.
@@ -22,8 +20,7 @@ use crate::sys::net;
 pub struct Stream {
     socket: TcpStream,
     /// Set by the handshake, before anything else reads or writes.
-    #[cfg(feature = "tls")]
-    tls: OnceLock<Box<TlsSession>>,
+    session: OnceLock<Box<dyn EncryptedSession>>,
 }
 
 impl Stream {
@@ -31,34 +28,22 @@ impl Stream {
     pub(super) fn new(socket: TcpStream) -> Stream {
         Stream {
             socket,
-            #[cfg(feature = "tls")]
-            tls: OnceLock::new(),
+            session: OnceLock::new(),
         }
     }
 
-    /// Performs the TLS handshake. From then on, reads and writes are those of the TLS session. If it fails, the
-    /// stream remains one without encryption.
-    // Not inlined, nor are the methods of the session: the stack of a connection without TLS would have room for
-    // their buffers, and every page of it that is touched stays with the connection.
-    #[cfg(feature = "tls")]
-    #[inline(never)]
-    pub(super) fn accept_tls(
+    /// Performs the handshake until `deadline`, with at most `max_bytes` of input. From then on, reads and writes are
+    /// those of the session. If it fails, the stream remains one without encryption.
+    pub(super) fn encrypt(
         &self,
-        credentials: &crate::tls::Credentials,
-        deadline: std::time::Instant,
+        encryption: &dyn Encryption,
+        deadline: Instant,
         max_bytes: usize,
-    ) -> Result<(), super::tls_session::HandshakeError> {
-        let config = || credentials.server_config();
-        let session = TlsSession::accept(&self.socket, config, deadline, max_bytes)?;
+    ) -> Result<(), HandshakeError> {
+        let session = encryption.accept(&self.socket, deadline, max_bytes)?;
         // Only the thread of the connection calls this, once.
-        let _ = self.tls.set(Box::new(session));
+        let _ = self.session.set(session);
         Ok(())
-    }
-
-    /// The session, after a handshake.
-    #[cfg(all(test, feature = "tls"))]
-    pub(super) fn tls_session(&self) -> &TlsSession {
-        self.tls.get().expect("a handshake")
     }
 
     /// Sets `TCP_NODELAY`.
@@ -84,21 +69,19 @@ impl Stream {
 
     /// Whether writes have kept bytes that a [`flush`](Write::flush) must send.
     pub fn has_unsent(&self) -> bool {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.has_unsent();
+        match self.session.get() {
+            Some(session) => session.has_unsent(),
+            None => false,
         }
-        false
     }
 
     /// Ends the output, or with [`Shutdown::Both`] the connection, after all output was sent. With TLS the
     /// client is told that the output is complete, if it reads. Does not block.
     pub fn close(&self, how: Shutdown) -> io::Result<()> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.close(&self.socket, how);
+        match self.session.get() {
+            Some(session) => session.close(&self.socket, how),
+            None => self.socket.shutdown(how),
         }
-        self.socket.shutdown(how)
     }
 
     /// Breaks the connection, from any thread: both sides of the socket are shut down, without notice to the
@@ -118,47 +101,42 @@ impl Stream {
     /// Whether the client has closed its side or the connection broke. Does not block. If the client sent
     /// something before it left, this may be false until that has been read.
     pub fn hung_up(&self) -> bool {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.hung_up(&self.socket);
+        match self.session.get() {
+            Some(session) => session.hung_up(&self.socket),
+            None => net::hung_up(&self.socket),
         }
-        net::hung_up(&self.socket)
     }
 }
 
 impl Read for &Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.read(&self.socket, buffer);
+        match self.session.get() {
+            Some(session) => session.read(&self.socket, buffer),
+            None => (&self.socket).read(buffer),
         }
-        (&self.socket).read(buffer)
     }
 }
 
 impl Write for &Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.write(&self.socket, &[IoSlice::new(bytes)]);
+        match self.session.get() {
+            Some(session) => session.write(&self.socket, &[IoSlice::new(bytes)]),
+            None => (&self.socket).write(bytes),
         }
-        (&self.socket).write(bytes)
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.write(&self.socket, slices);
+        match self.session.get() {
+            Some(session) => session.write(&self.socket, slices),
+            None => (&self.socket).write_vectored(slices),
         }
-        (&self.socket).write_vectored(slices)
     }
 
     /// Sends what earlier writes kept. Without encryption they keep nothing.
     fn flush(&mut self) -> io::Result<()> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.flush(&self.socket);
+        match self.session.get() {
+            Some(session) => session.flush(&self.socket),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
