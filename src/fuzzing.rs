@@ -40,7 +40,7 @@ pub const TARGETS: &[Target] = &[
     #[cfg(feature = "acp")]
     target("acp", acp::fuzzing::acp, 3000),
     #[cfg(feature = "acp")]
-    target("web_socket", http::web_socket::fuzzing::frames, 100),
+    target("web_socket", acp::web_socket::fuzzing::frames, 100),
     target("http_json", http::fuzzing::json_body, 300),
     target("jsonrpc", mcp::fuzzing::json_rpc, 300),
     target("sse", outbound::fuzzing::sse, 100),

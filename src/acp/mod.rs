@@ -2,8 +2,8 @@
 //! clients that start `gosling acp` (agentclientprotocol.com).
 //!
 //! A [`Connection`] takes the messages of one client and sends its own through an [`Outbox`]; it knows nothing
-//! of the transport. [`serve_stdio_process`] connects it to stdin and stdout, [`serve_web_socket`] to a WebSocket
-//! of the HTTP server. The modules:
+//! of the transport. [`serve_stdio_process`] connects it to stdin and stdout, [`routes`] to the WebSockets
+//! ([`web_socket`]) of the HTTP server. The modules:
 //!
 //! - `connection` dispatches messages. Requests that may wait run in a thread of their own, so that the thread
 //!   that reads can always take a cancellation or an answer.
@@ -28,6 +28,7 @@ mod client_requests;
 mod client_workspace;
 mod config_options;
 mod connection;
+mod endpoint;
 mod file_diffs;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
@@ -46,9 +47,9 @@ mod stdio;
 mod terminal_output;
 mod tool_call_display;
 mod updates;
-mod web_socket;
+pub mod web_socket;
 
 pub use connection::Connection;
+pub use endpoint::routes;
 pub use outbox::{MessageWriter, Outbox};
 pub use stdio::serve_stdio_process;
-pub use web_socket::{MAX_WEB_SOCKET_MESSAGE, serve_web_socket};

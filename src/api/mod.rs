@@ -2,8 +2,6 @@
 //! and the result into JSON.
 //! CORE §4, §7. [`mcp_endpoint`] serves the builtin MCP servers over HTTP.
 
-#[cfg(feature = "acp")]
-mod acp_endpoint;
 mod agents;
 mod apps;
 mod config;
@@ -65,7 +63,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = resources_and_prompts::routes(router, &registry);
     let router = openapi::routes(router);
     #[cfg(feature = "acp")]
-    let router = acp_endpoint::routes(router, &registry);
+    let router = crate::acp::routes(router, &registry);
     // What is not reached from here is not in the program.
     let router = if cfg!(feature = "desktop") {
         desktop_routes(router, &registry)

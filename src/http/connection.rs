@@ -1,6 +1,5 @@
 //! The thread of one connection: reads requests and sends responses.
 
-use std::any::Any;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,13 +12,10 @@ use super::chunked::{ChunkedDecoder, too_large};
 use super::connections::SharedConnection;
 use super::request::{find_header, find_headers, parse_query};
 use super::request_head::{self, Expect, Framing, Head, HeadScanner};
-use super::response::{BodyEnd, Events};
+use super::response::{BodyEnd, Events, Handler, Upgrade};
 use super::router::{Access, Resource, Route};
 use super::server::ServerState;
-use super::socket::Socket;
-#[cfg(feature = "acp")]
-use super::web_socket::Upgrade;
-use super::{Error, EventStream, HandshakeError, HangUp, Request, Response};
+use super::{Error, EventStream, HandshakeError, HangUp, Request, Response, Socket};
 use crate::metrics::{METRICS, Refusal};
 
 /// Serves the connection until it ends.
@@ -120,7 +116,7 @@ impl<'a> Connection<'a> {
                 return;
             }
         }
-        self.socket.linger(self.shared.limits.linger_timeout);
+        self.socket.linger();
     }
 
     /// Waits for a head and parses it.
@@ -191,11 +187,11 @@ impl<'a> Connection<'a> {
             }
         };
         self.shared.router.format_error(&mut response);
-        #[cfg(feature = "acp")]
-        if let Some(upgrade) = response.web_socket.take() {
-            return self.upgrade(&response, upgrade);
-        }
-        let events = response.events.take().filter(|_| !is_head);
+        let events = match response.handler.take() {
+            Some(Handler::Upgrade(upgrade)) => return self.upgrade(&response, upgrade),
+            Some(Handler::Events(events)) if !is_head => Some(events),
+            Some(Handler::Events(_)) | None => None,
+        };
         let end = match events {
             None => BodyEnd::Length,
             Some(_) if http_1_0 => BodyEnd::Close,
@@ -216,7 +212,7 @@ impl<'a> Connection<'a> {
         self.send(&response, is_head, connection)
             .map_err(|_| self.unsent())?;
         if !keeps_open && (unread_body || !self.socket.buffered().is_empty()) {
-            self.socket.linger(self.shared.limits.linger_timeout);
+            self.socket.linger();
         }
         Ok(keeps_open)
     }
@@ -311,17 +307,12 @@ impl<'a> Connection<'a> {
             hang_up: HangUp(Arc::clone(&self.connection.stream)),
         };
         METRICS.requests.add(1);
-        // A handler that panics may leave its own data inconsistent, but not the connection's.
-        let outcome = catch_unwind(AssertUnwindSafe(|| (found.route.handler)(&request)));
-        Ok(match outcome {
+        Ok(match catch(|| (found.route.handler)(&request)) {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => error.into(),
-            Err(panic) => {
+            Err(reason) => {
                 let Request { method, path, .. } = &request;
-                log::error!(
-                    "handler failed method={method} path={path:?} reason={:?}",
-                    panic_text(panic.as_ref())
-                );
+                log::error!("handler failed method={method} path={path:?} reason={reason:?}");
                 Error::internal("The server failed at this request; its log says how").into()
             }
         })
@@ -336,7 +327,7 @@ impl<'a> Connection<'a> {
         // A client that has begun to send the body does not wait for 100 (RFC 9110 §10.1.1).
         if head.expect == Expect::Continue && self.socket.buffered().is_empty() {
             self.socket
-                .send(b"HTTP/1.1 100 Continue\r\n\r\n", &[], limits.write_timeout)
+                .send(b"HTTP/1.1 100 Continue\r\n\r\n", &[])
                 .map_err(|_| self.unsent())?;
         }
         let deadline = Instant::now() + limits.body_timeout;
@@ -383,8 +374,7 @@ impl<'a> Connection<'a> {
         } else {
             response.body.as_slice()
         };
-        self.socket
-            .send(&self.out, body, self.shared.limits.write_timeout)
+        self.socket.send(&self.out, body)
     }
 
     /// Sends the head of an event stream and runs its handler, which writes the body; false if the connection
@@ -400,7 +390,7 @@ impl<'a> Connection<'a> {
         self.out.clear();
         head.write_head(&mut self.out, connection, end);
         self.socket
-            .send(&self.out, &[], limit)
+            .send(&self.out, &[])
             .map_err(|_| self.unsent())?;
         let SharedConnection { stream, peer, .. } = self.connection;
         let mut stream = EventStream::open(
@@ -410,10 +400,8 @@ impl<'a> Connection<'a> {
             limit,
             events.keep_alive,
         );
-        let outcome = catch_unwind(AssertUnwindSafe(|| (events.run)(&mut stream)));
-        if let Err(panic) = outcome {
+        if let Err(reason) = catch(|| (events.run)(&mut stream)) {
             // The missing final chunk tells the client that the body is incomplete.
-            let reason = panic_text(panic.as_ref());
             log::error!("handler of an event stream failed reason={reason:?}");
             drop(stream);
             self.connection.stream.abort();
@@ -422,16 +410,13 @@ impl<'a> Connection<'a> {
         Ok(stream.close())
     }
 
-    /// Completes the handshake of a WebSocket and runs its handler; the connection ends with it.
-    #[cfg(feature = "acp")]
-    fn upgrade(&mut self, head: &Response, upgrade: Box<Upgrade>) -> Result<bool, Failure> {
+    /// Sends the head of the response that changes the protocol, and runs its handler; the connection ends with it.
+    fn upgrade(&mut self, head: &Response, run: Upgrade) -> Result<bool, Failure> {
         self.send(head, false, Some("Upgrade"))
             .map_err(|_| self.unsent())?;
-        let (stream, limits) = (&self.connection.stream, &self.shared.limits);
-        let run = || upgrade.run(stream, &mut self.socket, limits);
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
-            let reason = panic_text(panic.as_ref());
-            log::error!("handler of a WebSocket failed reason={reason:?}");
+        match catch(|| run(&mut self.socket)) {
+            Ok(()) => self.socket.linger(),
+            Err(reason) => log::error!("handler of an upgrade failed reason={reason:?}"),
         }
         Ok(false)
     }
@@ -476,8 +461,11 @@ fn unread(part: &str, limit: Duration, error: &io::Error) -> Failure {
     }
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without a message")
+/// Runs a handler; if it panics, returns the message. It may leave its own data inconsistent, but not the connection's.
+fn catch<T>(handler: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(handler)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        text.unwrap_or("a panic without a message").to_owned()
+    })
 }

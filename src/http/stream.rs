@@ -1,11 +1,12 @@
 //! The byte stream of one connection, with or without TLS.
 
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::{EncryptedSession, Encryption, HandshakeError};
+use crate::metrics::METRICS;
 use crate::sys::net;
 
 /// The byte stream of one connection, with or without TLS.
@@ -67,6 +68,34 @@ impl Stream {
         self.socket.set_write_timeout(timeout)
     }
 
+    /// Writes all bytes, and sends them.
+    ///
+    /// # Errors
+    /// As a socket; with `TimedOut` if that takes longer than `limit`. The timeout of one write must not be much
+    /// longer.
+    pub fn write_within(mut self: &Stream, mut bytes: &[u8], limit: Duration) -> io::Result<()> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let sent = match bytes {
+                [] => self.flush().map(|()| 0),
+                _ => self.write(bytes),
+            };
+            match sent {
+                Ok(0) if bytes.is_empty() => return Ok(()),
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    METRICS.sent.add(written as u64);
+                    bytes = &bytes[written..];
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if Instant::now() > deadline && (!bytes.is_empty() || self.has_unsent()) {
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+    }
+
     /// Whether writes have kept bytes that a [`flush`](Write::flush) must send.
     pub fn has_unsent(&self) -> bool {
         match self.session.get() {
@@ -92,8 +121,7 @@ impl Stream {
     }
 
     /// Lets a thread that waits in a read notice the end of the input, from any thread.
-    #[cfg(feature = "acp")]
-    pub(super) fn stop_reading(&self) {
+    pub fn stop_reading(&self) {
         // Fails if the client has disconnected.
         let _ = self.socket.shutdown(Shutdown::Read);
     }

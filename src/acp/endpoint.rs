@@ -1,21 +1,43 @@
-//! The transport of the HTTP listener: one message in a text message of a WebSocket.
+//! The transport of the HTTP server, `GET /acp`: one message in a text message of a WebSocket, as Goose Desktop speaks
+//! it from 1.41 on.
 
+use super::web_socket::{self, GOING_AWAY, Message, UNSUPPORTED_DATA, WebSocket, WebSocketSender};
 use super::{Connection, MessageWriter, Outbox};
 use crate::agent::Registry;
-use crate::http::web_socket::{GOING_AWAY, Message, UNSUPPORTED_DATA, WebSocket, WebSocketSender};
+use crate::http::{Access, Error, Request, Response, Router};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest message of a client, in bytes.
-pub const MAX_WEB_SOCKET_MESSAGE: usize = 16 << 20;
+const MAX_MESSAGE: usize = 16 << 20;
 /// How long cancelled turns may take to end after the client has left.
 const TURN_GRACE: Duration = Duration::from_secs(2);
 /// How long the last messages may take to be written.
 const WRITE_GRACE: Duration = Duration::from_millis(500);
 
+/// Adds the route to `router`.
+pub fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+    let registry = registry.clone();
+    router.get("/acp", Access::TokenKeyed, move |request| {
+        connect(&registry, request)
+    })
+}
+
+/// Desktop finds out with a plain request whether its key is right, and expects 406 then.
+fn connect(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {
+    if !web_socket::is_upgrade(request) {
+        let error = Error::new(406, "Connect with a WebSocket: `/acp` has nothing else");
+        return Err(error.header("Upgrade", "websocket"));
+    }
+    let registry = registry.clone();
+    web_socket::accept(request, MAX_MESSAGE, move |socket| {
+        serve(&registry, socket);
+    })
+}
+
 /// Serves the client of a WebSocket on the calling thread, until it leaves or the registry is closed.
-pub fn serve_web_socket(registry: &Arc<Registry>, socket: &mut WebSocket<'_, '_>) {
+fn serve(registry: &Arc<Registry>, socket: &mut WebSocket<'_, '_>) {
     let sender = socket.sender().clone();
     let gone = registry.cancel().child();
     let writer = TextWriter(sender.clone());
