@@ -20,8 +20,16 @@ use crate::metrics::{METRICS, Refusal};
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
-    let start = start(shared, connection);
-    if let Start::Gone = start {
+    let handshake = match &shared.encryption {
+        Some(encryption) => {
+            let limits = &shared.limits;
+            let deadline = Instant::now() + limits.head_timeout;
+            let stream = &connection.stream;
+            stream.encrypt(&**encryption, deadline, limits.max_head_bytes)
+        }
+        None => Ok(()),
+    };
+    if let Err(HandshakeError::Gone) = handshake {
         connection.stream.abort();
         return;
     }
@@ -33,40 +41,17 @@ pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
             socket,
             out: Vec::new(),
         };
-        match start {
-            Start::Serve => while connection.serve_request() {},
-            Start::Refuse(error) => connection.refuse(error),
-            Start::Gone => {}
+        match handshake {
+            Ok(()) => while connection.serve_request() {},
+            // It gets this without encryption.
+            Err(HandshakeError::PlainHttp) => connection.refuse(Error::bad_request(
+                "This port speaks https, and the request came without TLS: begin the address with https://",
+            )),
+            Err(_) => connection.socket.linger(),
         }
     }
     // A handler's `HangUp` may keep the socket open, but the client should see the end now.
     let _ = connection.stream.close(Shutdown::Both);
-}
-
-/// How a connection goes on after the handshake, if the server has one.
-enum Start {
-    Serve,
-    /// The client has not begun a handshake: it gets this response without encryption, if there is one.
-    Refuse(Option<Error>),
-    Gone,
-}
-
-/// Performs the handshake, if the server has one.
-fn start(shared: &ServerState, connection: &SharedConnection) -> Start {
-    let Some(encryption) = &shared.encryption else {
-        return Start::Serve;
-    };
-    let limits = &shared.limits;
-    let deadline = Instant::now() + limits.head_timeout;
-    let stream = &connection.stream;
-    match stream.encrypt(&**encryption, deadline, limits.max_head_bytes) {
-        Ok(()) => Start::Serve,
-        Err(HandshakeError::PlainHttp) => Start::Refuse(Some(Error::bad_request(
-            "This port speaks https, and the request came without TLS: begin the address with https://",
-        ))),
-        Err(HandshakeError::Refused) => Start::Refuse(None),
-        Err(HandshakeError::Gone) => Start::Gone,
-    }
 }
 
 struct Connection<'a> {
@@ -99,24 +84,21 @@ impl<'a> Connection<'a> {
             Ok(keeps_open) => keeps_open,
             Err(Failure::Gone) => false,
             Err(Failure::Refused(error)) => {
-                self.refuse(Some(error));
+                self.refuse(error);
                 false
             }
         }
     }
 
-    /// Sends `error`, if there is one, and lets the client read it before the connection ends.
-    fn refuse(&mut self, error: Option<Error>) {
-        if let Some(error) = error {
-            METRICS.refuse(Refusal::of_status(error.status.0));
-            let mut response = error.into();
-            self.shared.router.format_error(&mut response);
-            if self.send(&response, false, Some("close")).is_err() {
-                self.unsent();
-                return;
-            }
+    /// Sends `error`, and lets the client read it before the connection ends.
+    fn refuse(&mut self, error: Error) {
+        METRICS.refuse(Refusal::of_status(error.status.0));
+        let mut response = error.into();
+        self.shared.router.format_error(&mut response);
+        let sent = self.send(&response, Some("close"), BodyEnd::Length, &response.body);
+        if sent.is_ok() {
+            self.socket.linger();
         }
-        self.socket.linger();
     }
 
     /// Waits for a head and parses it.
@@ -144,11 +126,16 @@ impl<'a> Connection<'a> {
                 self.socket.consume(length);
                 continue;
             }
-            match self.socket.fill(deadline) {
-                Ok(0) => return Err(ended_early()),
-                Ok(_) => {}
-                Err(error) => return Err(unread("head", limits.head_timeout, &error)),
-            }
+            self.fill("head", limits.head_timeout, deadline)?;
+        }
+    }
+
+    /// Reads more of a `part` of the request, which must be complete at `deadline`, after `limit`.
+    fn fill(&mut self, part: &str, limit: Duration, deadline: Instant) -> Result<(), Failure> {
+        match self.socket.fill(deadline) {
+            Ok(0) => Err(ended_early()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(unread(part, limit, &error)),
         }
     }
 
@@ -159,10 +146,8 @@ impl<'a> Connection<'a> {
         if !resting || self.shared.is_stopping() {
             return Err(Failure::Gone);
         }
-        match self
-            .socket
-            .fill(Instant::now() + self.shared.limits.idle_timeout)
-        {
+        let deadline = Instant::now() + self.shared.limits.idle_timeout;
+        match self.socket.fill(deadline) {
             Ok(1..) if self.connection.set_reading() => Ok(()),
             _ => Err(Failure::Gone),
         }
@@ -209,8 +194,11 @@ impl<'a> Connection<'a> {
         if let Some(events) = events {
             return Ok(self.stream(&response, events, connection, end)? && keeps_open);
         }
-        self.send(&response, is_head, connection)
-            .map_err(|_| self.unsent())?;
+        let body = match &*response.body {
+            body if !is_head && response.has_body() => body,
+            _ => &[],
+        };
+        self.send(&response, connection, BodyEnd::Length, body)?;
         if !keeps_open && (unread_body || !self.socket.buffered().is_empty()) {
             self.socket.linger();
         }
@@ -243,7 +231,8 @@ impl<'a> Connection<'a> {
             let message = format!("{} takes no body: send none", head.path);
             return Err(Error::new(413, message).into());
         }
-        if matches!(head.framing, Framing::Sized(length) if length > self.body_limit()) {
+        let most = self.shared.limits.max_body_bytes as u64;
+        if matches!(head.framing, Framing::Sized(length) if length > most) {
             return Err(too_large().into());
         }
         if head.expect == Expect::Unknown {
@@ -352,29 +341,22 @@ impl<'a> Connection<'a> {
             if decoder.is_done() {
                 return Ok(());
             }
-            match self.socket.fill(deadline) {
-                Ok(0) => return Err(ended_early()),
-                Ok(_) => {}
-                Err(error) => return Err(unread("body", limits.body_timeout, &error)),
-            }
+            self.fill("body", limits.body_timeout, deadline)?;
         }
     }
 
-    /// Sends `response`, without its body if `is_head`.
+    /// Sends the head of `response`, then `body`.
     fn send(
         &mut self,
         response: &Response,
-        is_head: bool,
         connection: Option<&str>,
-    ) -> io::Result<()> {
+        end: BodyEnd,
+        body: &[u8],
+    ) -> Result<(), Failure> {
         self.out.clear();
-        response.write_head(&mut self.out, connection, BodyEnd::Length);
-        let body = if is_head || !response.has_body() {
-            &[]
-        } else {
-            response.body.as_slice()
-        };
-        self.socket.send(&self.out, body)
+        response.write_head(&mut self.out, connection, end);
+        let sent = self.socket.send(&self.out, body);
+        sent.map_err(|_| self.unsent())
     }
 
     /// Sends the head of an event stream and runs its handler, which writes the body; false if the connection
@@ -386,18 +368,13 @@ impl<'a> Connection<'a> {
         connection: Option<&str>,
         end: BodyEnd,
     ) -> Result<bool, Failure> {
-        let limit = self.shared.limits.write_timeout;
-        self.out.clear();
-        head.write_head(&mut self.out, connection, end);
-        self.socket
-            .send(&self.out, &[])
-            .map_err(|_| self.unsent())?;
+        self.send(head, connection, end, &[])?;
         let SharedConnection { stream, peer, .. } = self.connection;
         let mut stream = EventStream::open(
             stream,
             *peer,
             end == BodyEnd::Chunks,
-            limit,
+            self.shared.limits.write_timeout,
             events.keep_alive,
         );
         if let Err(reason) = catch(|| (events.run)(&mut stream)) {
@@ -412,8 +389,7 @@ impl<'a> Connection<'a> {
 
     /// Sends the head of the response that changes the protocol, and runs its handler; the connection ends with it.
     fn upgrade(&mut self, head: &Response, run: Upgrade) -> Result<bool, Failure> {
-        self.send(head, false, Some("Upgrade"))
-            .map_err(|_| self.unsent())?;
+        self.send(head, Some("Upgrade"), BodyEnd::Length, &[])?;
         match catch(|| run(&mut self.socket)) {
             Ok(()) => self.socket.linger(),
             Err(reason) => log::error!("handler of an upgrade failed reason={reason:?}"),
@@ -426,10 +402,6 @@ impl<'a> Connection<'a> {
     fn unsent(&self) -> Failure {
         self.connection.stream.abort();
         Failure::Gone
-    }
-
-    fn body_limit(&self) -> u64 {
-        self.shared.limits.max_body_bytes as u64
     }
 }
 

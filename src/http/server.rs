@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -116,11 +116,7 @@ impl Server {
     /// that still run. A second call does nothing. A handler must not call this: it would wait for itself.
     pub fn stop(&self, grace: Duration) -> usize {
         self.shared.stopping.store(true, Ordering::SeqCst);
-        let acceptor = self
-            .acceptor
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let acceptor = sys::lock(&self.acceptor).take();
         if let Some(acceptor) = acceptor {
             sys::net::wake_acceptor(&self.listener);
             // The acceptor catches panics, so its result carries no information.
