@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 const SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// Whether the client asks for a WebSocket.
-pub(super) fn is_upgrade(request: &Request) -> bool {
+pub fn is_upgrade(request: &Request) -> bool {
     has_member(request, "Upgrade", "websocket")
 }
 

@@ -16,6 +16,7 @@ mod handshake;
 use crate::http::{Error, Request, Response, Socket, Stream};
 use crate::sys::lock;
 use frame::{Decoder, Opcode, Received, Violation};
+pub use handshake::is_upgrade;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
@@ -35,11 +36,6 @@ const PING_DIVISOR: u32 = 4;
 const MAX_PINGS: u32 = 3;
 /// How many bytes are written with one time limit, and at least with one system call.
 const WRITE_BYTES: usize = 64 << 10;
-
-/// Whether the client asks for a WebSocket.
-pub fn is_upgrade(request: &Request) -> bool {
-    handshake::is_upgrade(request)
-}
 
 /// Answers the client's opening handshake. `run` then has the connection, which ends with it, and the WebSocket is
 /// closed if `run` has not done so; a message of the client may have `max_message` bytes.
