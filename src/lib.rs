@@ -86,7 +86,7 @@
 //! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`] and
 //! [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use [`mcp::server`];
 //! [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests, responses, routes; [`acp`]
-//! those of its WebSockets.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
+//! also its connections.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
 //! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
 //! --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`,
 //! between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong ones, and compares the

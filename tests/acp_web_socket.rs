@@ -3,7 +3,8 @@
 
 mod support;
 
-use gosling::http::{Access, AccessControl, Limits, Router, Server as HttpServer, web_socket};
+use gosling::acp::web_socket;
+use gosling::http::{Access, AccessControl, Limits, Router, Server as HttpServer};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;

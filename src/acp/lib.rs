@@ -2,8 +2,8 @@
 //! clients that start `gosling acp` (agentclientprotocol.com).
 //!
 //! A [`Connection`] takes the messages of one client and sends its own through an [`Outbox`]; it knows nothing
-//! of the transport. [`serve_stdio_process`] connects it to stdin and stdout, [`serve_web_socket`] to a WebSocket
-//! of the HTTP server. The modules:
+//! of the transport. [`serve_stdio_process`] connects it to stdin and stdout, [`routes`] to the WebSockets
+//! ([`web_socket`]) of the HTTP server. The modules:
 //!
 //! - `connection` dispatches messages. Requests that may wait run in a thread of their own, so that the thread
 //!   that reads can always take a cancellation or an answer.
@@ -55,14 +55,13 @@ mod stdio;
 mod terminal_output;
 mod tool_call_display;
 mod updates;
-mod web_socket;
+pub mod web_socket;
 
 use gosling_core::part::Part;
 
 pub use connection::Connection;
 pub use outbox::{MessageWriter, Outbox};
 pub use stdio::serve_stdio_process;
-pub use web_socket::{MAX_WEB_SOCKET_MESSAGE, serve_web_socket};
 
 /// What the Agent Client Protocol adds to gosling.
 pub const PART: Part = Part {

@@ -105,13 +105,13 @@ fn start(options: Options) -> Result<(), Failure> {
         services.push(service);
     }
     let address = (options.host.as_str(), options.port);
-    let credentials = options.tls.credentials(&paths)?;
-    let scheme = if credentials.is_some() {
+    let encryption = options.tls.encryption(&paths)?;
+    let scheme = if encryption.is_some() {
         "https"
     } else {
         "http"
     };
-    let server = serve::bind(address, router, guard, credentials)?;
+    let server = serve::bind(address, router, guard, encryption)?;
     let at = server.local_addr();
     let version = env!("CARGO_PKG_VERSION");
     logging::say(&format!("gosling {version} listens on {scheme}://{at}\n"));

@@ -9,8 +9,6 @@ use crate::{conversation, extension, http, provider, store};
 pub const TARGETS: &[Target] = &[
     Target::new("http_head", http::fuzzing::head, 150),
     Target::new("http_chunked", http::fuzzing::chunked, 50),
-    #[cfg(feature = "acp")]
-    Target::new("web_socket", http::web_socket::fuzzing::frames, 100),
     Target::new("http_json", http::fuzzing::json_body, 300),
     Target::new("openai", provider::fuzzing::openai, 600),
     #[cfg(feature = "anthropic")]

@@ -1,7 +1,8 @@
 //! Sends every message of a WebSocket back: `web-socket-echo`. Prints the address on which it listens, and ends
 //! with its stdin.
 
-use gosling::http::{Access, AccessControl, Limits, Router, Server, web_socket};
+use gosling::acp::web_socket;
+use gosling::http::{Access, AccessControl, Limits, Router, Server};
 use std::io::{self, Read};
 use std::time::Duration;
 

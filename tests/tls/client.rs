@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gosling::http::{Limits, Server};
+use gosling::http::{Encryption, Limits, Server};
 use gosling::tls::Credentials;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
@@ -45,7 +45,8 @@ pub fn tls_edge(limits: Limits) -> TlsEdge {
     let credentials = Credentials::self_signed(&folder.path().join("tls")).unwrap();
     let fingerprint = credentials.fingerprint();
     let edge = edge_bound(limits, |router, guard, limits| {
-        Server::bind_tls("127.0.0.1:0", router, guard, limits, credentials)
+        let encryption = Some(Arc::new(credentials) as Arc<dyn Encryption>);
+        Server::bind_encrypted("127.0.0.1:0", router, guard, limits, encryption)
     });
     TlsEdge {
         edge,

@@ -1,14 +1,14 @@
 //! Listening and shutdown of the commands that serve HTTP.
 
-use super::tls::Credentials;
 use super::{Failure, failed};
-use crate::http::{AccessControl, Limits, Router, Server};
+use crate::http::{AccessControl, Encryption, Limits, Router, Server};
 use crate::store::settings;
 use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
 use crossbeam_channel::bounded;
 use std::env::VarError;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use std::{env, fs, io, process};
 
@@ -89,21 +89,15 @@ pub fn allowed_hosts() -> Result<Vec<String>, Failure> {
     Ok(hosts.filter(|host| !host.is_empty()).collect())
 }
 
-/// Listens on `address`, with TLS if there are `credentials`.
+/// Listens on `address`, with TLS if there is `encryption`.
 pub fn bind(
     address: (&str, u16),
     router: Router,
     guard: AccessControl,
-    credentials: Option<Credentials>,
+    encryption: Option<Arc<dyn Encryption>>,
 ) -> Result<Server, Failure> {
     let limits = Limits::default();
-    let server = match credentials {
-        None => Server::bind(address, router, guard, limits),
-        #[cfg(feature = "tls")]
-        Some(credentials) => Server::bind_tls(address, router, guard, limits, credentials),
-        #[cfg(not(feature = "tls"))]
-        Some(none) => match none {},
-    };
+    let server = Server::bind_encrypted(address, router, guard, limits, encryption);
     server.map_err(|error| {
         let advice = match error.kind() {
             io::ErrorKind::AddrInUse => "; another server uses this port: choose a free one",

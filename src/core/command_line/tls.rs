@@ -1,33 +1,34 @@
 //! Whether a command serves https, and with which certificate.
 
-use super::Failure;
 use super::serve::variable;
+use super::{Failure, failed};
 use crate::features;
+use crate::http::Encryption;
 use crate::store::Paths;
-use std::path::PathBuf;
-#[cfg(feature = "tls")]
-use {
-    super::failed,
-    std::io::{self, Write},
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Reads the files of a certificate and its key, or those in a folder of gosling, and announces them.
+type Open = fn(Option<&[PathBuf; 2]>, &Path) -> Result<Arc<dyn Encryption>, Box<dyn Error>>;
+
+/// That of a build with TLS.
+const OPEN: Option<Open> = {
+    #[cfg(feature = "tls")]
+    let open: Option<Open> = Some(crate::tls::announced);
+    #[cfg(not(feature = "tls"))]
+    let open = None;
+    open
 };
-
-#[cfg(feature = "tls")]
-pub use crate::tls::Credentials;
-
-/// A build without the feature `tls` has none.
-#[cfg(not(feature = "tls"))]
-pub enum Credentials {}
 
 const TLS: &str = "GOOSE_TLS";
 const CERTIFICATE: &str = "GOOSE_TLS_CERT_PATH";
 const KEY: &str = "GOOSE_TLS_KEY_PATH";
-/// What the line on stdout with the fingerprint begins with.
-#[cfg(feature = "tls")]
-const FINGERPRINT: &str = "GOOSED_CERT_FINGERPRINT";
 
 /// What the variables and the command line say.
 pub struct Options {
-    is_enabled: bool,
+    /// If TLS is enabled.
+    open: Option<Open>,
     /// The files of the certificate and the key.
     files: Option<[PathBuf; 2]>,
 }
@@ -54,10 +55,7 @@ impl Options {
                 return Err(Failure::Usage(message));
             }
         };
-        let mut options = Options {
-            is_enabled: false,
-            files,
-        };
+        let mut options = Options { open: None, files };
         match said {
             Some(true) => options.enable_for(TLS)?,
             None if options.files.is_some() => options.enable_for(CERTIFICATE)?,
@@ -75,47 +73,25 @@ impl Options {
     }
 
     fn enable_for(&mut self, from: &str) -> Result<(), Failure> {
-        if features::is_left_out("tls") {
+        if OPEN.is_none() {
             let hint = features::hint("tls");
             return Err(Failure::Usage(format!(
                 "{from}: this build has no TLS{hint}"
             )));
         }
-        self.is_enabled = true;
+        self.open = OPEN;
         Ok(())
     }
 
-    /// The certificate and key, if TLS is enabled. Prints their fingerprint to stdout, where Goose Desktop reads
-    /// it from the server that it starts: it waits for this line before it connects.
+    /// What encrypts the connections, if TLS is enabled.
     ///
     /// # Errors
     /// When a file cannot be used, or the self-signed certificate cannot be stored.
-    #[cfg(feature = "tls")]
-    pub fn credentials(&self, paths: &Paths) -> Result<Option<Credentials>, Failure> {
-        if !self.is_enabled {
-            return Ok(None);
-        }
-        let credentials = match &self.files {
-            Some([certificate, key]) => Credentials::from_files(certificate, key),
-            None => Credentials::self_signed(&paths.state.join("tls")),
-        };
-        let credentials = credentials.map_err(failed("no certificate for TLS"))?;
-        let line = format!("{FINGERPRINT}={}\n", credentials.fingerprint());
-        let mut stdout = io::stdout().lock();
-        let written = stdout
-            .write_all(line.as_bytes())
-            .and_then(|()| stdout.flush());
-        if let Err(error) = written {
-            log::warn!("fingerprint not printed reason={error}");
-        }
-        Ok(Some(credentials))
-    }
-
-    /// None: this build has no TLS.
-    #[cfg(not(feature = "tls"))]
-    #[allow(clippy::unnecessary_wraps)] // As with the feature.
-    pub fn credentials(&self, _: &Paths) -> Result<Option<Credentials>, Failure> {
-        Ok(None)
+    pub fn encryption(&self, paths: &Paths) -> Result<Option<Arc<dyn Encryption>>, Failure> {
+        let opened = self
+            .open
+            .map(|open| open(self.files.as_ref(), &paths.state.join("tls")));
+        opened.transpose().map_err(failed("no certificate for TLS"))
     }
 }
 

@@ -47,10 +47,8 @@ impl AccessControl {
 
     /// Fails with 401 unless the first `secret` in the query is the secret.
     pub(super) fn check_query_key(&self, query: Option<&str>) -> Result<(), Error> {
-        let pairs = query.map(parse_query).unwrap_or_default();
-        let key = pairs.iter().find(|(name, _)| name == "secret");
         self.check(
-            key.map(|(_, key)| key.as_str()),
+            parameter(query, "secret").as_deref(),
             "Send the server's secret as `secret` in the query",
         )
     }
@@ -62,10 +60,8 @@ impl AccessControl {
         key: Option<&str>,
         query: Option<&str>,
     ) -> Result<(), Error> {
-        let pairs = query.map(parse_query).unwrap_or_default();
-        let token = pairs.iter().find(|(name, _)| name == "token");
         self.check(
-            key.or(token.map(|(_, token)| token.as_str())),
+            key.or(parameter(query, "token").as_deref()),
             "Send the server's secret in the header `X-Secret-Key`, or as `token` in the query",
         )
     }
@@ -157,6 +153,12 @@ impl fmt::Debug for AccessControl {
             .field("local_origins_only", &self.local_origins_only)
             .finish()
     }
+}
+
+/// The first parameter `name` of a query.
+fn parameter(query: Option<&str>, name: &str) -> Option<String> {
+    let mut pairs = parse_query(query?).into_iter();
+    pairs.find_map(|(found, value)| (found == name).then_some(value))
 }
 
 /// Compares in a time that depends on the lengths only.

@@ -1,6 +1,5 @@
 //! The thread of one connection: reads requests and sends responses.
 
-use std::any::Any;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,19 +12,24 @@ use super::chunked::{ChunkedDecoder, too_large};
 use super::connections::SharedConnection;
 use super::request::{find_header, find_headers, parse_query};
 use super::request_head::{self, Expect, Framing, Head, HeadScanner};
-use super::response::{BodyEnd, Events};
+use super::response::{BodyEnd, Events, Handler, Upgrade};
 use super::router::{Access, Resource, Route};
 use super::server::ServerState;
-use super::socket::Socket;
-#[cfg(feature = "acp")]
-use super::web_socket::Upgrade;
-use super::{Error, EventStream, HangUp, Request, Response};
+use super::{Error, EventStream, HandshakeError, HangUp, Request, Response, Socket};
 use crate::metrics::{METRICS, Refusal};
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
-    let start = start_tls(shared, connection);
-    if let Start::Gone = start {
+    let handshake = match &shared.encryption {
+        Some(encryption) => {
+            let limits = &shared.limits;
+            let deadline = Instant::now() + limits.head_timeout;
+            let stream = &connection.stream;
+            stream.encrypt(&**encryption, deadline, limits.max_head_bytes)
+        }
+        None => Ok(()),
+    };
+    if let Err(HandshakeError::Gone) = handshake {
         connection.stream.abort();
         return;
     }
@@ -37,50 +41,17 @@ pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
             socket,
             out: Vec::new(),
         };
-        match start {
-            Start::Serve => while connection.serve_request() {},
-            Start::Refuse(error) => connection.refuse(error),
-            Start::Gone => {}
+        match handshake {
+            Ok(()) => while connection.serve_request() {},
+            // It gets this without encryption.
+            Err(HandshakeError::PlainHttp) => connection.refuse(Error::bad_request(
+                "This port speaks https, and the request came without TLS: begin the address with https://",
+            )),
+            Err(_) => connection.socket.linger(),
         }
     }
     // A handler's `HangUp` may keep the socket open, but the client should see the end now.
     let _ = connection.stream.close(Shutdown::Both);
-}
-
-/// How a connection goes on after the TLS handshake, if the server has TLS.
-enum Start {
-    Serve,
-    /// The client has not begun a handshake: it gets this response without encryption, if there is one.
-    #[cfg_attr(not(feature = "tls"), allow(dead_code))]
-    Refuse(Option<Error>),
-    #[cfg_attr(not(feature = "tls"), allow(dead_code))]
-    Gone,
-}
-
-/// Performs the handshake, if the server has TLS.
-#[cfg(feature = "tls")]
-fn start_tls(shared: &ServerState, connection: &SharedConnection) -> Start {
-    use super::tls_session::HandshakeError;
-
-    let Some(credentials) = &shared.credentials else {
-        return Start::Serve;
-    };
-    let limits = &shared.limits;
-    let deadline = Instant::now() + limits.head_timeout;
-    let stream = &connection.stream;
-    match stream.accept_tls(credentials, deadline, limits.max_head_bytes) {
-        Ok(()) => Start::Serve,
-        Err(HandshakeError::PlainHttp) => Start::Refuse(Some(Error::bad_request(
-            "This port speaks https, and the request came without TLS: begin the address with https://",
-        ))),
-        Err(HandshakeError::Refused) => Start::Refuse(None),
-        Err(HandshakeError::Gone) => Start::Gone,
-    }
-}
-
-#[cfg(not(feature = "tls"))]
-fn start_tls(_: &ServerState, _: &SharedConnection) -> Start {
-    Start::Serve
 }
 
 struct Connection<'a> {
@@ -113,24 +84,21 @@ impl<'a> Connection<'a> {
             Ok(keeps_open) => keeps_open,
             Err(Failure::Gone) => false,
             Err(Failure::Refused(error)) => {
-                self.refuse(Some(error));
+                self.refuse(error);
                 false
             }
         }
     }
 
-    /// Sends `error`, if there is one, and lets the client read it before the connection ends.
-    fn refuse(&mut self, error: Option<Error>) {
-        if let Some(error) = error {
-            METRICS.refuse(Refusal::of_status(error.status.0));
-            let mut response = error.into();
-            self.shared.router.format_error(&mut response);
-            if self.send(&response, false, Some("close")).is_err() {
-                self.unsent();
-                return;
-            }
+    /// Sends `error`, and lets the client read it before the connection ends.
+    fn refuse(&mut self, error: Error) {
+        METRICS.refuse(Refusal::of_status(error.status.0));
+        let mut response = error.into();
+        self.shared.router.format_error(&mut response);
+        let sent = self.send(&response, Some("close"), BodyEnd::Length, &response.body);
+        if sent.is_ok() {
+            self.socket.linger();
         }
-        self.socket.linger(self.shared.limits.linger_timeout);
     }
 
     /// Waits for a head and parses it.
@@ -158,11 +126,16 @@ impl<'a> Connection<'a> {
                 self.socket.consume(length);
                 continue;
             }
-            match self.socket.fill(deadline) {
-                Ok(0) => return Err(ended_early()),
-                Ok(_) => {}
-                Err(error) => return Err(unread("head", limits.head_timeout, &error)),
-            }
+            self.fill("head", limits.head_timeout, deadline)?;
+        }
+    }
+
+    /// Reads more of a `part` of the request, which must be complete at `deadline`, after `limit`.
+    fn fill(&mut self, part: &str, limit: Duration, deadline: Instant) -> Result<(), Failure> {
+        match self.socket.fill(deadline) {
+            Ok(0) => Err(ended_early()),
+            Ok(_) => Ok(()),
+            Err(error) => Err(unread(part, limit, &error)),
         }
     }
 
@@ -173,10 +146,8 @@ impl<'a> Connection<'a> {
         if !resting || self.shared.is_stopping() {
             return Err(Failure::Gone);
         }
-        match self
-            .socket
-            .fill(Instant::now() + self.shared.limits.idle_timeout)
-        {
+        let deadline = Instant::now() + self.shared.limits.idle_timeout;
+        match self.socket.fill(deadline) {
             Ok(1..) if self.connection.set_reading() => Ok(()),
             _ => Err(Failure::Gone),
         }
@@ -201,11 +172,11 @@ impl<'a> Connection<'a> {
             }
         };
         self.shared.router.format_error(&mut response);
-        #[cfg(feature = "acp")]
-        if let Some(upgrade) = response.web_socket.take() {
-            return self.upgrade(&response, upgrade);
-        }
-        let events = response.events.take().filter(|_| !is_head);
+        let events = match response.handler.take() {
+            Some(Handler::Upgrade(upgrade)) => return self.upgrade(&response, upgrade),
+            Some(Handler::Events(events)) if !is_head => Some(events),
+            Some(Handler::Events(_)) | None => None,
+        };
         let end = match events {
             None => BodyEnd::Length,
             Some(_) if http_1_0 => BodyEnd::Close,
@@ -223,10 +194,13 @@ impl<'a> Connection<'a> {
         if let Some(events) = events {
             return Ok(self.stream(&response, events, connection, end)? && keeps_open);
         }
-        self.send(&response, is_head, connection)
-            .map_err(|_| self.unsent())?;
+        let body = match &*response.body {
+            body if !is_head && response.has_body() => body,
+            _ => &[],
+        };
+        self.send(&response, connection, BodyEnd::Length, body)?;
         if !keeps_open && (unread_body || !self.socket.buffered().is_empty()) {
-            self.socket.linger(self.shared.limits.linger_timeout);
+            self.socket.linger();
         }
         Ok(keeps_open)
     }
@@ -257,7 +231,8 @@ impl<'a> Connection<'a> {
             let message = format!("{} takes no body: send none", head.path);
             return Err(Error::new(413, message).into());
         }
-        if matches!(head.framing, Framing::Sized(length) if length > self.body_limit()) {
+        let most = self.shared.limits.max_body_bytes as u64;
+        if matches!(head.framing, Framing::Sized(length) if length > most) {
             return Err(too_large().into());
         }
         if head.expect == Expect::Unknown {
@@ -321,17 +296,12 @@ impl<'a> Connection<'a> {
             hang_up: HangUp(Arc::clone(&self.connection.stream)),
         };
         METRICS.requests.add(1);
-        // A handler that panics may leave its own data inconsistent, but not the connection's.
-        let outcome = catch_unwind(AssertUnwindSafe(|| (found.route.handler)(&request)));
-        Ok(match outcome {
+        Ok(match catch(|| (found.route.handler)(&request)) {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => error.into(),
-            Err(panic) => {
+            Err(reason) => {
                 let Request { method, path, .. } = &request;
-                log::error!(
-                    "handler failed method={method} path={path:?} reason={:?}",
-                    panic_text(panic.as_ref())
-                );
+                log::error!("handler failed method={method} path={path:?} reason={reason:?}");
                 Error::internal("The server failed at this request; its log says how").into()
             }
         })
@@ -346,7 +316,7 @@ impl<'a> Connection<'a> {
         // A client that has begun to send the body does not wait for 100 (RFC 9110 §10.1.1).
         if head.expect == Expect::Continue && self.socket.buffered().is_empty() {
             self.socket
-                .send(b"HTTP/1.1 100 Continue\r\n\r\n", &[], limits.write_timeout)
+                .send(b"HTTP/1.1 100 Continue\r\n\r\n", &[])
                 .map_err(|_| self.unsent())?;
         }
         let deadline = Instant::now() + limits.body_timeout;
@@ -371,30 +341,22 @@ impl<'a> Connection<'a> {
             if decoder.is_done() {
                 return Ok(());
             }
-            match self.socket.fill(deadline) {
-                Ok(0) => return Err(ended_early()),
-                Ok(_) => {}
-                Err(error) => return Err(unread("body", limits.body_timeout, &error)),
-            }
+            self.fill("body", limits.body_timeout, deadline)?;
         }
     }
 
-    /// Sends `response`, without its body if `is_head`.
+    /// Sends the head of `response`, then `body`.
     fn send(
         &mut self,
         response: &Response,
-        is_head: bool,
         connection: Option<&str>,
-    ) -> io::Result<()> {
+        end: BodyEnd,
+        body: &[u8],
+    ) -> Result<(), Failure> {
         self.out.clear();
-        response.write_head(&mut self.out, connection, BodyEnd::Length);
-        let body = if is_head || !response.has_body() {
-            &[]
-        } else {
-            response.body.as_slice()
-        };
-        self.socket
-            .send(&self.out, body, self.shared.limits.write_timeout)
+        response.write_head(&mut self.out, connection, end);
+        let sent = self.socket.send(&self.out, body);
+        sent.map_err(|_| self.unsent())
     }
 
     /// Sends the head of an event stream and runs its handler, which writes the body; false if the connection
@@ -406,24 +368,17 @@ impl<'a> Connection<'a> {
         connection: Option<&str>,
         end: BodyEnd,
     ) -> Result<bool, Failure> {
-        let limit = self.shared.limits.write_timeout;
-        self.out.clear();
-        head.write_head(&mut self.out, connection, end);
-        self.socket
-            .send(&self.out, &[], limit)
-            .map_err(|_| self.unsent())?;
+        self.send(head, connection, end, &[])?;
         let SharedConnection { stream, peer, .. } = self.connection;
         let mut stream = EventStream::open(
             stream,
             *peer,
             end == BodyEnd::Chunks,
-            limit,
+            self.shared.limits.write_timeout,
             events.keep_alive,
         );
-        let outcome = catch_unwind(AssertUnwindSafe(|| (events.run)(&mut stream)));
-        if let Err(panic) = outcome {
+        if let Err(reason) = catch(|| (events.run)(&mut stream)) {
             // The missing final chunk tells the client that the body is incomplete.
-            let reason = panic_text(panic.as_ref());
             log::error!("handler of an event stream failed reason={reason:?}");
             drop(stream);
             self.connection.stream.abort();
@@ -432,16 +387,12 @@ impl<'a> Connection<'a> {
         Ok(stream.close())
     }
 
-    /// Completes the handshake of a WebSocket and runs its handler; the connection ends with it.
-    #[cfg(feature = "acp")]
-    fn upgrade(&mut self, head: &Response, upgrade: Box<Upgrade>) -> Result<bool, Failure> {
-        self.send(head, false, Some("Upgrade"))
-            .map_err(|_| self.unsent())?;
-        let (stream, limits) = (&self.connection.stream, &self.shared.limits);
-        let run = || upgrade.run(stream, &mut self.socket, limits);
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
-            let reason = panic_text(panic.as_ref());
-            log::error!("handler of a WebSocket failed reason={reason:?}");
+    /// Sends the head of the response that changes the protocol, and runs its handler; the connection ends with it.
+    fn upgrade(&mut self, head: &Response, run: Upgrade) -> Result<bool, Failure> {
+        self.send(head, Some("Upgrade"), BodyEnd::Length, &[])?;
+        match catch(|| run(&mut self.socket)) {
+            Ok(()) => self.socket.linger(),
+            Err(reason) => log::error!("handler of an upgrade failed reason={reason:?}"),
         }
         Ok(false)
     }
@@ -451,10 +402,6 @@ impl<'a> Connection<'a> {
     fn unsent(&self) -> Failure {
         self.connection.stream.abort();
         Failure::Gone
-    }
-
-    fn body_limit(&self) -> u64 {
-        self.shared.limits.max_body_bytes as u64
     }
 }
 
@@ -486,8 +433,11 @@ fn unread(part: &str, limit: Duration, error: &io::Error) -> Failure {
     }
 }
 
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without a message")
+/// Runs a handler; if it panics, returns the message. It may leave its own data inconsistent, but not the connection's.
+fn catch<T>(handler: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(handler)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        text.unwrap_or("a panic without a message").to_owned()
+    })
 }

@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Stream;
+use crate::sys::lock;
 
 /// The thread reads a request or writes an error.
 const READING: u64 = 0;
@@ -158,18 +159,15 @@ impl Table {
 
     /// Closes the connection that [`Table::evictable`] chooses; false if there is none.
     fn evict(&mut self) -> bool {
-        loop {
-            let Some((id, _)) = self.evictable() else {
-                return false;
-            };
+        while let Some((id, entry)) = self.evictable() {
             // If it has sent the key or begun a request in the meantime, choose again.
-            if self.open[&id].connection.close_if(is_evictable) {
-                if let Some(entry) = self.open.remove(&id) {
-                    self.evicted.insert(id, entry);
-                }
+            if entry.connection.close_if(is_evictable) {
+                let entry = self.open.remove(&id);
+                self.evicted.extend(entry.map(|entry| (id, entry)));
                 return true;
             }
         }
+        false
     }
 }
 
@@ -282,7 +280,7 @@ impl Connections {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.table)
     }
 }
 

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::Stream;
-use super::socket::write_within;
 use crate::json;
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -274,6 +273,6 @@ impl Shared {
     }
 
     fn write(&self, bytes: &[u8]) -> bool {
-        self.gone.is_cancelled() || write_within(&self.stream, bytes, self.limit).is_ok()
+        self.gone.is_cancelled() || self.stream.write_within(bytes, self.limit).is_ok()
     }
 }

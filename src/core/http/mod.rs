@@ -2,11 +2,11 @@
 //!
 //! A [`Server`] accepts connections (`server`), counts them (`connections`) and starts a thread for each
 //! (`connection`). The thread reads through `socket`, which enforces deadlines and buffers what it reads ahead
-//! from the connection's [`Stream`]. With [`Server::bind_tls`] a handshake comes first (`tls_session`).
+//! from the connection's [`Stream`]. With an [`Encryption`], which is TLS, a handshake comes first.
 //! `request_head` and `chunked` parse bytes without I/O. `access_control` and `router` decide whether a request
 //! may reach a handler, and which. A handler turns the [`Request`] into a [`Response`] or an [`Error`], and one
-//! write sends it; an [`EventStream`] is written while its handler runs, and a `WebSocket` (`web_socket`) has the
-//! connection from then on. This module contains no routes and no handlers.
+//! write sends it; an [`EventStream`] is written while its handler runs, and with [`Response::upgrade`] the handler
+//! has the connection's [`Socket`] from then on. This module contains no routes and no handlers.
 //!
 //! The server checks a request in this order: head, `Host`, `Origin` where it matters, CORS preflight, key,
 //! path and method, declared length, `Expect`. Only then does it read the body, and only for routes that
@@ -19,6 +19,7 @@ mod access_control;
 mod chunked;
 mod connection;
 mod connections;
+mod encryption;
 mod error;
 mod event_stream;
 #[cfg(any(test, fuzzing))]
@@ -32,12 +33,9 @@ mod router;
 mod server;
 mod socket;
 mod stream;
-#[cfg(feature = "tls")]
-mod tls_session;
-#[cfg(feature = "acp")]
-pub mod web_socket;
 
 pub use access_control::AccessControl;
+pub use encryption::{EncryptedSession, Encryption, HandshakeError};
 pub use error::Error;
 pub use event_stream::EventStream;
 pub use limits::Limits;
@@ -45,5 +43,6 @@ pub use request::{HangUp, Request};
 pub use response::Response;
 pub use router::{Access, ErrorFormat, Router};
 pub use server::Server;
+pub use socket::Socket;
 pub use stream::Stream;
 pub use tiny_http::{HTTPVersion, Header, HeaderField, Method, StatusCode};

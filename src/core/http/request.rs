@@ -59,6 +59,11 @@ impl Request {
         find_header(&self.headers, name)
     }
 
+    /// The values of all header fields `name`, case-insensitive.
+    pub fn header_values(&self, name: &'static str) -> impl Iterator<Item = &str> {
+        find_headers(&self.headers, name)
+    }
+
     /// The body as JSON.
     ///
     /// Fails with 415 if `Content-Type` is not JSON, 400 if the body is not JSON, 422 if the body does not fit

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 use tiny_http::{Header, StatusCode};
 
-use super::{Error, EventStream};
+use super::{Error, EventStream, Socket};
 
 /// What a handler returns.
 #[derive(Debug)]
@@ -18,11 +18,8 @@ pub struct Response {
     pub headers: Vec<Header>,
     /// The body, empty if there is none.
     pub body: Vec<u8>,
-    /// The handler that writes the body, for an event stream.
-    pub(super) events: Option<Events>,
-    /// The handler that gets the connection, for a WebSocket.
-    #[cfg(feature = "acp")]
-    pub(super) web_socket: Option<Box<super::web_socket::Upgrade>>,
+    /// What has the connection after the head, if the body is not all.
+    pub(super) handler: Option<Handler>,
     /// The error message, if this is an error.
     pub(super) error_message: Option<String>,
 }
@@ -38,15 +35,26 @@ pub(super) enum BodyEnd {
     Close,
 }
 
+/// What has the connection after the head of a response.
+pub(super) enum Handler {
+    /// Writes the body.
+    Events(Events),
+    /// Speaks another protocol.
+    Upgrade(Upgrade),
+}
+
 /// The handler of an event stream.
 pub(super) struct Events {
     pub(super) keep_alive: &'static str,
     pub(super) run: Box<dyn FnOnce(&mut EventStream) + Send>,
 }
 
-impl fmt::Debug for Events {
+/// The handler of a connection that has changed its protocol.
+pub(super) type Upgrade = Box<dyn FnOnce(&mut Socket<'_>) + Send>;
+
+impl fmt::Debug for Handler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").finish_non_exhaustive()
+        f.debug_struct("Handler").finish_non_exhaustive()
     }
 }
 
@@ -66,9 +74,7 @@ impl Response {
             status: StatusCode(status),
             headers: Vec::new(),
             body: Vec::new(),
-            events: None,
-            #[cfg(feature = "acp")]
-            web_socket: None,
+            handler: None,
             error_message: None,
         }
     }
@@ -105,10 +111,18 @@ impl Response {
         let mut response = Response::empty(200)
             .header("Content-Type", "text/event-stream")
             .header("Cache-Control", "no-cache");
-        response.events = Some(Events {
+        response.handler = Some(Handler::Events(Events {
             keep_alive,
             run: Box::new(run),
-        });
+        }));
+        response
+    }
+
+    /// 101: the connection changes to `protocol`, which `run` speaks in the connection's thread; the connection ends
+    /// with it (RFC 9110 §7.8). What the client has sent already is in the buffer of the socket.
+    pub fn upgrade(protocol: &str, run: impl FnOnce(&mut Socket<'_>) + Send + 'static) -> Response {
+        let mut response = Response::empty(101).header("Upgrade", protocol);
+        response.handler = Some(Handler::Upgrade(Box::new(run)));
         response
     }
 
@@ -119,7 +133,7 @@ impl Response {
         run: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
     ) -> Response {
         let mut response = Response::empty(200).header("Content-Type", content_type);
-        response.events = Some(Events {
+        response.handler = Some(Handler::Events(Events {
             keep_alive: "",
             run: Box::new(move |stream| {
                 let outcome = run(&mut stream.body());
@@ -127,7 +141,7 @@ impl Response {
                     stream.break_off(&error);
                 }
             }),
-        });
+        }));
         response
     }
 

@@ -3,17 +3,15 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::connections::{Connections, SharedConnection};
 use super::response::BodyEnd;
-use super::{AccessControl, Error, Limits, Response, Router, Stream, connection};
+use super::{AccessControl, Encryption, Error, Limits, Response, Router, Stream, connection};
 use crate::metrics::{METRICS, Refusal};
 use crate::sys;
-#[cfg(feature = "tls")]
-use crate::tls::Credentials;
 
 /// Stack size of a connection's thread. Only touched pages take memory, so an idle connection costs a few
 /// pages. The 128 levels of nested objects that serde_json allows take 160 KiB in a release build and 400 KiB
@@ -41,36 +39,14 @@ pub(super) struct ServerState {
     pub(super) router: Router,
     pub(super) access_control: AccessControl,
     pub(super) limits: Limits,
-    /// The certificate and key of a server with TLS.
-    #[cfg(feature = "tls")]
-    pub(super) credentials: Option<Credentials>,
+    /// That of every connection, if clients use TLS.
+    pub(super) encryption: Option<Arc<dyn Encryption>>,
     connections: Connections,
     stopping: AtomicBool,
     started: Instant,
 }
 
 impl ServerState {
-    fn new(router: Router, access_control: AccessControl, limits: Limits) -> ServerState {
-        ServerState {
-            router,
-            access_control,
-            limits,
-            #[cfg(feature = "tls")]
-            credentials: None,
-            connections: Connections::default(),
-            stopping: AtomicBool::new(false),
-            started: Instant::now(),
-        }
-    }
-
-    /// Whether clients use TLS.
-    fn has_tls(&self) -> bool {
-        #[cfg(feature = "tls")]
-        return self.credentials.is_some();
-        #[cfg(not(feature = "tls"))]
-        false
-    }
-
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -91,31 +67,29 @@ impl Server {
         access_control: AccessControl,
         limits: Limits,
     ) -> io::Result<Server> {
-        let listener = TcpListener::bind(address)?;
-        Server::start(listener, ServerState::new(router, access_control, limits))
+        Server::bind_encrypted(address, router, access_control, limits, None)
     }
 
-    /// The same with TLS: every connection begins with a handshake, which proves that the server has the key of
-    /// `credentials`. A request without TLS gets 400.
-    #[cfg(feature = "tls")]
-    pub fn bind_tls(
+    /// The same; with `encryption`, every connection begins with its handshake. A request without TLS gets 400.
+    pub fn bind_encrypted(
         address: impl ToSocketAddrs,
         router: Router,
         access_control: AccessControl,
         limits: Limits,
-        credentials: Credentials,
+        encryption: Option<Arc<dyn Encryption>>,
     ) -> io::Result<Server> {
-        let listener = TcpListener::bind(address)?;
-        let mut state = ServerState::new(router, access_control, limits);
-        state.credentials = Some(credentials);
-        Server::start(listener, state)
-    }
-
-    fn start(listener: TcpListener, state: ServerState) -> io::Result<Server> {
-        let listener = Arc::new(listener);
+        let listener = Arc::new(TcpListener::bind(address)?);
         sys::net::lengthen_queue(&listener);
         let address = listener.local_addr()?;
-        let shared = Arc::new(state);
+        let shared = Arc::new(ServerState {
+            router,
+            access_control,
+            limits,
+            encryption,
+            connections: Connections::default(),
+            stopping: AtomicBool::new(false),
+            started: Instant::now(),
+        });
         let acceptor = {
             let listener = Arc::clone(&listener);
             let shared = Arc::clone(&shared);
@@ -142,11 +116,7 @@ impl Server {
     /// that still run. A second call does nothing. A handler must not call this: it would wait for itself.
     pub fn stop(&self, grace: Duration) -> usize {
         self.shared.stopping.store(true, Ordering::SeqCst);
-        let acceptor = self
-            .acceptor
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let acceptor = sys::lock(&self.acceptor).take();
         if let Some(acceptor) = acceptor {
             sys::net::wake_acceptor(&self.listener);
             // The acceptor catches panics, so its result carries no information.
@@ -215,7 +185,7 @@ fn admit(shared: &Arc<ServerState>, socket: TcpStream, peer: SocketAddr) -> io::
         ..
     } = shared.limits;
     if !shared.connections.make_room(max_connections, slot_timeout) {
-        reject_busy(&stream, shared.has_tls());
+        reject_busy(&stream, shared.encryption.is_some());
         return Ok(());
     }
     let connection = Arc::new(SharedConnection::new(stream, peer, shared.age()));
@@ -234,7 +204,7 @@ fn admit(shared: &Arc<ServerState>, socket: TcpStream, peer: SocketAddr) -> io::
             drop(leaving);
         })
     });
-    entered.inspect_err(|_| reject_busy(&connection.stream, shared.has_tls()))
+    entered.inspect_err(|_| reject_busy(&connection.stream, shared.encryption.is_some()))
 }
 
 /// Removes a connection from the table when its thread ends, even by a panic.

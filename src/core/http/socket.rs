@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::Shutdown;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Limits, Stream};
@@ -21,8 +22,9 @@ const MAX_DISCARDED: usize = 1 << 20;
 ///
 /// The system's timeouts restart with every read, so a client that sends one byte per second would never reach
 /// them. Here each wait has an [`Instant`] at which it ends, and the timeout is set to the time left.
-pub(super) struct Socket<'a> {
-    stream: &'a Stream,
+pub struct Socket<'a> {
+    stream: &'a Arc<Stream>,
+    limits: &'a Limits,
     read_timeout: Duration,
     write_timeout: Duration,
     // The filled part is `start..end`.
@@ -33,7 +35,7 @@ pub(super) struct Socket<'a> {
 
 impl<'a> Socket<'a> {
     /// Prepares `stream`: sets `TCP_NODELAY` and the timeouts that most waits need.
-    pub(super) fn new(stream: &'a Stream, limits: &Limits) -> io::Result<Socket<'a>> {
+    pub(super) fn new(stream: &'a Arc<Stream>, limits: &'a Limits) -> io::Result<Socket<'a>> {
         let read_timeout = limits.idle_timeout.max(DEADLINE_TOLERANCE);
         let write_timeout = limits.write_timeout.max(DEADLINE_TOLERANCE);
         stream.set_nodelay(true)?;
@@ -41,6 +43,7 @@ impl<'a> Socket<'a> {
         stream.set_write_timeout(Some(write_timeout))?;
         Ok(Socket {
             stream,
+            limits,
             read_timeout,
             write_timeout,
             buffer: Vec::new(),
@@ -49,19 +52,29 @@ impl<'a> Socket<'a> {
         })
     }
 
+    /// The stream itself, which other threads may use at the same time.
+    pub fn stream(&self) -> &'a Arc<Stream> {
+        self.stream
+    }
+
+    /// The limits of the server.
+    pub fn limits(&self) -> &'a Limits {
+        self.limits
+    }
+
     /// The bytes that were read and not consumed yet.
-    pub(super) fn buffered(&self) -> &[u8] {
+    pub fn buffered(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
     /// Removes the first `count` bytes of [`Socket::buffered`].
-    pub(super) fn consume(&mut self, count: usize) {
+    pub fn consume(&mut self, count: usize) {
         self.start += count;
         debug_assert!(self.start <= self.end);
     }
 
     /// Frees the buffer if a large head has grown it. Called before the connection becomes idle.
-    pub(super) fn shrink_buffer(&mut self) {
+    pub fn shrink_buffer(&mut self) {
         if self.buffer.len() > IDLE_BUFFER && self.buffered().is_empty() {
             (self.buffer, self.start, self.end) = (Vec::new(), 0, 0);
         }
@@ -70,8 +83,9 @@ impl<'a> Socket<'a> {
     /// Reads once, appends to [`Socket::buffered`] and returns the number of bytes, 0 at the end of the stream.
     /// Grows the buffer if it is full, so the caller must bound what it leaves there.
     ///
-    /// Fails with `TimedOut` at `deadline`.
-    pub(super) fn fill(&mut self, deadline: Instant) -> io::Result<usize> {
+    /// # Errors
+    /// As the stream; with `TimedOut` at `deadline`.
+    pub fn fill(&mut self, deadline: Instant) -> io::Result<usize> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         } else if self.start > 0 && self.end == self.buffer.len() {
@@ -119,9 +133,9 @@ impl<'a> Socket<'a> {
 
     /// Sends `head` and `body`, with one system call unless the socket accepts less at a time.
     ///
-    /// Fails with `TimedOut` if that takes longer than `limit`.
-    pub(super) fn send(&mut self, head: &[u8], body: &[u8], limit: Duration) -> io::Result<()> {
-        let deadline = Instant::now() + limit;
+    /// Fails with `TimedOut` after [`Limits::write_timeout`].
+    pub(super) fn send(&mut self, head: &[u8], body: &[u8]) -> io::Result<()> {
+        let deadline = Instant::now() + self.limits.write_timeout;
         let mut slices = [IoSlice::new(head), IoSlice::new(body)];
         let mut left = match body {
             [] => &mut slices[..1],
@@ -134,8 +148,8 @@ impl<'a> Socket<'a> {
                 self.write_timeout = remaining;
             }
             let sent = match left {
-                [] => self.stream.flush().map(|()| 0),
-                _ => self.stream.write_vectored(left),
+                [] => (&**self.stream).flush().map(|()| 0),
+                _ => (&**self.stream).write_vectored(left),
             };
             match sent {
                 Ok(0) if !left.is_empty() => return Err(ErrorKind::WriteZero.into()),
@@ -150,14 +164,14 @@ impl<'a> Socket<'a> {
         Ok(())
     }
 
-    /// Closes the write side and discards input for up to `limit`, so that the client reads the last response:
-    /// closing a socket with unread input resets the connection, and a reset discards what the client has not
-    /// read yet (RFC 9112 §9.6).
-    pub(super) fn linger(&mut self, limit: Duration) {
+    /// Closes the write side and discards input for up to [`Limits::linger_timeout`], so that the client reads the
+    /// last response: closing a socket with unread input resets the connection, and a reset discards what the
+    /// client has not read yet (RFC 9112 §9.6).
+    pub(super) fn linger(&mut self) {
         if self.stream.close(Shutdown::Write).is_err() {
             return;
         }
-        let deadline = Instant::now() + limit;
+        let deadline = Instant::now() + self.limits.linger_timeout;
         let mut discarded = 0;
         while discarded < MAX_DISCARDED {
             self.consume(self.buffered().len());
@@ -175,42 +189,13 @@ impl<'a> Socket<'a> {
                 self.stream.set_read_timeout(Some(remaining))?;
                 self.read_timeout = remaining;
             }
-            match self.stream.read(buffer) {
+            match (&**self.stream).read(buffer) {
                 Err(error) if is_retryable(&error) => {}
                 done => {
                     METRICS.received.add(*done.as_ref().unwrap_or(&0) as u64);
                     return done;
                 }
             }
-        }
-    }
-}
-
-/// Writes all bytes; fails with `TimedOut` if that takes longer than `limit`. The stream's own timeout must not be
-/// much longer.
-pub(super) fn write_within(
-    mut stream: &Stream,
-    mut bytes: &[u8],
-    limit: Duration,
-) -> io::Result<()> {
-    let deadline = Instant::now() + limit;
-    loop {
-        let sent = match bytes {
-            [] => stream.flush().map(|()| 0),
-            _ => stream.write(bytes),
-        };
-        match sent {
-            Ok(0) if bytes.is_empty() => return Ok(()),
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(written) => {
-                METRICS.sent.add(written as u64);
-                bytes = &bytes[written..];
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-        if Instant::now() > deadline && (!bytes.is_empty() || stream.has_unsent()) {
-            return Err(ErrorKind::TimedOut.into());
         }
     }
 }

@@ -1,13 +1,12 @@
 //! The byte stream of one connection, with or without TLS.
 
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
-#[cfg(feature = "tls")]
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-#[cfg(feature = "tls")]
-use super::tls_session::TlsSession;
+use super::{EncryptedSession, Encryption, HandshakeError};
+use crate::metrics::METRICS;
 use crate::sys::net;
 
 /// The byte stream of one connection, with or without TLS.
@@ -22,8 +21,7 @@ use crate::sys::net;
 pub struct Stream {
     socket: TcpStream,
     /// Set by the handshake, before anything else reads or writes.
-    #[cfg(feature = "tls")]
-    tls: OnceLock<Box<TlsSession>>,
+    session: OnceLock<Box<dyn EncryptedSession>>,
 }
 
 impl Stream {
@@ -31,34 +29,22 @@ impl Stream {
     pub(super) fn new(socket: TcpStream) -> Stream {
         Stream {
             socket,
-            #[cfg(feature = "tls")]
-            tls: OnceLock::new(),
+            session: OnceLock::new(),
         }
     }
 
-    /// Performs the TLS handshake. From then on, reads and writes are those of the TLS session. If it fails, the
-    /// stream remains one without encryption.
-    // Not inlined, nor are the methods of the session: the stack of a connection without TLS would have room for
-    // their buffers, and every page of it that is touched stays with the connection.
-    #[cfg(feature = "tls")]
-    #[inline(never)]
-    pub(super) fn accept_tls(
+    /// Performs the handshake until `deadline`, with at most `max_bytes` of input. From then on, reads and writes are
+    /// those of the session. If it fails, the stream remains one without encryption.
+    pub(super) fn encrypt(
         &self,
-        credentials: &crate::tls::Credentials,
-        deadline: std::time::Instant,
+        encryption: &dyn Encryption,
+        deadline: Instant,
         max_bytes: usize,
-    ) -> Result<(), super::tls_session::HandshakeError> {
-        let config = || credentials.server_config();
-        let session = TlsSession::accept(&self.socket, config, deadline, max_bytes)?;
+    ) -> Result<(), HandshakeError> {
+        let session = encryption.accept(&self.socket, deadline, max_bytes)?;
         // Only the thread of the connection calls this, once.
-        let _ = self.tls.set(Box::new(session));
+        let _ = self.session.set(session);
         Ok(())
-    }
-
-    /// The session, after a handshake.
-    #[cfg(all(test, feature = "tls"))]
-    pub(super) fn tls_session(&self) -> &TlsSession {
-        self.tls.get().expect("a handshake")
     }
 
     /// Sets `TCP_NODELAY`.
@@ -82,23 +68,49 @@ impl Stream {
         self.socket.set_write_timeout(timeout)
     }
 
+    /// Writes all bytes, and sends them.
+    ///
+    /// # Errors
+    /// As a socket; with `TimedOut` if that takes longer than `limit`. The timeout of one write must not be much
+    /// longer.
+    pub fn write_within(mut self: &Stream, mut bytes: &[u8], limit: Duration) -> io::Result<()> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let sent = match bytes {
+                [] => self.flush().map(|()| 0),
+                _ => self.write(bytes),
+            };
+            match sent {
+                Ok(0) if bytes.is_empty() => return Ok(()),
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    METRICS.sent.add(written as u64);
+                    bytes = &bytes[written..];
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if Instant::now() > deadline && (!bytes.is_empty() || self.has_unsent()) {
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+    }
+
     /// Whether writes have kept bytes that a [`flush`](Write::flush) must send.
     pub fn has_unsent(&self) -> bool {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.has_unsent();
+        match self.session.get() {
+            Some(session) => session.has_unsent(),
+            None => false,
         }
-        false
     }
 
     /// Ends the output, or with [`Shutdown::Both`] the connection, after all output was sent. With TLS the
     /// client is told that the output is complete, if it reads. Does not block.
     pub fn close(&self, how: Shutdown) -> io::Result<()> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.close(&self.socket, how);
+        match self.session.get() {
+            Some(session) => session.close(&self.socket, how),
+            None => self.socket.shutdown(how),
         }
-        self.socket.shutdown(how)
     }
 
     /// Breaks the connection, from any thread: both sides of the socket are shut down, without notice to the
@@ -109,8 +121,7 @@ impl Stream {
     }
 
     /// Lets a thread that waits in a read notice the end of the input, from any thread.
-    #[cfg(feature = "acp")]
-    pub(super) fn stop_reading(&self) {
+    pub fn stop_reading(&self) {
         // Fails if the client has disconnected.
         let _ = self.socket.shutdown(Shutdown::Read);
     }
@@ -118,47 +129,42 @@ impl Stream {
     /// Whether the client has closed its side or the connection broke. Does not block. If the client sent
     /// something before it left, this may be false until that has been read.
     pub fn hung_up(&self) -> bool {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.hung_up(&self.socket);
+        match self.session.get() {
+            Some(session) => session.hung_up(&self.socket),
+            None => net::hung_up(&self.socket),
         }
-        net::hung_up(&self.socket)
     }
 }
 
 impl Read for &Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.read(&self.socket, buffer);
+        match self.session.get() {
+            Some(session) => session.read(&self.socket, buffer),
+            None => (&self.socket).read(buffer),
         }
-        (&self.socket).read(buffer)
     }
 }
 
 impl Write for &Stream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.write(&self.socket, &[IoSlice::new(bytes)]);
+        match self.session.get() {
+            Some(session) => session.write(&self.socket, &[IoSlice::new(bytes)]),
+            None => (&self.socket).write(bytes),
         }
-        (&self.socket).write(bytes)
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.write(&self.socket, slices);
+        match self.session.get() {
+            Some(session) => session.write(&self.socket, slices),
+            None => (&self.socket).write_vectored(slices),
         }
-        (&self.socket).write_vectored(slices)
     }
 
     /// Sends what earlier writes kept. Without encryption they keep nothing.
     fn flush(&mut self) -> io::Result<()> {
-        #[cfg(feature = "tls")]
-        if let Some(tls) = self.tls.get() {
-            return tls.flush(&self.socket);
+        match self.session.get() {
+            Some(session) => session.flush(&self.socket),
+            None => Ok(()),
         }
-        Ok(())
     }
 }

@@ -6,11 +6,14 @@
 //! accept no other: [`Credentials::fingerprint`] is what they compare.
 //!
 //! The protocol is that of rustls: TLS 1.2 and 1.3 with the cipher suites of its provider `ring`, without client
-//! certificates and renegotiation. [`http`](crate::http) uses it.
+//! certificates and renegotiation. `session` gives it to [`http`](crate::http), as the credentials'
+//! [`Encryption`].
 
 mod der;
 mod self_signed;
+mod session;
 
+use crate::http::Encryption;
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::{self, files};
 use crate::sys::clock;
@@ -22,10 +25,13 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::fmt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// What the line on stdout with the fingerprint begins with.
+const FINGERPRINT: &str = "GOOSED_CERT_FINGERPRINT";
 /// The file of the self-signed certificate and its key, both in PEM format.
 const SELF_SIGNED: &str = "self-signed.pem";
 /// The largest file of certificates or keys, in bytes.
@@ -69,6 +75,31 @@ impl From<store::Error> for Error {
     fn from(error: store::Error) -> Error {
         Error::Store(error)
     }
+}
+
+/// The credentials of a server: those in `files`, of the certificate and the key, or the self-signed ones in `folder`.
+/// Prints their fingerprint to stdout, where Goose Desktop reads it from the server that it starts: it waits for this
+/// line before it connects.
+///
+/// # Errors
+/// When a file cannot be used, or the self-signed certificate cannot be stored.
+pub fn announced(
+    files: Option<&[PathBuf; 2]>,
+    folder: &Path,
+) -> Result<Arc<dyn Encryption>, Box<dyn std::error::Error>> {
+    let credentials = match files {
+        Some([certificate, key]) => Credentials::from_files(certificate, key),
+        None => Credentials::self_signed(folder),
+    }?;
+    let line = format!("{FINGERPRINT}={}\n", credentials.fingerprint());
+    let mut stdout = io::stdout().lock();
+    let written = stdout
+        .write_all(line.as_bytes())
+        .and_then(|()| stdout.flush());
+    if let Err(error) = written {
+        log::warn!("fingerprint not printed reason={error}");
+    }
+    Ok(Arc::new(credentials))
 }
 
 /// A certificate with its private key.
@@ -140,7 +171,7 @@ impl Credentials {
 
     /// The configuration for the next connection. Reads the files again if they have changed, once a second at
     /// most. If they are not usable, the server keeps the certificate that it has, and logs why.
-    pub(crate) fn server_config(&self) -> Arc<ServerConfig> {
+    fn server_config(&self) -> Arc<ServerConfig> {
         if let Some(files) = &self.files {
             self.reload_if_changed(files);
         }

@@ -1,7 +1,6 @@
 //! The opening handshake (RFC 6455 §4.2).
 
-use super::super::request::find_headers;
-use super::super::{Error, Method, Request};
+use crate::http::{Error, Method, Request};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
@@ -9,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 const SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// Whether the client asks for a WebSocket.
-pub(super) fn is_upgrade(request: &Request) -> bool {
+pub fn is_upgrade(request: &Request) -> bool {
     has_member(request, "Upgrade", "websocket")
 }
 
@@ -33,7 +32,7 @@ pub(super) fn accept(request: &Request) -> Result<String, Error> {
         );
         return Err(error.header("Sec-WebSocket-Version", "13"));
     }
-    let mut keys = find_headers(&request.headers, "Sec-WebSocket-Key").map(str::trim);
+    let mut keys = request.header_values("Sec-WebSocket-Key").map(str::trim);
     let is_key = |key: &&str| BASE64_STANDARD.decode(key).is_ok_and(|key| key.len() == 16);
     match (keys.next().filter(is_key), keys.next()) {
         (Some(key), None) => Ok(accept_value(key)),
@@ -49,7 +48,8 @@ fn accept_value(key: &str) -> String {
 
 /// Whether the comma-separated values of the field `name` have this member.
 fn has_member(request: &Request, name: &'static str, member: &str) -> bool {
-    find_headers(&request.headers, name)
+    request
+        .header_values(name)
         .flat_map(|value| value.split(','))
         .any(|found| found.trim().eq_ignore_ascii_case(member))
 }

@@ -1,5 +1,5 @@
 //! TLS on one connection: the server's half of rustls between the socket and the reader and writer of a
-//! [`Stream`](super::Stream).
+//! [`Stream`](crate::http::Stream).
 //!
 //! Three locks keep the threads of a connection apart. `connection` protects the protocol's state and is held
 //! only while bytes in memory are encrypted or decrypted. `incoming` belongs to the thread that reads from the
@@ -7,21 +7,19 @@
 //! socket's timeout bounds, so that the records of one direction stay in order. A thread that cannot write
 //! therefore never delays one that reads. The order of locking is `incoming` or `outgoing`, then `connection`.
 //!
-//! The methods are not inlined, see [`Stream::accept_tls`](super::Stream::accept_tls).
-//!
 //! An idle connection owns no buffer but those of rustls: encrypted input is read into the buffer of the caller
 //! and decrypted from there.
 
+use super::Credentials;
+use crate::http::{EncryptedSession, Encryption, HandshakeError};
+use crate::sys::{lock, net};
+use rustls::{ServerConfig, ServerConnection};
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
-
-use rustls::{ServerConfig, ServerConnection};
-
-use crate::sys::{lock, net};
 
 /// The largest number of encrypted bytes that one read takes from the socket, about one record.
 const MAX_READ: usize = 16 << 10;
@@ -35,19 +33,8 @@ const MAX_PROBE_READS: usize = 16;
 /// The capacity in bytes of the output buffer that a connection keeps.
 const MAX_IDLE_BUFFER: usize = 4 << 10;
 
-/// Why a handshake did not succeed.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum HandshakeError {
-    /// The first byte is that of an HTTP request without TLS.
-    PlainHttp,
-    /// The client sent something else than a handshake that this server accepts, and was sent an alert.
-    Refused,
-    /// The client has left, or the handshake took too long.
-    Gone,
-}
-
 /// The TLS state of one connection after its handshake.
-pub(super) struct TlsSession {
+struct Session {
     connection: Mutex<ServerConnection>,
     /// Encrypted input that waits until decrypted input is read, at most [`MAX_READ`] bytes.
     incoming: Mutex<Vec<u8>>,
@@ -64,16 +51,27 @@ struct Outgoing {
     sent: usize,
 }
 
-impl TlsSession {
-    /// Performs the handshake on `socket` until `deadline`, and reads at most `max_bytes` for it.
-    ///
-    /// Sets the timeouts of the socket.
-    pub(super) fn accept(
+impl Encryption for Credentials {
+    fn accept(
+        &self,
+        socket: &TcpStream,
+        deadline: Instant,
+        max_bytes: usize,
+    ) -> Result<Box<dyn EncryptedSession>, HandshakeError> {
+        let config = || self.server_config();
+        let session = Session::accept(socket, config, deadline, max_bytes)?;
+        Ok(Box::new(session))
+    }
+}
+
+impl Session {
+    /// As [`Encryption::accept`].
+    fn accept(
         socket: &TcpStream,
         config: impl FnOnce() -> Arc<ServerConfig>,
         deadline: Instant,
         max_bytes: usize,
-    ) -> Result<TlsSession, HandshakeError> {
+    ) -> Result<Session, HandshakeError> {
         let mut buffer = [0; SMALL_BUFFER];
         let mut count = read_until(socket, &mut buffer, deadline)?;
         if buffer[0].is_ascii_uppercase() {
@@ -81,7 +79,7 @@ impl TlsSession {
         }
         // Made only now, so that a client that sends nothing costs no memory for TLS.
         let connection = ServerConnection::new(config()).map_err(|_| HandshakeError::Gone)?;
-        let session = TlsSession {
+        let session = Session {
             connection: Mutex::new(connection),
             incoming: Mutex::default(),
             outgoing: Mutex::default(),
@@ -125,116 +123,6 @@ impl TlsSession {
             }
         }
         Ok(())
-    }
-
-    /// Reads decrypted bytes. Reads from `socket` at most once; fails with `Interrupted` if that was not enough
-    /// for a record.
-    ///
-    /// A connection that ends without the client's notice fails with `UnexpectedEof`.
-    #[inline(never)]
-    pub(super) fn read(&self, socket: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut incoming = lock(&self.incoming);
-        if let Some(read) = self.take_plaintext(buffer) {
-            return read;
-        }
-        let fed = if incoming.is_empty() {
-            let most = buffer.len().min(MAX_READ);
-            match (&*socket).read(&mut buffer[..most])? {
-                0 => {
-                    self.end_input();
-                    Ok(())
-                }
-                count => self.feed(&buffer[..count], &mut incoming),
-            }
-        } else {
-            let bytes = std::mem::take(&mut *incoming);
-            self.feed(&bytes, &mut incoming)
-        };
-        self.answer(socket);
-        fed?;
-        let read = self.take_plaintext(buffer);
-        read.unwrap_or_else(|| Err(ErrorKind::Interrupted.into()))
-    }
-
-    /// Whether the client has closed its side, broke the protocol, or the connection broke. Does not block.
-    /// Decrypts what has arrived, within [`MAX_PLAINTEXT`]; false while more is pending.
-    #[inline(never)]
-    pub(super) fn hung_up(&self, socket: &TcpStream) -> bool {
-        if self.ended.load(Ordering::SeqCst) {
-            return true;
-        }
-        // The thread that reads notices the end itself.
-        let Some(mut incoming) = try_lock(&self.incoming) else {
-            return false;
-        };
-        let mut buffer = [0; SMALL_BUFFER];
-        for _ in 0..MAX_PROBE_READS {
-            let is_full = match lock(&self.connection).process_new_packets() {
-                Ok(state) => state.plaintext_bytes_to_read() >= MAX_PLAINTEXT,
-                Err(_) => return true,
-            };
-            if is_full || !incoming.is_empty() {
-                return false;
-            }
-            match net::receive_now(socket, &mut buffer) {
-                Ok(0) => self.end_input(),
-                // A failure sets `ended`.
-                Ok(count) => drop(self.feed(&buffer[..count], &mut incoming)),
-                Err(error) => return !is_wait(&error),
-            }
-            if self.ended.load(Ordering::SeqCst) {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Encrypts bytes and sends them. Writes to `socket` at most twice; what it does not accept is sent by the
-    /// next write or [`flush`](Self::flush).
-    #[inline(never)]
-    pub(super) fn write(&self, socket: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let mut outgoing = lock(&self.outgoing);
-        if !outgoing.is_empty() {
-            outgoing.send(|bytes| (&*socket).write(bytes))?;
-            if !outgoing.is_empty() {
-                return Err(ErrorKind::Interrupted.into());
-            }
-        }
-        let taken = {
-            let mut connection = lock(&self.connection);
-            connection.writer().write_vectored(slices)?
-        };
-        self.take_output(&mut outgoing);
-        match outgoing.send(|bytes| (&*socket).write(bytes)) {
-            Err(error) if !is_wait(&error) => Err(error),
-            _ => Ok(taken),
-        }
-    }
-
-    /// Sends what earlier writes kept, with one write to `socket`; fails with `Interrupted` if more is left.
-    #[inline(never)]
-    pub(super) fn flush(&self, socket: &TcpStream) -> io::Result<()> {
-        let mut outgoing = lock(&self.outgoing);
-        outgoing.send(|bytes| (&*socket).write(bytes))?;
-        if outgoing.is_empty() {
-            Ok(())
-        } else {
-            Err(ErrorKind::Interrupted.into())
-        }
-    }
-
-    /// Whether [`flush`](Self::flush) has something to send.
-    pub(super) fn has_unsent(&self) -> bool {
-        !lock(&self.outgoing).is_empty()
-    }
-
-    /// Tells the client that no more output follows (RFC 8446 §6.1), then shuts down the side or sides of
-    /// `socket` that `how` names. Does not block: if the client does not read, it is not told.
-    #[inline(never)]
-    pub(super) fn close(&self, socket: &TcpStream, how: Shutdown) -> io::Result<()> {
-        lock(&self.connection).send_close_notify();
-        self.answer(socket);
-        socket.shutdown(how)
     }
 
     /// Decrypts `bytes`. Those that must wait until decrypted input is read are appended to `incoming`.
@@ -298,10 +186,107 @@ impl TlsSession {
     }
 }
 
+impl EncryptedSession for Session {
+    fn read(&self, socket: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut incoming = lock(&self.incoming);
+        if let Some(read) = self.take_plaintext(buffer) {
+            return read;
+        }
+        let fed = if incoming.is_empty() {
+            let most = buffer.len().min(MAX_READ);
+            match (&*socket).read(&mut buffer[..most])? {
+                0 => {
+                    self.end_input();
+                    Ok(())
+                }
+                count => self.feed(&buffer[..count], &mut incoming),
+            }
+        } else {
+            let bytes = std::mem::take(&mut *incoming);
+            self.feed(&bytes, &mut incoming)
+        };
+        self.answer(socket);
+        fed?;
+        let read = self.take_plaintext(buffer);
+        read.unwrap_or_else(|| Err(ErrorKind::Interrupted.into()))
+    }
+
+    fn write(&self, socket: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut outgoing = lock(&self.outgoing);
+        if !outgoing.is_empty() {
+            outgoing.send(|bytes| (&*socket).write(bytes))?;
+            if !outgoing.is_empty() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+        }
+        let taken = {
+            let mut connection = lock(&self.connection);
+            connection.writer().write_vectored(slices)?
+        };
+        self.take_output(&mut outgoing);
+        match outgoing.send(|bytes| (&*socket).write(bytes)) {
+            Err(error) if !is_wait(&error) => Err(error),
+            _ => Ok(taken),
+        }
+    }
+
+    fn flush(&self, socket: &TcpStream) -> io::Result<()> {
+        let mut outgoing = lock(&self.outgoing);
+        outgoing.send(|bytes| (&*socket).write(bytes))?;
+        if outgoing.is_empty() {
+            Ok(())
+        } else {
+            Err(ErrorKind::Interrupted.into())
+        }
+    }
+
+    fn has_unsent(&self) -> bool {
+        !lock(&self.outgoing).is_empty()
+    }
+
+    fn close(&self, socket: &TcpStream, how: Shutdown) -> io::Result<()> {
+        // RFC 8446 §6.1.
+        lock(&self.connection).send_close_notify();
+        self.answer(socket);
+        socket.shutdown(how)
+    }
+
+    /// Decrypts what has arrived, within [`MAX_PLAINTEXT`]; false while more is pending.
+    fn hung_up(&self, socket: &TcpStream) -> bool {
+        if self.ended.load(Ordering::SeqCst) {
+            return true;
+        }
+        // The thread that reads notices the end itself.
+        let Some(mut incoming) = try_lock(&self.incoming) else {
+            return false;
+        };
+        let mut buffer = [0; SMALL_BUFFER];
+        for _ in 0..MAX_PROBE_READS {
+            let is_full = match lock(&self.connection).process_new_packets() {
+                Ok(state) => state.plaintext_bytes_to_read() >= MAX_PLAINTEXT,
+                Err(_) => return true,
+            };
+            if is_full || !incoming.is_empty() {
+                return false;
+            }
+            match net::receive_now(socket, &mut buffer) {
+                Ok(0) => self.end_input(),
+                // A failure sets `ended`.
+                Ok(count) => drop(self.feed(&buffer[..count], &mut incoming)),
+                Err(error) => return !is_wait(&error),
+            }
+            if self.ended.load(Ordering::SeqCst) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
 /// Omits the state, which contains keys.
-impl fmt::Debug for TlsSession {
+impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TlsSession").finish_non_exhaustive()
+        f.debug_struct("Session").finish_non_exhaustive()
     }
 }
 
@@ -372,22 +357,45 @@ fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Stream;
-    use crate::tls::Credentials;
+    use super::*;
     use rustls::pki_types::pem::PemObject;
     use rustls::pki_types::{CertificateDer, ServerName};
     use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-    use std::io::{Read, Write};
-    use std::net::{Shutdown, TcpListener, TcpStream};
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::net::TcpListener;
     use std::thread;
-    use std::time::{Duration, Instant};
 
     const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-    /// A stream of the server and its client, after the handshake.
-    fn pair(name: &str) -> (Arc<Stream>, StreamOwned<ClientConnection, TcpStream>) {
+    /// A session with its socket, as a stream of the server has them.
+    struct Served {
+        socket: TcpStream,
+        session: Session,
+    }
+
+    impl Served {
+        fn hung_up(&self) -> bool {
+            self.session.hung_up(&self.socket)
+        }
+    }
+
+    impl Read for &Served {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.session.read(&self.socket, buffer)
+        }
+    }
+
+    impl Write for &Served {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.session.write(&self.socket, &[IoSlice::new(bytes)])
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.session.flush(&self.socket)
+        }
+    }
+
+    /// A session of the server and its client, after the handshake.
+    fn pair(name: &str) -> (Arc<Served>, StreamOwned<ClientConnection, TcpStream>) {
         let folder =
             std::env::temp_dir().join(format!("gosling-session-{}-{name}", std::process::id()));
         let credentials = Credentials::self_signed(&folder).unwrap();
@@ -411,14 +419,14 @@ mod tests {
             client.conn.complete_io(&mut client.sock).unwrap();
             client
         });
-        let stream = Stream::new(listener.accept().unwrap().0);
+        let socket = listener.accept().unwrap().0;
         let deadline = Instant::now() + TEST_TIMEOUT;
-        stream
-            .accept_tls(&credentials, deadline, 64 << 10)
-            .expect("a handshake");
-        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
-        stream.set_write_timeout(Some(TEST_TIMEOUT)).unwrap();
-        (Arc::new(stream), client.join().unwrap())
+        let config = || credentials.server_config();
+        let session = Session::accept(&socket, config, deadline, 64 << 10).expect("a handshake");
+        socket.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+        socket.set_write_timeout(Some(TEST_TIMEOUT)).unwrap();
+        let served = Served { socket, session };
+        (Arc::new(served), client.join().unwrap())
     }
 
     #[test]
@@ -428,11 +436,11 @@ mod tests {
         // More than the buffers of any socket; the client reads none of it.
         let writer = thread::spawn(move || (&*writing).write_all(&vec![b'x'; 64 << 20]).is_err());
         // It holds this lock while it waits.
-        let tls = stream.tls_session();
+        let outgoing = &stream.session.outgoing;
         let is_stuck = || {
             (0..20).all(|_| {
                 thread::sleep(Duration::from_millis(10));
-                tls.outgoing.try_lock().is_err()
+                outgoing.try_lock().is_err()
             })
         };
         while !is_stuck() {}
@@ -444,7 +452,7 @@ mod tests {
             assert_eq!(received, *b"hello");
         }
         assert!(!stream.hung_up());
-        stream.abort();
+        stream.socket.shutdown(Shutdown::Both).unwrap();
         assert!(writer.join().unwrap());
     }
 
@@ -530,7 +538,10 @@ mod tests {
         let mut received = Vec::new();
         (&*stream).read_to_end(&mut received).unwrap();
         assert_eq!(received, [b'x'; 10_000]);
-        stream.close(Shutdown::Both).unwrap();
+        stream
+            .session
+            .close(&stream.socket, Shutdown::Both)
+            .unwrap();
         // The notice of the server.
         assert_eq!(client.read(&mut [0; 10]).unwrap(), 0);
     }
@@ -544,9 +555,9 @@ mod tests {
             client.flush().unwrap();
             assert!(!stream.hung_up());
         }
-        let tls = stream.tls_session();
-        let held = super::lock(&tls.connection).process_new_packets().unwrap();
-        let held = held.plaintext_bytes_to_read() + super::lock(&tls.incoming).len();
+        let tls = &stream.session;
+        let held = lock(&tls.connection).process_new_packets().unwrap();
+        let held = held.plaintext_bytes_to_read() + lock(&tls.incoming).len();
         assert!((1..64 << 10).contains(&held), "{held}");
     }
 }

@@ -1,9 +1,9 @@
-//! WebSockets on the connections of the server (RFC 6455), without extensions and subprotocols.
+//! WebSockets on the connections of the HTTP server (RFC 6455), without extensions and subprotocols.
 //!
 //! A handler answers a handshake with [`accept`]. The connection's thread then runs what it was given, which
 //! reads messages from a [`WebSocket`]; any thread may send through a [`WebSocketSender`]. The limits are those
-//! of the server: a message must arrive within [`Limits::body_timeout`], and every 64 KiB must be taken within
-//! [`Limits::write_timeout`]. A client of which nothing was heard for a while is asked with a ping, and
+//! of the server ([`Limits`](crate::http::Limits)): a message must arrive within its `body_timeout`, and every 64 KiB
+//! must be taken within its `write_timeout`. A client of which nothing was heard for a while is asked with a ping, and
 //! disconnected if it does not answer.
 //!
 //! `frame` decodes and encodes without I/O, `handshake` checks the request.
@@ -13,11 +13,10 @@ mod frame;
 pub mod fuzzing;
 mod handshake;
 
-use super::socket::{Socket, write_within};
-use super::{Error, Limits, Request, Response, Stream};
+use crate::http::{Error, Request, Response, Socket, Stream};
 use crate::sys::lock;
 use frame::{Decoder, Opcode, Received, Violation};
-use std::fmt;
+pub use handshake::is_upgrade;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
@@ -31,20 +30,15 @@ pub const UNSUPPORTED_DATA: u16 = 1003;
 const PROTOCOL_ERROR: u16 = 1002;
 const POLICY_VIOLATION: u16 = 1008;
 
-/// The part of [`Limits::idle_timeout`] without anything from the client after which it gets a ping (30 s).
+/// The part of the server's idle timeout without anything from the client after which it gets a ping (30 s).
 const PING_DIVISOR: u32 = 4;
 /// How often a client is asked in vain before it is disconnected.
 const MAX_PINGS: u32 = 3;
 /// How many bytes are written with one time limit, and at least with one system call.
 const WRITE_BYTES: usize = 64 << 10;
 
-/// Whether the client asks for a WebSocket.
-pub fn is_upgrade(request: &Request) -> bool {
-    handshake::is_upgrade(request)
-}
-
-/// Answers the client's opening handshake. `run` then has the connection, which ends with it; a message of the
-/// client may have `max_message` bytes.
+/// Answers the client's opening handshake. `run` then has the connection, which ends with it, and the WebSocket is
+/// closed if `run` has not done so; a message of the client may have `max_message` bytes.
 ///
 /// # Errors
 /// 400 if the request is no handshake, 426 if it is of another version.
@@ -54,48 +48,23 @@ pub fn accept(
     run: impl FnOnce(&mut WebSocket<'_, '_>) + Send + 'static,
 ) -> Result<Response, Error> {
     let accepted = handshake::accept(request)?;
-    let mut response = Response::empty(101)
-        .header("Upgrade", "websocket")
-        .header("Sec-WebSocket-Accept", &accepted);
-    response.web_socket = Some(Box::new(Upgrade {
-        max_message,
-        run: Box::new(run),
-    }));
-    Ok(response)
-}
-
-/// What has the connection after the handshake.
-pub(super) struct Upgrade {
-    max_message: usize,
-    run: Box<dyn FnOnce(&mut WebSocket<'_, '_>) + Send>,
-}
-
-impl fmt::Debug for Upgrade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upgrade").finish_non_exhaustive()
-    }
-}
-
-impl Upgrade {
-    /// Runs the handler, and closes the WebSocket if it has not done so.
-    pub(super) fn run(self, stream: &Arc<Stream>, socket: &mut Socket<'_>, limits: &Limits) {
+    let response = Response::upgrade("websocket", move |socket| {
         let mut web_socket = WebSocket {
-            socket,
             sender: WebSocketSender(Arc::new(Shared {
-                stream: Arc::clone(stream),
-                timeout: limits.write_timeout,
+                stream: Arc::clone(socket.stream()),
+                timeout: socket.limits().write_timeout,
                 control: Mutex::default(),
                 out: Mutex::default(),
             })),
-            decoder: Decoder::new(self.max_message),
-            limits,
+            socket,
+            decoder: Decoder::new(max_message),
             pings: 0,
             message_deadline: None,
         };
-        (self.run)(&mut web_socket);
+        run(&mut web_socket);
         web_socket.sender.close(NORMAL_CLOSURE, "");
-        web_socket.socket.linger(limits.linger_timeout);
-    }
+    });
+    Ok(response.header("Sec-WebSocket-Accept", &accepted))
 }
 
 /// A message of the client.
@@ -112,7 +81,6 @@ pub struct WebSocket<'a, 's> {
     socket: &'a mut Socket<'s>,
     sender: WebSocketSender,
     decoder: Decoder,
-    limits: &'a Limits,
     /// How many pings the client has not answered.
     pings: u32,
     /// When the message that has begun must be complete.
@@ -161,11 +129,11 @@ impl WebSocket<'_, '_> {
             let now = Instant::now();
             let is_within = self.decoder.is_within_message() || !self.socket.buffered().is_empty();
             let deadline = if is_within {
-                let limit = self.limits.body_timeout;
+                let limit = self.socket.limits().body_timeout;
                 *self.message_deadline.get_or_insert(now + limit)
             } else {
                 self.socket.shrink_buffer();
-                now + self.limits.idle_timeout / PING_DIVISOR
+                now + self.socket.limits().idle_timeout / PING_DIVISOR
             };
             match self.socket.fill(deadline) {
                 Ok(0) => return None,
@@ -300,7 +268,7 @@ impl Shared {
 
     fn write_buffer(&self, buffer: &mut Vec<u8>) -> io::Result<()> {
         let mut parts = buffer.chunks(WRITE_BYTES);
-        let written = parts.try_for_each(|part| write_within(&self.stream, part, self.timeout));
+        let written = parts.try_for_each(|part| self.stream.write_within(part, self.timeout));
         buffer.clear();
         buffer.shrink_to(WRITE_BYTES);
         written
