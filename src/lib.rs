@@ -261,12 +261,6 @@ pub mod fuzzing;
 #[cfg(all(test, not(fuzzing)))]
 mod fuzzing;
 pub mod http;
-#[cfg(any(feature = "check", feature = "recipes"))]
-#[cfg_attr(
-    not(feature = "recipes"),
-    allow(dead_code, reason = "checks need less of it than recipes")
-)]
-mod json_schema;
 pub mod manual;
 #[cfg(test)]
 mod memory_ratio;

@@ -168,7 +168,7 @@ fn number(schema: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json_schema::Schema;
+    use gosling_json_schema::Schema;
 
     fn schema() -> Value {
         json!({

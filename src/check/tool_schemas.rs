@@ -1,8 +1,8 @@
 //! The schemas of tools: whether strict clients accept them. Pure. SERVER §5.1.
 
 use super::checks::Check;
-use crate::json_schema::Schema;
 use crate::text::printable;
+use gosling_json_schema::Schema;
 use serde_json::Value;
 
 /// The largest input schema, in bytes of JSON.

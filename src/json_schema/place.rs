@@ -1,7 +1,7 @@
 //! The place of a value within a document, as a JSON pointer (RFC 6901).
 
 use super::Fault;
-use crate::text::printable;
+use gosling_text::printable;
 use std::fmt::Write;
 
 /// How long a pointer may become, in bytes.

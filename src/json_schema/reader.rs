@@ -2,7 +2,7 @@
 
 use super::place::Place;
 use super::{Fault, QUOTED};
-use crate::text::printable;
+use gosling_text::printable;
 use serde_json::Value;
 use std::collections::HashSet;
 

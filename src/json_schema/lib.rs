@@ -1,5 +1,17 @@
 //! Validation of a JSON value against a JSON Schema. Pure; schemas and values are hostile input.
 //!
+//! [`Schema::new`] reads a schema once, and [`Schema::faults`] says what is wrong with a value, and where:
+//!
+//! ```
+//! use gosling_json_schema::Schema;
+//! use serde_json::json;
+//!
+//! let schema = Schema::new(json!({"properties": {"n": {"type": "integer", "minimum": 1}}}))?;
+//! let faults = schema.faults(&json!({"n": 0}));
+//! assert_eq!(faults[0].pointer, "/n");
+//! # Ok::<(), gosling_json_schema::Fault>(())
+//! ```
+//!
 //! Draft 2020-12 (json-schema.org), for schemas in one document:
 //!
 //! - any type: `type`, `enum`, `const`, `allOf`, `anyOf`, `oneOf`, `not`, `if`/`then`/`else`, `$ref` and
@@ -12,7 +24,7 @@
 //!   `maxProperties`, `dependentRequired`, `dependentSchemas`, `unevaluatedProperties`
 //!
 //! `format` and the other annotations assert nothing, and unknown keywords are ignored, as the standard says.
-//! Keywords of the standard that are not checked ([`reader::UNCHECKED`]) are listed by [`Schema::unchecked`]. A
+//! Keywords of the standard that are not checked are listed by [`Schema::unchecked`]. A
 //! value has a fault only if it is invalid whatever these keywords say: no valid value is refused.
 //!
 //! A schema that makes no sense, has a dialect that is not of json-schema.org, or refers to another document, is
@@ -21,6 +33,7 @@
 //! Of the official JSON-Schema-Test-Suite for draft 2020-12 (1,299 tests), 1,155 pass; 118 have schemas that are
 //! refused for their dialect or for references to other documents; in the other 26, an invalid value has no
 //! fault because of an unchecked keyword.
+#![forbid(unsafe_code)]
 
 mod evaluated;
 mod number;
@@ -36,7 +49,7 @@ const QUOTED: usize = 80;
 
 /// A schema that makes sense.
 #[derive(Clone, Debug)]
-pub(crate) struct Schema {
+pub struct Schema {
     root: Value,
     /// How many schemas it contains.
     schemas: usize,
@@ -45,11 +58,11 @@ pub(crate) struct Schema {
 
 /// Something wrong at one place of a schema or a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// The place, as a JSON pointer (RFC 6901); empty for the whole.
-    pub(crate) pointer: String,
+    pub pointer: String,
     /// What is wrong there, to be read after the place.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 impl fmt::Display for Fault {
@@ -66,7 +79,7 @@ impl Schema {
     ///
     /// # Errors
     /// The first place in the schema that makes no sense.
-    pub(crate) fn new(root: Value) -> Result<Self, Fault> {
+    pub fn new(root: Value) -> Result<Self, Fault> {
         let reader::Summary { schemas, unchecked } = reader::check(&root)?;
         Ok(Schema {
             root,
@@ -76,17 +89,17 @@ impl Schema {
     }
 
     /// The places of keywords that are not checked.
-    pub(crate) fn unchecked(&self) -> &[String] {
+    pub fn unchecked(&self) -> &[String] {
         &self.unchecked
     }
 
     /// The schema as it was given.
-    pub(crate) fn as_value(&self) -> &Value {
+    pub fn as_value(&self) -> &Value {
         &self.root
     }
 
     /// Whether it can be the schema of the arguments of a tool, which are an object.
-    pub(crate) fn is_for_arguments(&self) -> bool {
+    pub fn is_for_arguments(&self) -> bool {
         match self.root.get("type") {
             None => self.root.is_object(),
             Some(Value::Array(types)) => types.iter().any(|it| it == "object"),
@@ -96,7 +109,7 @@ impl Schema {
 
     /// The faults of `value`, some of them if there are many; none if it is valid. A value that takes too much
     /// work to check has a fault.
-    pub(crate) fn faults(&self, value: &Value) -> Vec<Fault> {
+    pub fn faults(&self, value: &Value) -> Vec<Fault> {
         validation::faults(&self.root, self.schemas, value)
     }
 }
