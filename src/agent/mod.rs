@@ -10,8 +10,6 @@ mod error;
 mod event;
 mod event_log;
 mod event_writer;
-#[cfg(feature = "check")]
-mod extension_check;
 mod extension_trial;
 #[cfg(feature = "recipes")]
 mod final_output;

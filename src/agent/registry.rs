@@ -603,7 +603,7 @@ impl Registry {
     }
 
     /// What a session without a container provides for its extensions.
-    pub(super) fn extension_context(
+    pub fn extension_context(
         &self,
         id: &str,
         working_dir: &Path,

@@ -12,8 +12,6 @@ mod custom_providers;
 #[cfg(feature = "deeplinks")]
 mod deeplinks;
 mod diagnostics;
-#[cfg(feature = "check")]
-mod extension_check;
 mod extensions;
 mod left_out;
 pub mod mcp_endpoint;
@@ -55,7 +53,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = deeplinks::routes(router, &registry);
     let router = agents::routes(router, &registry);
     #[cfg(feature = "check")]
-    let router = extension_check::routes(router, &registry);
+    let router = crate::check::routes(router, &registry);
     #[cfg(feature = "pinning")]
     let router = pinning::routes(router, &registry);
     let router = reply::routes(router, &registry);
@@ -109,10 +107,10 @@ pub fn schedule_routes(router: Router, scheduler: &Arc<crate::schedule::Schedule
 }
 
 /// A handler of this API.
-type Handler = fn(&Registry, &Request) -> Result<Response, Error>;
+pub type Handler = fn(&Registry, &Request) -> Result<Response, Error>;
 
 /// Binds a handler to the registry.
-fn with(
+pub fn with(
     registry: &Arc<Registry>,
     handler: Handler,
 ) -> impl Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static {
@@ -121,7 +119,7 @@ fn with(
 }
 
 /// A token that is cancelled when the server stops or the client hangs up.
-fn cancel_of(registry: &Registry, request: &Request) -> Cancel {
+pub fn cancel_of(registry: &Registry, request: &Request) -> Cancel {
     let hang_up = request.hang_up();
     registry
         .cancel()

@@ -1,10 +1,10 @@
 //! The fuzz target of the checks: what a server sends, as messages, as entries of lists and as an event stream.
 
-use super::http_probe::events;
-use super::inbox::Inbox;
-use super::listing::Kind;
-use super::session::ClientKind;
-use super::{sample, tool_schemas, types};
+use super::list_kind::ListKind;
+use super::wire::client_kind::ClientKind;
+use super::wire::http_probe::events;
+use super::wire::inbox::Inbox;
+use super::{field_types, sample_arguments, tool_schemas};
 use serde_json::{Value, json};
 
 /// Each line is a message; each that is JSON is also a tool, another entry and a content.
@@ -19,18 +19,18 @@ pub(crate) fn check(input: &[u8]) {
     }
     for value in &values {
         let _ = tool_schemas::faults(value);
-        for kind in [Kind::Tools, Kind::Resources, Kind::Templates, Kind::Prompts] {
-            let _ = types::entry_faults(kind, value);
+        for kind in ListKind::ALL {
+            let _ = field_types::entry_faults(kind, value);
         }
-        let _ = types::content_fault(value);
-        let _ = types::fraction_for_integer(value);
-        let _ = sample::arguments(value);
-        if let Some((missing, arguments)) = sample::incomplete(value) {
+        let _ = field_types::content_fault(value);
+        let _ = field_types::fraction_for_integer(value);
+        let _ = sample_arguments::arguments(value);
+        if let Some((missing, arguments)) = sample_arguments::incomplete(value) {
             assert!(!arguments.contains_key(&missing));
         }
-        let _ = sample::mistyped(value);
+        let _ = sample_arguments::mistyped(value);
     }
-    let _ = types::conflict(&values);
+    let _ = field_types::conflict(&values);
     let (events, _) = events(input);
     assert!(events.iter().map(String::len).sum::<usize>() <= 3 * input.len());
 }
@@ -44,6 +44,6 @@ fn received(input: &[u8]) -> Vec<String> {
         inbox.receive(line);
     }
     let faults = inbox.take_faults().into_iter();
-    let faults = faults.map(|(check, detail, _)| format!("{check:?} {detail}"));
+    let faults = faults.map(|(check, detail, _)| format!("{} {detail}", check.name));
     faults.chain(inbox.take_strays()).collect()
 }

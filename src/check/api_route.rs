@@ -1,8 +1,11 @@
 //! `/agent/check_extension`: checks a server before it is installed. An addition of gosling.
 
-use super::{cancel_of, with};
+use super::check_options::CheckOptions;
+use super::declaration::Profile;
+use super::outside_sessions::check_extension;
+use super::report::for_machines;
 use crate::agent::Registry;
-use crate::check::{Options, Profile, report};
+use crate::api::{cancel_of, with};
 use crate::extension::ExtensionConfig;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use serde::Deserialize;
@@ -13,7 +16,8 @@ use std::time::Duration;
 /// The longest timeout of a request, in seconds.
 const MAX_TIMEOUT: u64 = 300;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+/// The router with the route.
+pub fn routes(router: Router, registry: &Arc<Registry>) -> Router {
     router.post("/agent/check_extension", Keyed, with(registry, check))
 }
 
@@ -35,7 +39,7 @@ fn check(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let profile = profile
         .transpose()
         .map_err(|reason| Error::bad_request(format!("profile: {reason}")))?;
-    let mut options = Options::default();
+    let mut options = CheckOptions::default();
     if let Some(timeout) = body.timeout {
         options.timeout = Duration::from_secs(timeout.clamp(1, MAX_TIMEOUT));
     }
@@ -49,7 +53,14 @@ fn check(registry: &Registry, request: &Request) -> Result<Response, Error> {
             .map_err(|e| Error::internal(format!("no working directory: {e}")))?,
     };
     let cancel = cancel_of(registry, request);
-    let checked = registry.check_extension(&body.config, &working_dir, &options, &|_| (), &cancel);
+    let checked = check_extension(
+        registry,
+        &body.config,
+        &working_dir,
+        &options,
+        &|_| (),
+        &cancel,
+    );
     let checked = checked.map_err(Error::bad_request)?;
-    Ok(Response::json(&report::json::write(&checked, profile)))
+    Ok(Response::json(&for_machines::write(&checked, profile)))
 }

@@ -1,10 +1,27 @@
 //! Metadata of requests that the server does not know. SERVER §9.2.
 
-use super::checks::Check;
-use super::listing::Kind;
-use super::runner::Runner;
-use super::session::{Answer, Reply};
+use crate::check::check_run::{CheckRun, Group};
+use crate::check::declaration::declare_checks;
+use crate::check::list_kind::ListKind;
+use crate::check::wire::answer::{Answer, ServerReply};
 use serde_json::{Value, json};
+
+declare_checks! {
+    UNKNOWN_META {
+        130 "unknown-meta" "9.2" Must Minimum
+        [("9.2", 1), ("9.2", 2)]
+        requires: "Unknown fields in `_meta` of any shape change nothing."
+        why: "Goose adds fields of its own to every request, and later versions add more."
+        fix: "Read the fields of `_meta` that you know, and ignore the rest."
+    }
+}
+
+pub(crate) const GROUP: Group = Group {
+    name: "metadata",
+    decides: &[CHECKS],
+    prepares: &[],
+    run,
+};
 
 /// Values of any shape for unknown fields.
 fn shapes() -> [Value; 5] {
@@ -17,15 +34,15 @@ fn shapes() -> [Value; 5] {
     ]
 }
 
-pub(super) fn run(runner: &mut Runner<'_>) {
-    let listing = runner.listing(Kind::Tools);
+fn run(run: &mut CheckRun<'_>) {
+    let list = run.list(ListKind::Tools);
     let mut requests = vec![("ping", json!({}))];
-    if listing.missing.is_none() {
+    if list.missing.is_none() {
         requests.push(("tools/list", json!({})));
     }
-    requests.extend(runner.quick_call().map(|params| ("tools/call", params)));
+    requests.extend(run.quick_call().map(|params| ("tools/call", params)));
     for (method, params) in requests {
-        let Ok(main) = runner.main() else {
+        let Ok(main) = run.main() else {
             return;
         };
         let plain = main.request(method, params.clone());
@@ -39,18 +56,16 @@ pub(super) fn run(runner: &mut Runner<'_>) {
                     reply.describe(),
                     plain.describe()
                 );
-                runner
-                    .findings
-                    .fail(Check::UnknownMeta, fault, reply.exchange);
+                run.findings.fail(UNKNOWN_META, fault, reply.exchange);
                 break;
             }
         }
     }
-    runner.findings.pass(Check::UnknownMeta, "");
+    run.findings.pass(UNKNOWN_META, "");
 }
 
 /// What of an answer has to stay the same.
-fn kind(reply: &Reply) -> (u8, Option<i64>, bool) {
+fn kind(reply: &ServerReply) -> (u8, Option<i64>, bool) {
     match &reply.answer {
         Answer::Result(result) => (0, None, result["isError"] == true),
         Answer::Error { code, .. } => (1, Some(*code), false),

@@ -1,12 +1,30 @@
 //! The types of fields: what the entries of lists and the parts of contents have to have, and whether answers
 //! agree with each other. Pure. MCP 2025-11-25, schema; SERVER §7.
 
-use super::listing::Kind;
+use super::declaration::declare_checks;
+use super::list_kind::ListKind;
 use crate::text::printable;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+declare_checks! {
+    TYPES_STEADY {
+        111 "types-steady" "7" Must Minimum
+        [("7", 2), ("7", 3)]
+        requires: "A field has the same type in all answers to the same request."
+        why: "Typed clients fail on the answer that differs."
+        fix: "Return empty lists as `[]`, single values in lists of one, and leave out missing fields."
+    }
+    INTEGERS {
+        112 "integers" "7" Should Minimum
+        [("7", 5)]
+        requires: "Whole numbers are written as such: neither as 1.0 nor as text."
+        why: "Typed clients refuse fractions and texts where they expect integers."
+        fix: "Convert the value to an integer before you write it."
+    }
+}
 
 /// The most places of an answer that are compared.
 const MAX_PLACES: usize = 5_000;
@@ -27,7 +45,7 @@ const FREE: [&str; 8] = [
 ];
 
 /// Keywords of JSON Schema, and fields of MCP, that are integers.
-const INTEGERS: [&str; 8] = [
+const INTEGER_FIELDS: [&str; 8] = [
     "maxItems",
     "maxLength",
     "maxProperties",
@@ -39,7 +57,7 @@ const INTEGERS: [&str; 8] = [
 ];
 
 /// What is wrong with the fields of an entry.
-pub(super) fn entry_faults(kind: Kind, entry: &Value) -> Vec<String> {
+pub(super) fn entry_faults(kind: ListKind, entry: &Value) -> Vec<String> {
     let name = entry["name"].as_str().or(entry["uri"].as_str());
     let name = printable(name.unwrap_or("an entry"), 80);
     if !entry.is_object() {
@@ -62,7 +80,7 @@ pub(super) fn entry_faults(kind: Kind, entry: &Value) -> Vec<String> {
     }
     expect("_meta", false, "an object", Value::is_object);
     match kind {
-        Kind::Tools => {
+        ListKind::Tools => {
             expect("inputSchema", true, "an object", Value::is_object);
             expect("outputSchema", false, "an object", Value::is_object);
             expect("annotations", false, "an object", Value::is_object);
@@ -80,16 +98,16 @@ pub(super) fn entry_faults(kind: Kind, entry: &Value) -> Vec<String> {
                 }
             }
         }
-        Kind::Resources => {
+        ListKind::Resources => {
             expect("uri", true, "a text", is_filled);
             expect("mimeType", false, "a string", Value::is_string);
             expect("size", false, "a number", Value::is_number);
         }
-        Kind::Templates => {
+        ListKind::Templates => {
             expect("uriTemplate", true, "a text", is_filled);
             expect("mimeType", false, "a string", Value::is_string);
         }
-        Kind::Prompts => {
+        ListKind::Prompts => {
             expect("arguments", false, "a list", Value::is_array);
             for argument in entry["arguments"].as_array().into_iter().flatten() {
                 if !is_filled(&argument["name"]) {
@@ -168,7 +186,7 @@ pub(super) fn fraction_for_integer(value: &Value) -> Option<String> {
             let is_digits = value
                 .as_str()
                 .is_some_and(|text| text.parse::<i64>().is_ok());
-            if INTEGERS.contains(&name.as_str()) && (is_fraction || is_digits) {
+            if INTEGER_FIELDS.contains(&name.as_str()) && (is_fraction || is_digits) {
                 return Some(format!("`{name}`"));
             }
             // The names of properties and the values of defaults are the server's own.

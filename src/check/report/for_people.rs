@@ -1,8 +1,10 @@
 //! The report for people.
 
-use super::{Asked, Tick, checklist, section};
-use crate::check::checks::{Level, UNCHECKED};
-use crate::check::{Checked, Outcome, Profile, Report};
+use super::checklist::{Tick, checklist};
+use super::{Asked, CheckReport, Checked, section_name};
+use crate::check::catalogue::UNCHECKED;
+use crate::check::declaration::{Profile, RequirementLevel};
+use crate::check::findings::CheckOutcome;
 use std::fmt::Write;
 
 /// Escape sequences for a terminal, or nothing.
@@ -34,7 +36,7 @@ const NO_COLOURS: Colours = Colours {
 
 /// The report: failures first, then one line for each other check, the checklist, the profiles, and how to
 /// install the server.
-pub fn write(report: &Report, asked: Asked, has_colours: bool) -> String {
+pub fn write(report: &CheckReport, asked: Asked, has_colours: bool) -> String {
     let colours = if has_colours { COLOURS } else { NO_COLOURS };
     let mut out = String::new();
     let Colours { bold, off, .. } = colours;
@@ -51,7 +53,7 @@ pub fn write(report: &Report, asked: Asked, has_colours: bool) -> String {
     let transport = report.transport;
     let _ = writeln!(out, "{bold}{server}{off}, {protocol}, {transport}");
     let mut failed: Vec<&Checked> = report.checks.iter().filter(|it| it.is_failed()).collect();
-    failed.sort_by_key(|checked| checked.description.level);
+    failed.sort_by_key(|checked| checked.check.level);
     if !failed.is_empty() {
         let _ = writeln!(out, "\n{bold}Failed{off}");
     }
@@ -66,7 +68,7 @@ pub fn write(report: &Report, asked: Asked, has_colours: bool) -> String {
 }
 
 fn write_failed(out: &mut String, checked: &Checked, colours: &Colours) {
-    let Outcome::Failed {
+    let CheckOutcome::Failed {
         detail,
         exchange,
         times,
@@ -75,16 +77,16 @@ fn write_failed(out: &mut String, checked: &Checked, colours: &Colours) {
         return;
     };
     let Colours { dim, off, .. } = colours;
-    let colour = match checked.description.level {
-        Level::Must | Level::MustNot => colours.red,
+    let colour = match checked.check.level {
+        RequirementLevel::Must | RequirementLevel::MustNot => colours.red,
         _ => colours.yellow,
     };
-    let it = checked.description;
+    let it = checked.check;
     let level = it.level.name();
     let _ = writeln!(
         out,
         "  {colour}{:<6}{off} {:<27} {level}: {detail}",
-        section(it.section),
+        section_name(it.section),
         it.name
     );
     let mut line = |name: &str, text: &str| {
@@ -102,7 +104,7 @@ fn write_failed(out: &mut String, checked: &Checked, colours: &Colours) {
     line("how to fix", it.fix);
 }
 
-fn write_others(out: &mut String, report: &Report, colours: &Colours) {
+fn write_others(out: &mut String, report: &CheckReport, colours: &Colours) {
     let Colours {
         green,
         dim,
@@ -110,18 +112,14 @@ fn write_others(out: &mut String, report: &Report, colours: &Colours) {
         off,
         ..
     } = colours;
-    let mut sections: Vec<&str> = report
-        .checks
-        .iter()
-        .map(|it| it.description.section)
-        .collect();
+    let mut sections: Vec<&str> = report.checks.iter().map(|it| it.check.section).collect();
     sections.sort_by_key(|section| order(section));
     sections.dedup();
     for in_section in sections {
         let of_section = report
             .checks
             .iter()
-            .filter(|it| it.description.section == in_section && !it.is_failed());
+            .filter(|it| it.check.section == in_section && !it.is_failed());
         let mut has_title = false;
         // Checks that do not apply for the same reason share a line.
         let mut not_applicable: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -130,23 +128,23 @@ fn write_others(out: &mut String, report: &Report, colours: &Colours) {
                 let title = if in_section.is_empty() {
                     "Advice"
                 } else {
-                    &section(in_section)
+                    &section_name(in_section)
                 };
                 let _ = writeln!(out, "\n{bold}{title}{off}");
                 has_title = true;
             }
-            let name = checked.description.name;
+            let name = checked.check.name;
             let (mark, detail) = match &checked.outcome {
-                Outcome::Passed { detail } => (format!("{green}passed{off}     "), detail),
-                Outcome::NotChecked { reason } => (format!("{dim}not checked{off}"), reason),
-                Outcome::NotApplicable { reason } => {
+                CheckOutcome::Passed { detail } => (format!("{green}passed{off}     "), detail),
+                CheckOutcome::NotChecked { reason } => (format!("{dim}not checked{off}"), reason),
+                CheckOutcome::NotApplicable { reason } => {
                     match not_applicable.iter_mut().find(|(it, _)| it == reason) {
                         Some((_, names)) => names.push(name),
                         None => not_applicable.push((reason, vec![name])),
                     }
                     continue;
                 }
-                Outcome::Failed { .. } => continue,
+                CheckOutcome::Failed { .. } => continue,
             };
             let line = format!("  {mark}  {name:<27} {detail}");
             let _ = writeln!(out, "{}", line.trim_end());
@@ -177,7 +175,7 @@ fn order(section: &str) -> (bool, Vec<u32>) {
     (section.is_empty(), numbers.collect())
 }
 
-fn write_checklist(out: &mut String, report: &Report, colours: &Colours) {
+fn write_checklist(out: &mut String, report: &CheckReport, colours: &Colours) {
     let Colours {
         bold,
         red,
@@ -196,7 +194,7 @@ fn write_checklist(out: &mut String, report: &Report, colours: &Colours) {
     }
 }
 
-fn write_profiles(out: &mut String, report: &Report, asked: Asked, colours: &Colours) {
+fn write_profiles(out: &mut String, report: &CheckReport, asked: Asked, colours: &Colours) {
     let Colours {
         bold,
         red,
@@ -230,7 +228,7 @@ fn write_profiles(out: &mut String, report: &Report, asked: Asked, colours: &Col
     let _ = writeln!(out, "\n{summary}");
 }
 
-fn write_installation(out: &mut String, report: &Report, colours: &Colours) {
+fn write_installation(out: &mut String, report: &CheckReport, colours: &Colours) {
     let Colours { bold, off, .. } = colours;
     let _ = writeln!(
         out,

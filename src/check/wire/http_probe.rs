@@ -1,7 +1,7 @@
 //! Single HTTP requests to the server under test, with any headers and bodies, and a strict parser of event
 //! streams.
 
-use super::findings::Exchange;
+use crate::check::findings::ShownExchange;
 use crate::mcp::transport::http::HttpOptions;
 use crate::outbound::{AddressCache, Target, TargetOptions, error_cause, media_type};
 use crate::text::printable;
@@ -17,30 +17,30 @@ const MAX_BODY: usize = 1 << 20;
 const MAX_EXCERPT: usize = 300;
 
 /// Sends requests, each on a connection of its own.
-pub(super) struct Probe {
+pub(crate) struct HttpProbe {
     target: Target,
     timeout: Duration,
     /// Whether the server is on this machine.
-    pub(super) is_local: bool,
+    pub(crate) is_local: bool,
 }
 
 /// A response.
-pub(super) struct HttpReply {
-    pub(super) status: u16,
-    pub(super) headers: HeaderMap,
-    pub(super) media_type: String,
-    pub(super) body: Vec<u8>,
-    pub(super) exchange: Exchange,
+pub(crate) struct HttpReply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) media_type: String,
+    pub(crate) body: Vec<u8>,
+    pub(crate) exchange: ShownExchange,
 }
 
 impl HttpReply {
     /// The value of a header, if it is visible ASCII.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
     /// The status and media type, in words.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self.media_type.as_str() {
             "" => format!("HTTP {}", self.status),
             media_type => format!("HTTP {} with {}", self.status, printable(media_type, 60)),
@@ -48,7 +48,7 @@ impl HttpReply {
     }
 
     /// The messages of the body, and the first violation of the format of event streams.
-    pub(super) fn messages(&self) -> (Vec<Value>, Option<String>) {
+    pub(crate) fn messages(&self) -> (Vec<Value>, Option<String>) {
         if self.media_type == "text/event-stream" {
             let (events, fault) = events(&self.body);
             let messages = events
@@ -62,12 +62,12 @@ impl HttpReply {
     }
 }
 
-impl Probe {
+impl HttpProbe {
     /// A probe of the server with these options.
     ///
     /// # Errors
     /// The options are invalid.
-    pub(super) fn new(options: &HttpOptions, timeout: Duration) -> Result<Self, String> {
+    pub(crate) fn new(options: &HttpOptions, timeout: Duration) -> Result<Self, String> {
         let target = TargetOptions {
             uri: &options.uri,
             headers: &options.headers,
@@ -77,7 +77,7 @@ impl Probe {
             idle_timeout: timeout,
         };
         let is_local = crate::outbound::is_loopback_url(&options.uri);
-        Ok(Probe {
+        Ok(HttpProbe {
             target: Target::new(&target, AddressCache::default())?,
             timeout,
             is_local,
@@ -89,19 +89,19 @@ impl Probe {
     ///
     /// # Errors
     /// There is no response: why, as an exchange.
-    pub(super) fn send(
+    pub(crate) fn send(
         &self,
         method: &str,
         headers: &[(&str, &str)],
         body: &str,
         until: &str,
-    ) -> Result<HttpReply, Exchange> {
+    ) -> Result<HttpReply, ShownExchange> {
         let shown = headers
             .iter()
             .map(|(name, value)| format!("{name}: {value}, "));
         let sent = format!("{method} {}{body}", shown.collect::<String>());
         let sent = printable(&self.target.redact(&sent), MAX_EXCERPT);
-        let failed = |reason: String| Exchange {
+        let failed = |reason: String| ShownExchange {
             sent: sent.clone(),
             received: printable(&self.target.redact(&reason), MAX_EXCERPT),
         };
@@ -178,7 +178,7 @@ fn end_of_events(body: &[u8]) -> usize {
 
 /// The data of the events, and the first violation of the format: HTML Living Standard §9.2.6, and MCP
 /// 2025-11-25, basic/transports: one message in each event.
-pub(super) fn events(body: &[u8]) -> (Vec<String>, Option<String>) {
+pub(crate) fn events(body: &[u8]) -> (Vec<String>, Option<String>) {
     let mut fault = None;
     let mut note = |what: String| {
         fault.get_or_insert(what);

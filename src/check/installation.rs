@@ -17,7 +17,7 @@ pub struct Installation {
 /// The installation of the server with this configuration.
 pub(super) fn installation(config: &ExtensionConfig) -> Installation {
     let mut entry = config.to_entry(true);
-    let mut query = Query::default();
+    let mut query = LinkQuery::default();
     query.add("name", config.name());
     hide_values(&mut entry);
     match config {
@@ -33,7 +33,7 @@ pub(super) fn installation(config: &ExtensionConfig) -> Installation {
                 query.add("header", &format!("{name}=${{{}}}", variable_of(name)));
             }
         }
-        _ => query = Query::default(),
+        _ => query = LinkQuery::default(),
     }
     let keys = entry["env_keys"].as_array().into_iter().flatten();
     for key in keys.filter_map(Value::as_str) {
@@ -89,9 +89,9 @@ fn variable_of(header: &str) -> String {
 }
 
 #[derive(Default)]
-struct Query(String);
+struct LinkQuery(String);
 
-impl Query {
+impl LinkQuery {
     fn add(&mut self, name: &str, value: &str) {
         let value = percent_encode(value.as_bytes(), NON_ALPHANUMERIC);
         let separator = if self.0.is_empty() { '?' } else { '&' };
@@ -135,21 +135,5 @@ mod tests {
             http.link
                 .contains("header=X%2DApi%2DKey%3D%24%7BX%5FAPI%5FKEY%7D&env=X%5FAPI%5FKEY")
         );
-    }
-
-    #[cfg(feature = "deeplinks")]
-    #[test]
-    fn the_link_leads_back_to_the_command() {
-        use crate::deeplink::{Link, LinkTransport};
-        let made = of(json!({
-            "type": "stdio", "name": "a", "cmd": "npx", "args": ["-y", "a&b=c d+e"],
-        }));
-        let Ok(Link::Extension(link)) = Link::parse(&made.link) else {
-            panic!("{}", made.link);
-        };
-        let LinkTransport::Stdio { args, .. } = link.transport else {
-            panic!("{:?}", link.transport);
-        };
-        assert_eq!(args, ["-y", "a&b=c d+e"]);
     }
 }

@@ -1,36 +1,134 @@
 //! Streamable HTTP: status codes, headers, sessions and event streams. SERVER §4.3.
 
-use super::checks::Check;
-use super::findings::{Exchange, Findings};
-use super::http_probe::{HttpReply, Probe, events};
-use super::listing::Kind;
-use super::runner::Runner;
-use super::sample;
-use super::session::ClientKind;
-use super::tools::read_only;
+use crate::check::check_run::{CheckRun, Group};
+use crate::check::declaration::{Check, declare_checks};
+use crate::check::fetched_list::read_only;
+use crate::check::findings::{CheckFindings, ShownExchange};
+use crate::check::list_kind::ListKind;
+use crate::check::sample_arguments;
+use crate::check::wire::client_kind::ClientKind;
+use crate::check::wire::http_probe::{HttpProbe, HttpReply, events};
 use crate::mcp::transport::http::HttpOptions;
 use crate::mcp::types::VERSIONS;
 use crate::text::printable;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const CHECKS: [Check; 15] = [
-    Check::HttpMediaType,
-    Check::HttpAccept,
-    Check::HttpNotificationStatus,
-    Check::HttpSessionIdShape,
-    Check::HttpUnknownSession,
-    Check::HttpMissingSession,
-    Check::HttpSessionDeleted,
-    Check::HttpVersionHeader,
-    Check::HttpGet,
-    Check::HttpEventStream,
-    Check::HttpErrorBody,
-    Check::HttpOrigin,
-    Check::HttpHost,
-    Check::HttpLegacySse,
-    Check::HttpMethodErrors,
-];
+declare_checks! {
+    HTTP_MEDIA_TYPE {
+        30 "http-media-type" "4.3" Must Minimum
+        [("4.3", 1)]
+        requires: "A request is answered with status 200 and `application/json` or `text/event-stream`."
+        why: "Clients choose the parser by `Content-Type` and refuse others."
+        fix: "Set the `Content-Type` that fits the body."
+    }
+    HTTP_ACCEPT {
+        31 "http-accept" "4.3" Must Minimum
+        [("4.3", 1)]
+        requires: "`Accept` is understood in any order of its types, with parameters and with white space."
+        why: "HTTP libraries write the header differently."
+        fix: "Parse the list of media types; do not compare the whole header."
+    }
+    HTTP_NOTIFICATION_STATUS {
+        32 "http-notification-status" "4.3" Must Minimum
+        [("4.3", 1)]
+        requires: "A notification is answered with status 202 and no body."
+        why: "Clients that expect 202 take another status for a failure."
+        fix: "Answer POSTs that contain no request with 202 and an empty body."
+    }
+    HTTP_SESSION_ID_SHAPE {
+        33 "http-session-id" "4.3" Must Minimum
+        [("4.3", 1)]
+        requires: "A session id consists of visible ASCII characters."
+        why: "Clients refuse header values with other characters."
+        fix: "Use a UUID, hexadecimal digits or base64url."
+    }
+    HTTP_UNKNOWN_SESSION {
+        34 "http-unknown-session" "4.3" Must Minimum
+        [("4.3", 1)]
+        requires: "With sessions, a request with an unknown session id is answered with status 404."
+        why: "404 tells the client to start a new session. With another status it stays disconnected after a restart of the server."
+        fix: "Answer 404 if the value of `Mcp-Session-Id` is not a running session."
+    }
+    HTTP_MISSING_SESSION {
+        35 "http-missing-session" "4.3" Should Minimum
+        [("4.3", 1)]
+        requires: "With sessions, a request without a session id, other than `initialize`, is answered with status 400."
+        why: "A server that answers anyway mixes the state of its clients."
+        fix: "Answer 400 if `Mcp-Session-Id` is missing."
+    }
+    HTTP_SESSION_DELETED {
+        36 "http-session-deleted" "4.3" Must Minimum
+        [("4.3", 1)]
+        requires: "After a successful DELETE, requests of that session are answered with status 404; a server that does not let clients end sessions answers the DELETE with 405."
+        why: "A session that outlives its DELETE uses memory until the server ends."
+        fix: "Remove the session on DELETE."
+    }
+    HTTP_VERSION_HEADER {
+        37 "http-version-header" "4.3" Must Minimum
+        [("4.3", 1)]
+        requires: "A request with an unsupported `MCP-Protocol-Version` is answered with status 400."
+        why: "MCP says so since version 2025-06-18. Otherwise client and server may follow different versions."
+        fix: "Compare the header with the supported versions; a request without the header is accepted."
+    }
+    HTTP_GET {
+        38 "http-get" "4.3" Must Minimum
+        [("4.3", 1)]
+        requires: "GET opens an event stream or is answered with status 405."
+        why: "Clients open this stream after `initialize`. With another status some of them disconnect."
+        fix: "Answer GET with 405 if the server never sends messages of its own."
+    }
+    HTTP_EVENT_STREAM {
+        39 "http-event-stream" "4.3" Must Minimum
+        [("4.3", 4), ("12", 8)]
+        requires: "Event streams follow the format: UTF-8, fields with a colon, an empty line after each event, one message in the data of an event."
+        why: "A strict parser drops what does not follow the format."
+        fix: "Write `data: MESSAGE`, then an empty line. Prefix each line of a message that has several with `data: `."
+    }
+    HTTP_ERROR_BODY {
+        40 "http-error-body" "4.3" Must Minimum
+        [("4.3", 3)]
+        requires: "A refused request has a status from 400 to 499 and a readable body: a JSON-RPC error, or at least JSON or plain text."
+        why: "An HTML page or a status 500 tells neither the client nor its user what to change."
+        fix: "Answer refusals with a JSON-RPC error and the status that fits."
+    }
+    HTTP_ORIGIN {
+        41 "http-origin" "4.3" Should Minimum
+        [("4.3", 1)]
+        requires: "On this machine, a request of a foreign web page (header `Origin`) is answered with status 403."
+        why: "Any page in the user's browser could call the tools (DNS rebinding). MCP makes this a MUST."
+        fix: "Compare `Origin` with a list of allowed origins; accept requests without it."
+    }
+    HTTP_HOST {
+        42 "http-host" "4.3" Should Minimum
+        [("4.3", 1)]
+        requires: "On this machine, a request for a foreign host (header `Host`) is refused."
+        why: "Without it, a page in the user's browser can read the answers (DNS rebinding)."
+        fix: "Accept `localhost`, `127.0.0.1` and `[::1]`, with the port, and the host names of the deployment."
+    }
+    HTTP_LEGACY_SSE {
+        43 "http-legacy-sse" "4.1" MustNot Minimum
+        [("4.1", 2)]
+        requires: "The address does not speak only the HTTP+SSE transport of 2024-11-05."
+        why: "Goose does not support that transport."
+        fix: "Serve Streamable HTTP; most SDKs have it beside SSE."
+    }
+    HTTP_METHOD_ERRORS {
+        44 "http-method-errors" "8" Must Minimum
+        [("8", 2)]
+        requires: "Over HTTP, a failed method is a JSON-RPC error, not a failure of the transport (5xx)."
+        why: "Clients reconnect or retry after a failure of the transport."
+        fix: "Answer with status 200 and the JSON-RPC error in the body."
+    }
+}
+
+pub(crate) const GROUP: Group = Group {
+    name: "HTTP",
+    decides: &[CHECKS],
+    prepares: &[],
+    run,
+};
+
 const ACCEPT: &str = "application/json, text/event-stream";
 /// An `Accept` of the same meaning.
 const OTHER_ACCEPT: &str = "text/event-stream;q=0.9 ,application/json; charset=utf-8";
@@ -44,16 +142,16 @@ const FOREIGN_HOST: &str = "gosling-check.invalid";
 const FOREIGN_ORIGIN: &str = "https://gosling-page.invalid";
 
 /// The requests of one session.
-struct Requests<'a> {
-    probe: &'a Probe,
+struct SessionRequests<'a> {
+    probe: &'a HttpProbe,
     session: Option<String>,
     version: String,
 }
 
-impl Requests<'_> {
+impl SessionRequests<'_> {
     /// Sends a message with the headers of the session; `changed` replaces some, and removes those that it gives
     /// no value.
-    fn post(&self, message: &str, changed: &[(&str, &str)]) -> Result<HttpReply, Exchange> {
+    fn post(&self, message: &str, changed: &[(&str, &str)]) -> Result<HttpReply, ShownExchange> {
         self.send("POST", message, changed)
     }
 
@@ -62,7 +160,7 @@ impl Requests<'_> {
         method: &str,
         message: &str,
         changed: &[(&str, &str)],
-    ) -> Result<HttpReply, Exchange> {
+    ) -> Result<HttpReply, ShownExchange> {
         let mut headers = vec![("accept", ACCEPT)];
         if method == "POST" {
             headers.push(("content-type", JSON));
@@ -97,34 +195,34 @@ fn initialize() -> String {
     .to_string()
 }
 
-pub(super) fn run(runner: &mut Runner<'_>) {
-    let options = match runner.main() {
+fn run(run: &mut CheckRun<'_>) {
+    let options = match run.main() {
         Ok(main) => main.http.clone(),
-        Err(reason) => return runner.findings.none_checked(&CHECKS, &reason),
+        Err(reason) => return run.findings.none_checked(CHECKS, &reason),
     };
     let Some(options) = options else {
         let reason = "the transport is not Streamable HTTP";
-        return runner.findings.none_applicable(&CHECKS, reason);
+        return run.findings.none_applicable(CHECKS, reason);
     };
-    let timeout = runner.options.timeout;
-    let calls = sample_calls(runner);
-    match Probe::new(&options, timeout) {
-        Ok(probe) => check(&mut runner.findings, &probe, &calls),
-        Err(reason) => runner.findings.none_checked(&CHECKS, &reason),
+    let timeout = run.options.timeout;
+    let calls = sample_calls(run);
+    match HttpProbe::new(&options, timeout) {
+        Ok(probe) => check(&mut run.findings, &probe, &calls),
+        Err(reason) => run.findings.none_checked(CHECKS, &reason),
     }
 }
 
 /// Whether the transport keeps a server from being initialized: it speaks only the old transport, or its answer to
 /// `initialize` breaks a rule.
-pub(super) fn explains_failure(
-    findings: &mut Findings,
+pub(crate) fn explains_failure(
+    findings: &mut CheckFindings,
     options: &HttpOptions,
     timeout: Duration,
 ) -> bool {
-    let Ok(probe) = Probe::new(options, timeout) else {
+    let Ok(probe) = HttpProbe::new(options, timeout) else {
         return false;
     };
-    let requests = Requests {
+    let requests = SessionRequests {
         probe: &probe,
         session: None,
         version: String::new(),
@@ -138,7 +236,7 @@ pub(super) fn explains_failure(
     }
 }
 
-fn is_legacy_sse(findings: &mut Findings, probe: &Probe) -> bool {
+fn is_legacy_sse(findings: &mut CheckFindings, probe: &HttpProbe) -> bool {
     let accept = [("accept", "text/event-stream")];
     let Ok(reply) = probe.send("GET", &accept, "", "endpoint") else {
         return false;
@@ -148,16 +246,16 @@ fn is_legacy_sse(findings: &mut Findings, probe: &Probe) -> bool {
     let is_old = lines.any(|line| line == "event:endpoint");
     if is_old {
         let fault = "GET answers as HTTP+SSE of 2024-11-05, and POST does not work";
-        findings.fail(Check::HttpLegacySse, fault, reply.exchange);
+        findings.fail(HTTP_LEGACY_SSE, fault, reply.exchange);
     }
     is_old
 }
 
 /// The answer to `initialize`.
-fn check_opened(findings: &mut Findings, opened: &HttpReply) {
+fn check_opened(findings: &mut CheckFindings, opened: &HttpReply) {
     if !is_right(opened) {
         let fault = format!("`initialize` got {}", opened.describe());
-        findings.fail(Check::HttpMediaType, fault, opened.exchange.clone());
+        findings.fail(HTTP_MEDIA_TYPE, fault, opened.exchange.clone());
     }
     check_stream(findings, opened);
     check_session_id(findings, opened);
@@ -168,14 +266,14 @@ fn is_right(reply: &HttpReply) -> bool {
 }
 
 /// Calls of read-only tools, with a progress token: likely to be answered with an event stream.
-fn sample_calls(runner: &mut Runner<'_>) -> Vec<String> {
-    let listing = runner.listing(Kind::Tools);
-    let tools: Vec<&Value> = listing.entries().collect();
+fn sample_calls(run: &mut CheckRun<'_>) -> Vec<String> {
+    let list = run.list(ListKind::Tools);
+    let tools: Vec<&Value> = list.entries().collect();
     let read_only = read_only(&tools).into_iter();
     let calls = read_only.take(MAX_CALLED).map(|tool| {
         let params = json!({
             "name": tool["name"],
-            "arguments": sample::arguments(&tool["inputSchema"]),
+            "arguments": sample_arguments::arguments(&tool["inputSchema"]),
             "_meta": {"progressToken": "gosling"},
         });
         json!({"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": params}).to_string()
@@ -183,9 +281,9 @@ fn sample_calls(runner: &mut Runner<'_>) -> Vec<String> {
     calls.collect()
 }
 
-fn check(findings: &mut Findings, probe: &Probe, calls: &[String]) {
-    findings.pass(Check::HttpLegacySse, "");
-    let mut requests = Requests {
+fn check(findings: &mut CheckFindings, probe: &HttpProbe, calls: &[String]) {
+    findings.pass(HTTP_LEGACY_SSE, "");
+    let mut requests = SessionRequests {
         probe,
         session: None,
         version: String::new(),
@@ -194,7 +292,7 @@ fn check(findings: &mut Findings, probe: &Probe, calls: &[String]) {
         Ok(opened) => opened,
         Err(exchange) => {
             let reason = format!("`initialize` got no response: {}", exchange.received);
-            return findings.none_checked(&CHECKS, &reason);
+            return findings.none_checked(CHECKS, &reason);
         }
     };
     check_opened(findings, &opened);
@@ -206,7 +304,7 @@ fn check(findings: &mut Findings, probe: &Probe, calls: &[String]) {
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     match requests.post(&initialized.to_string(), &[]) {
         Ok(reply) if reply.status == 202 && reply.body.is_empty() => {
-            findings.pass(Check::HttpNotificationStatus, "");
+            findings.pass(HTTP_NOTIFICATION_STATUS, "");
         }
         Ok(reply) => {
             let body = if reply.body.is_empty() {
@@ -215,21 +313,21 @@ fn check(findings: &mut Findings, probe: &Probe, calls: &[String]) {
                 " and a body"
             };
             let fault = format!("`notifications/initialized` got {}{body}", reply.describe());
-            findings.fail(Check::HttpNotificationStatus, fault, reply.exchange);
+            findings.fail(HTTP_NOTIFICATION_STATUS, fault, reply.exchange);
         }
         Err(exchange) => {
             let fault = "`notifications/initialized` got no response";
-            findings.fail(Check::HttpNotificationStatus, fault, exchange);
+            findings.fail(HTTP_NOTIFICATION_STATUS, fault, exchange);
         }
     }
     if let Ok(reply) = requests.post(&request(2, "ping"), &[]) {
         if !is_right(&reply) {
             let fault = format!("`ping` got {}", reply.describe());
-            findings.fail(Check::HttpMediaType, fault, reply.exchange.clone());
+            findings.fail(HTTP_MEDIA_TYPE, fault, reply.exchange.clone());
         }
         check_stream(findings, &reply);
     }
-    findings.pass(Check::HttpMediaType, opened.media_type.clone());
+    findings.pass(HTTP_MEDIA_TYPE, opened.media_type.clone());
     for call in calls {
         if let Ok(reply) = requests.post(call, &[]) {
             check_stream(findings, &reply);
@@ -241,61 +339,61 @@ fn check(findings: &mut Findings, probe: &Probe, calls: &[String]) {
     check_foreign(findings, &requests);
     check_method_errors(findings, &requests);
     check_delete(findings, &requests);
-    findings.not_applicable(Check::HttpEventStream, "no response was an event stream");
-    findings.pass(Check::HttpErrorBody, "");
+    findings.not_applicable(HTTP_EVENT_STREAM, "no response was an event stream");
+    findings.pass(HTTP_ERROR_BODY, "");
 }
 
-fn check_stream(findings: &mut Findings, reply: &HttpReply) {
+fn check_stream(findings: &mut CheckFindings, reply: &HttpReply) {
     if reply.media_type != "text/event-stream" {
         return;
     }
     match events(&reply.body).1 {
-        Some(fault) => findings.fail(Check::HttpEventStream, fault, reply.exchange.clone()),
-        None => findings.pass(Check::HttpEventStream, ""),
+        Some(fault) => findings.fail(HTTP_EVENT_STREAM, fault, reply.exchange.clone()),
+        None => findings.pass(HTTP_EVENT_STREAM, ""),
     }
 }
 
-fn check_session_id(findings: &mut Findings, opened: &HttpReply) {
+fn check_session_id(findings: &mut CheckFindings, opened: &HttpReply) {
     let Some(id) = opened.headers.get("mcp-session-id") else {
         let checks = [
-            Check::HttpSessionIdShape,
-            Check::HttpUnknownSession,
-            Check::HttpMissingSession,
-            Check::HttpSessionDeleted,
+            HTTP_SESSION_ID_SHAPE,
+            HTTP_UNKNOWN_SESSION,
+            HTTP_MISSING_SESSION,
+            HTTP_SESSION_DELETED,
         ];
         return findings.none_applicable(&checks, "the server has no sessions");
     };
     let is_visible = |byte: &u8| (0x21..=0x7e).contains(byte);
     if !id.is_empty() && id.as_bytes().iter().all(is_visible) {
-        findings.pass(Check::HttpSessionIdShape, "");
+        findings.pass(HTTP_SESSION_ID_SHAPE, "");
     } else {
         let shown = printable(&String::from_utf8_lossy(id.as_bytes()), 80);
         let fault = format!("the session id is {shown:?}");
-        findings.fail(Check::HttpSessionIdShape, fault, opened.exchange.clone());
+        findings.fail(HTTP_SESSION_ID_SHAPE, fault, opened.exchange.clone());
     }
 }
 
-fn check_accept(findings: &mut Findings, requests: &Requests<'_>) {
+fn check_accept(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
     match requests.post(&request(3, "ping"), &[("accept", OTHER_ACCEPT)]) {
         Ok(reply) if (200..300).contains(&reply.status) => {
             check_stream(findings, &reply);
-            findings.pass(Check::HttpAccept, "");
+            findings.pass(HTTP_ACCEPT, "");
         }
         Ok(reply) => {
             let fault = format!("`Accept: {OTHER_ACCEPT}` got {}", reply.describe());
-            findings.fail(Check::HttpAccept, fault, reply.exchange);
+            findings.fail(HTTP_ACCEPT, fault, reply.exchange);
         }
         Err(exchange) => {
             let fault = "a request with another `Accept` got no response";
-            findings.fail(Check::HttpAccept, fault, exchange);
+            findings.fail(HTTP_ACCEPT, fault, exchange);
         }
     }
 }
 
 /// A request that has to be refused.
-struct Refused<'a> {
+struct RefusedRequest<'a> {
     /// The check of the status, other than the check that the refusal can be read.
-    check: Option<Check>,
+    check: Option<&'static Check>,
     what: &'static str,
     message: &'a str,
     /// The header that makes it wrong; without a value it is missing.
@@ -303,10 +401,10 @@ struct Refused<'a> {
     status: u16,
 }
 
-/// Requests that have to be refused, with a status and a body that say why.
-fn check_refusals(findings: &mut Findings, requests: &Requests<'_>) {
+/// SessionRequests that have to be refused, with a status and a body that say why.
+fn check_refusals(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
     let ping = request(4, "ping");
-    let mut cases = vec![Refused {
+    let mut cases = vec![RefusedRequest {
         check: None,
         what: "a body that is not JSON",
         message: "{\"jsonrpc\":",
@@ -314,8 +412,8 @@ fn check_refusals(findings: &mut Findings, requests: &Requests<'_>) {
         status: 400,
     }];
     if requests.version.as_str() >= FIRST_WITH_HEADER {
-        cases.push(Refused {
-            check: Some(Check::HttpVersionHeader),
+        cases.push(RefusedRequest {
+            check: Some(HTTP_VERSION_HEADER),
             what: "a request with `MCP-Protocol-Version: 1999-01-01`",
             message: &ping,
             header: Some(("mcp-protocol-version", "1999-01-01")),
@@ -323,18 +421,18 @@ fn check_refusals(findings: &mut Findings, requests: &Requests<'_>) {
         });
     } else {
         let reason = format!("versions before {FIRST_WITH_HEADER} have no such header");
-        findings.not_applicable(Check::HttpVersionHeader, reason);
+        findings.not_applicable(HTTP_VERSION_HEADER, reason);
     }
     if requests.session.is_some() {
-        cases.push(Refused {
-            check: Some(Check::HttpUnknownSession),
+        cases.push(RefusedRequest {
+            check: Some(HTTP_UNKNOWN_SESSION),
             what: "a request with an unknown session id",
             message: &ping,
             header: Some(("mcp-session-id", "00000000-0000-4000-8000-000000000000")),
             status: 404,
         });
-        cases.push(Refused {
-            check: Some(Check::HttpMissingSession),
+        cases.push(RefusedRequest {
+            check: Some(HTTP_MISSING_SESSION),
             what: "a request without a session id",
             message: &ping,
             header: Some(("mcp-session-id", "")),
@@ -346,9 +444,13 @@ fn check_refusals(findings: &mut Findings, requests: &Requests<'_>) {
     }
 }
 
-fn check_refusal(findings: &mut Findings, requests: &Requests<'_>, case: &Refused<'_>) {
+fn check_refusal(
+    findings: &mut CheckFindings,
+    requests: &SessionRequests<'_>,
+    case: &RefusedRequest<'_>,
+) {
     let what = case.what;
-    let check = case.check.unwrap_or(Check::HttpErrorBody);
+    let check = case.check.unwrap_or(HTTP_ERROR_BODY);
     let reply = match requests.post(case.message, case.header.as_slice()) {
         Ok(reply) => reply,
         Err(exchange) => {
@@ -369,7 +471,7 @@ fn check_refusal(findings: &mut Findings, requests: &Requests<'_>, case: &Refuse
     }
     if is_refused && !is_readable(&reply) {
         let fault = format!("the body for {what} is not readable: {}", reply.describe());
-        findings.fail(Check::HttpErrorBody, fault, reply.exchange);
+        findings.fail(HTTP_ERROR_BODY, fault, reply.exchange);
     }
 }
 
@@ -385,37 +487,32 @@ fn is_readable(reply: &HttpReply) -> bool {
     }
 }
 
-fn check_get(findings: &mut Findings, requests: &Requests<'_>) {
+fn check_get(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
     match requests.send("GET", "", &[("accept", "text/event-stream")]) {
-        Ok(reply) if reply.status == 405 => findings.pass(Check::HttpGet, "405"),
+        Ok(reply) if reply.status == 405 => findings.pass(HTTP_GET, "405"),
         Ok(reply) if reply.status == 200 && reply.media_type == "text/event-stream" => {
-            findings.pass(Check::HttpGet, "an event stream");
+            findings.pass(HTTP_GET, "an event stream");
         }
         Ok(reply) => {
             let fault = format!("GET got {}", reply.describe());
-            findings.fail(Check::HttpGet, fault, reply.exchange);
+            findings.fail(HTTP_GET, fault, reply.exchange);
         }
         Err(exchange) => {
             // The head of an event stream may come only with its first event.
-            findings.not_checked(Check::HttpGet, exchange.received);
+            findings.not_checked(HTTP_GET, exchange.received);
         }
     }
 }
 
-/// Requests that a web page could make, on this machine.
-fn check_foreign(findings: &mut Findings, requests: &Requests<'_>) {
+/// SessionRequests that a web page could make, on this machine.
+fn check_foreign(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
     if !requests.probe.is_local {
         let reason = "the server is not on this machine";
-        return findings.none_applicable(&[Check::HttpOrigin, Check::HttpHost], reason);
+        return findings.none_applicable(&[HTTP_ORIGIN, HTTP_HOST], reason);
     }
     for (check, header, value, what) in [
-        (
-            Check::HttpOrigin,
-            "origin",
-            FOREIGN_ORIGIN,
-            "a foreign web page",
-        ),
-        (Check::HttpHost, "host", FOREIGN_HOST, "a foreign host"),
+        (HTTP_ORIGIN, "origin", FOREIGN_ORIGIN, "a foreign web page"),
+        (HTTP_HOST, "host", FOREIGN_HOST, "a foreign host"),
     ] {
         match requests.post(&request(5, "ping"), &[(header, value)]) {
             Ok(reply) if (400..500).contains(&reply.status) => {
@@ -431,19 +528,19 @@ fn check_foreign(findings: &mut Findings, requests: &Requests<'_>) {
     }
 }
 
-fn check_method_errors(findings: &mut Findings, requests: &Requests<'_>) {
+fn check_method_errors(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
     for method in ["gosling/unknown-method", "tools/call"] {
         if let Ok(reply) = requests.post(&request(6, method), &[])
             && reply.status >= 500
         {
             let fault = format!("{method} got {}", reply.describe());
-            findings.fail(Check::HttpMethodErrors, fault, reply.exchange);
+            findings.fail(HTTP_METHOD_ERRORS, fault, reply.exchange);
         }
     }
-    findings.pass(Check::HttpMethodErrors, "");
+    findings.pass(HTTP_METHOD_ERRORS, "");
 }
 
-fn check_delete(findings: &mut Findings, requests: &Requests<'_>) {
+fn check_delete(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
     if requests.session.is_none() {
         return;
     }
@@ -451,25 +548,25 @@ fn check_delete(findings: &mut Findings, requests: &Requests<'_>) {
         Ok(reply) => reply,
         Err(exchange) => {
             let fault = "DELETE got no response";
-            return findings.fail(Check::HttpSessionDeleted, fault, exchange);
+            return findings.fail(HTTP_SESSION_DELETED, fault, exchange);
         }
     };
     if deleted.status == 405 {
-        return findings.pass(Check::HttpSessionDeleted, "405");
+        return findings.pass(HTTP_SESSION_DELETED, "405");
     }
     if !(200..300).contains(&deleted.status) {
         let fault = format!("DELETE got {}", deleted.describe());
-        return findings.fail(Check::HttpSessionDeleted, fault, deleted.exchange);
+        return findings.fail(HTTP_SESSION_DELETED, fault, deleted.exchange);
     }
     match requests.post(&request(7, "ping"), &[]) {
-        Ok(reply) if reply.status == 404 => findings.pass(Check::HttpSessionDeleted, ""),
+        Ok(reply) if reply.status == 404 => findings.pass(HTTP_SESSION_DELETED, ""),
         Ok(reply) => {
             let fault = format!("after DELETE, `ping` got {}", reply.describe());
-            findings.fail(Check::HttpSessionDeleted, fault, reply.exchange);
+            findings.fail(HTTP_SESSION_DELETED, fault, reply.exchange);
         }
         Err(exchange) => {
             let fault = "after DELETE, `ping` got no response";
-            findings.fail(Check::HttpSessionDeleted, fault, exchange);
+            findings.fail(HTTP_SESSION_DELETED, fault, exchange);
         }
     }
 }

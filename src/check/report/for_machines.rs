@@ -1,12 +1,13 @@
 //! The report for machines. The manual's page `check` describes its fields.
 
-use super::{Asked, CHECKLIST, Tick, checklist};
-use crate::check::checks::UNCHECKED;
-use crate::check::{Profile, Report};
+use super::checklist::{CHECKLIST, Tick, checklist};
+use super::{Asked, CheckReport};
+use crate::check::catalogue::UNCHECKED;
+use crate::check::declaration::Profile;
 use serde_json::{Map, Value, json};
 
 /// The report as one JSON object. Later versions may add fields.
-pub fn write(report: &Report, asked: Asked) -> Value {
+pub fn write(report: &CheckReport, asked: Asked) -> Value {
     let profiles: Map<String, Value> = Profile::ALL
         .into_iter()
         .map(|profile| (profile.name().to_owned(), report.holds(profile).into()))
