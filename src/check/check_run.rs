@@ -10,9 +10,8 @@ use super::wire::client_kind::ClientKind;
 use super::wire::raw_connection::RawConnection;
 use super::wire::request_timeouts::RequestTimeouts;
 use crate::extension::{Context, ExtensionConfig};
-use crate::mcp::types::VERSIONS;
-use crate::sys;
-use crate::sys::cancel::Cancel;
+use gosling_mcp::types::VERSIONS;
+use gosling_sys::cancel::Cancel;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -30,15 +29,28 @@ const MAX_RUN: Duration = Duration::from_secs(300);
 pub(super) struct Group {
     /// The name for the progress.
     pub(super) name: &'static str,
-    /// The checks that it decides.
+    /// The checks that it decides, as their files declare them.
     pub(super) decides: &'static [&'static [&'static Check]],
     /// Checks of other groups that need this one, because it shows or prepares something for them.
-    pub(super) prepares: &'static [&'static [&'static Check]],
+    prepares: &'static [&'static [&'static Check]],
     /// Makes the checks.
     pub(super) run: fn(&mut CheckRun<'_>),
 }
 
 impl Group {
+    pub(super) const fn new(
+        name: &'static str,
+        decides: &'static [&'static [&'static Check]],
+        run: fn(&mut CheckRun<'_>),
+    ) -> Self {
+        Group {
+            name,
+            decides,
+            prepares: &[],
+            run,
+        }
+    }
+
     /// The group, which also runs for these checks of others.
     pub(super) const fn preparing(mut self, checks: &'static [&'static [&'static Check]]) -> Self {
         self.prepares = checks;
@@ -138,7 +150,7 @@ impl<'a> CheckRun<'a> {
             return;
         };
         main.record(&mut self.findings);
-        let closing = sys::spawn("check end".to_owned(), None, move || drop(main));
+        let closing = gosling_sys::spawn("check end".to_owned(), None, move || drop(main));
         // Without a thread it is closed by now.
         self.closing.extend(closing.ok());
     }

@@ -98,7 +98,7 @@ impl fmt::Display for Profile {
 /// A requirement of the contract: the section and the row within it.
 pub type Row = (&'static str, usize);
 
-/// A check. Two are equal if their numbers are.
+/// A check. Its number alone tells it from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Check {
     /// The number, which stays the same in later versions.

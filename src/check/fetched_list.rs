@@ -5,7 +5,7 @@ use super::findings::{CheckFindings, ShownExchange};
 use super::list_kind::ListKind;
 use super::wire::answer::{Answer, ServerReply};
 use super::wire::raw_connection::RawConnection;
-use crate::text::printable;
+use gosling_text::printable;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashSet};
 

@@ -3,9 +3,9 @@
 
 use super::declaration::declare_checks;
 use super::list_kind::ListKind;
-use crate::text::printable;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use gosling_text::printable;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

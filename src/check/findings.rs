@@ -103,21 +103,6 @@ impl CheckFindings {
         }
     }
 
-    /// Passes with `detail`, or fails with the first fault.
-    pub(super) fn pass_unless(
-        &mut self,
-        check: &'static Check,
-        faults: Vec<(String, ShownExchange)>,
-        detail: impl Into<String>,
-    ) {
-        if faults.is_empty() {
-            return self.pass(check, detail);
-        }
-        for (fault, exchange) in faults {
-            self.fail(check, fault, exchange);
-        }
-    }
-
     /// Records that a check is not about this server, if nothing else is known.
     pub(super) fn not_applicable(&mut self, check: &'static Check, reason: impl Into<String>) {
         let reason = reason.into();

@@ -13,7 +13,7 @@ pub(crate) fn check(input: &[u8]) {
     assert_eq!(first, received(input), "the same messages, the same faults");
     let mut values = Vec::new();
     for line in input.split(|byte| *byte == b'\n') {
-        if let Ok(value) = crate::json::from_slice::<Value>(line) {
+        if let Ok(value) = gosling_text::json::from_slice::<Value>(line) {
             values.push(value);
         }
     }

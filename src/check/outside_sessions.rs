@@ -6,7 +6,7 @@ use super::runner;
 use crate::agent::Registry;
 use crate::builtin::InMemoryData;
 use crate::extension::ExtensionConfig;
-use crate::sys::cancel::Cancel;
+use gosling_sys::cancel::Cancel;
 use std::path::Path;
 use std::sync::Arc;
 

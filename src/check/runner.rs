@@ -11,8 +11,8 @@ use super::installation::installation;
 use super::report::{CheckReport, Checked};
 use super::wire;
 use crate::extension::{Context, ExtensionConfig};
-use crate::sys::cancel::Cancel;
-use crate::text::{printable, redact};
+use gosling_sys::cancel::Cancel;
+use gosling_text::{printable, redact};
 use std::time::Instant;
 
 /// The longest text about an outcome, in characters.

@@ -1,8 +1,8 @@
 //! The schemas of tools: whether strict clients accept them. Pure. SERVER §5.1.
 
 use super::declaration::{Check, declare_checks};
-use crate::text::printable;
 use gosling_json_schema::Schema;
+use gosling_text::printable;
 use serde_json::Value;
 
 declare_checks! {

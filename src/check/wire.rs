@@ -4,6 +4,7 @@
 pub(super) mod answer;
 pub(super) mod client_kind;
 pub(super) mod http_probe;
+pub(super) mod http_session;
 pub(super) mod inbox;
 pub(super) mod raw_connection;
 pub(super) mod request_timeouts;

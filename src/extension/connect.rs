@@ -136,14 +136,13 @@ impl From<Error> for ConnectError {
 }
 
 /// A transport that is ready for `initialize`.
-pub(crate) struct Started {
-    pub(crate) transport: Arc<dyn Transport>,
+pub struct Started {
+    /// The transport.
+    pub transport: Arc<dyn Transport>,
     /// The same transport, if the server is a process.
-    #[cfg_attr(not(feature = "check"), expect(dead_code, reason = "for checks only"))]
-    pub(crate) process: Option<Arc<StdioTransport>>,
+    pub process: Option<Arc<StdioTransport>>,
     /// The options of the transport, if it is HTTP.
-    #[cfg_attr(not(feature = "check"), expect(dead_code, reason = "for checks only"))]
-    pub(crate) http: Option<HttpOptions>,
+    pub http: Option<HttpOptions>,
     location: Option<Location>,
     environment: Environment,
     screening: Option<Decision>,
@@ -163,8 +162,7 @@ impl Started {
     }
 
     /// The secrets that the server got.
-    #[cfg(feature = "check")]
-    pub(crate) fn secrets(&self) -> &[String] {
+    pub fn secrets(&self) -> &[String] {
         self.environment.secrets()
     }
 }
@@ -307,8 +305,7 @@ impl Context {
     ///
     /// # Errors
     /// Why the server could not be started.
-    #[cfg(feature = "check")]
-    pub(crate) fn open(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<Started, Error> {
+    pub fn open(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<Started, Error> {
         let inside = self
             .containers
             .inside(config, &self.working_dir)

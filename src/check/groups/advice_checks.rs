@@ -4,8 +4,7 @@ use crate::check::check_run::{CheckRun, Group};
 use crate::check::declaration::{Check, declare_checks};
 use crate::check::findings::ShownExchange;
 use crate::check::list_kind::ListKind;
-use crate::sys;
-use crate::text::printable;
+use gosling_text::printable;
 use serde_json::Value;
 
 declare_checks! {
@@ -46,12 +45,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "advice",
-    decides: &[CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("advice", &[CHECKS], run);
 
 const MAX_MEMORY: u64 = 200 << 20;
 const MAX_TOKENS: usize = 10_000;
@@ -89,7 +83,7 @@ fn check_memory(run: &mut CheckRun<'_>) {
         let reason = "the server is not a process of this run";
         return run.findings.not_applicable(MEMORY, reason);
     };
-    match sys::resident_of_group(process.pid()) {
+    match gosling_sys::resident_of_group(process.pid()) {
         None => {
             let reason = "the processes of the server cannot be seen";
             run.findings.not_checked(MEMORY, reason);

@@ -23,12 +23,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "capabilities",
-    decides: &[CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("capabilities", &[CHECKS], run);
 
 fn run(run: &mut CheckRun<'_>) {
     let missing: Vec<&str> = [ListKind::Tools, ListKind::Resources, ListKind::Prompts]

@@ -15,12 +15,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "errors",
-    decides: &[CHECKS, refusals::CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("errors", &[CHECKS, refusals::CHECKS], run);
 
 const UNKNOWN: &str = "gosling/unknown-method";
 

@@ -3,14 +3,13 @@
 use crate::check::check_run::{CheckRun, Group};
 use crate::check::declaration::{Check, declare_checks};
 use crate::check::fetched_list::read_only;
-use crate::check::findings::{CheckFindings, ShownExchange};
+use crate::check::findings::CheckFindings;
 use crate::check::list_kind::ListKind;
 use crate::check::sample_arguments;
-use crate::check::wire::client_kind::ClientKind;
 use crate::check::wire::http_probe::{HttpProbe, HttpReply, events};
-use crate::mcp::transport::http::HttpOptions;
-use crate::mcp::types::VERSIONS;
-use crate::text::printable;
+use crate::check::wire::http_session::{HttpSession, JSON, initialize, request};
+use gosling_mcp::transport::http::HttpOptions;
+use gosling_text::printable;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -122,17 +121,10 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "HTTP",
-    decides: &[CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("HTTP", &[CHECKS], run);
 
-const ACCEPT: &str = "application/json, text/event-stream";
 /// An `Accept` of the same meaning.
 const OTHER_ACCEPT: &str = "text/event-stream;q=0.9 ,application/json; charset=utf-8";
-const JSON: &str = "application/json";
 /// The first version of MCP with the header `MCP-Protocol-Version`.
 const FIRST_WITH_HEADER: &str = "2025-06-18";
 /// The most tools that are called.
@@ -140,60 +132,6 @@ const MAX_CALLED: usize = 5;
 /// A host that does not exist (RFC 6761).
 const FOREIGN_HOST: &str = "gosling-check.invalid";
 const FOREIGN_ORIGIN: &str = "https://gosling-page.invalid";
-
-/// The requests of one session.
-struct SessionRequests<'a> {
-    probe: &'a HttpProbe,
-    session: Option<String>,
-    version: String,
-}
-
-impl SessionRequests<'_> {
-    /// Sends a message with the headers of the session; `changed` replaces some, and removes those that it gives
-    /// no value.
-    fn post(&self, message: &str, changed: &[(&str, &str)]) -> Result<HttpReply, ShownExchange> {
-        self.send("POST", message, changed)
-    }
-
-    fn send(
-        &self,
-        method: &str,
-        message: &str,
-        changed: &[(&str, &str)],
-    ) -> Result<HttpReply, ShownExchange> {
-        let mut headers = vec![("accept", ACCEPT)];
-        if method == "POST" {
-            headers.push(("content-type", JSON));
-        }
-        if !self.version.is_empty() {
-            headers.push(("mcp-protocol-version", &self.version));
-        }
-        if let Some(session) = &self.session {
-            headers.push(("mcp-session-id", session));
-        }
-        headers.retain(|(name, _)| changed.iter().all(|(other, _)| other != name));
-        let added = changed.iter().filter(|(_, value)| !value.is_empty());
-        headers.extend(added);
-        let until = if method == "GET" { "" } else { "\"jsonrpc\"" };
-        self.probe.send(method, &headers, message, until)
-    }
-}
-
-fn request(id: u32, method: &str) -> String {
-    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}}).to_string()
-}
-
-fn initialize() -> String {
-    json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {
-            "protocolVersion": VERSIONS[0],
-            "capabilities": ClientKind::Full.capabilities(),
-            "clientInfo": {"name": "gosling-check", "version": env!("CARGO_PKG_VERSION")},
-        },
-    })
-    .to_string()
-}
 
 fn run(run: &mut CheckRun<'_>) {
     let options = match run.main() {
@@ -222,7 +160,7 @@ pub(crate) fn explains_failure(
     let Ok(probe) = HttpProbe::new(options, timeout) else {
         return false;
     };
-    let requests = SessionRequests {
+    let requests = HttpSession {
         probe: &probe,
         session: None,
         version: String::new(),
@@ -283,7 +221,7 @@ fn sample_calls(run: &mut CheckRun<'_>) -> Vec<String> {
 
 fn check(findings: &mut CheckFindings, probe: &HttpProbe, calls: &[String]) {
     findings.pass(HTTP_LEGACY_SSE, "");
-    let mut requests = SessionRequests {
+    let mut requests = HttpSession {
         probe,
         session: None,
         version: String::new(),
@@ -373,7 +311,7 @@ fn check_session_id(findings: &mut CheckFindings, opened: &HttpReply) {
     }
 }
 
-fn check_accept(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
+fn check_accept(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
     match requests.post(&request(3, "ping"), &[("accept", OTHER_ACCEPT)]) {
         Ok(reply) if (200..300).contains(&reply.status) => {
             check_stream(findings, &reply);
@@ -401,8 +339,8 @@ struct RefusedRequest<'a> {
     status: u16,
 }
 
-/// SessionRequests that have to be refused, with a status and a body that say why.
-fn check_refusals(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
+/// HttpSession that have to be refused, with a status and a body that say why.
+fn check_refusals(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
     let ping = request(4, "ping");
     let mut cases = vec![RefusedRequest {
         check: None,
@@ -446,7 +384,7 @@ fn check_refusals(findings: &mut CheckFindings, requests: &SessionRequests<'_>) 
 
 fn check_refusal(
     findings: &mut CheckFindings,
-    requests: &SessionRequests<'_>,
+    requests: &HttpSession<'_>,
     case: &RefusedRequest<'_>,
 ) {
     let what = case.what;
@@ -479,7 +417,7 @@ fn check_refusal(
 fn is_readable(reply: &HttpReply) -> bool {
     match reply.media_type.as_str() {
         "application/json" | "application/problem+json" => {
-            crate::json::from_slice::<Value>(&reply.body).is_ok()
+            gosling_text::json::from_slice::<Value>(&reply.body).is_ok()
         }
         "text/event-stream" => !reply.messages().0.is_empty(),
         "text/plain" => true,
@@ -487,7 +425,7 @@ fn is_readable(reply: &HttpReply) -> bool {
     }
 }
 
-fn check_get(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
+fn check_get(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
     match requests.send("GET", "", &[("accept", "text/event-stream")]) {
         Ok(reply) if reply.status == 405 => findings.pass(HTTP_GET, "405"),
         Ok(reply) if reply.status == 200 && reply.media_type == "text/event-stream" => {
@@ -504,8 +442,8 @@ fn check_get(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
     }
 }
 
-/// SessionRequests that a web page could make, on this machine.
-fn check_foreign(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
+/// HttpSession that a web page could make, on this machine.
+fn check_foreign(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
     if !requests.probe.is_local {
         let reason = "the server is not on this machine";
         return findings.none_applicable(&[HTTP_ORIGIN, HTTP_HOST], reason);
@@ -528,7 +466,7 @@ fn check_foreign(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
     }
 }
 
-fn check_method_errors(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
+fn check_method_errors(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
     for method in ["gosling/unknown-method", "tools/call"] {
         if let Ok(reply) = requests.post(&request(6, method), &[])
             && reply.status >= 500
@@ -540,7 +478,7 @@ fn check_method_errors(findings: &mut CheckFindings, requests: &SessionRequests<
     findings.pass(HTTP_METHOD_ERRORS, "");
 }
 
-fn check_delete(findings: &mut CheckFindings, requests: &SessionRequests<'_>) {
+fn check_delete(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
     if requests.session.is_none() {
         return;
     }

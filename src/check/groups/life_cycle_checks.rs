@@ -8,8 +8,8 @@ use crate::check::wire::answer::ServerReply;
 use crate::check::wire::client_kind::{ClientKind, ui_capability};
 use crate::check::wire::inbox::IDS_RETURNED;
 use crate::check::wire::raw_connection::RawConnection;
-use crate::mcp::types::VERSIONS;
-use crate::text::printable;
+use gosling_mcp::types::VERSIONS;
+use gosling_text::printable;
 use serde_json::{Value, json};
 
 declare_checks! {
@@ -156,9 +156,10 @@ fn check_result(findings: &mut CheckFindings, reply: &ServerReply, result: &Valu
     if result.get("instructions").is_some_and(|it| !it.is_string()) {
         faults.push("`instructions` is not a string");
     }
-    let with_exchange = |fault: &str| (fault.to_owned(), reply.exchange.clone());
-    let with_exchange = faults.into_iter().map(with_exchange).collect();
-    findings.pass_unless(INITIALIZE_RESULT, with_exchange, "");
+    for fault in faults {
+        findings.fail(INITIALIZE_RESULT, fault, reply.exchange.clone());
+    }
+    findings.pass(INITIALIZE_RESULT, "");
     let version = &result["protocolVersion"];
     if is_version(version) {
         findings.pass(PROTOCOL_VERSION, version.as_str().unwrap_or_default());

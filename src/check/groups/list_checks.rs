@@ -5,7 +5,7 @@ use crate::check::declaration::{Check, declare_checks};
 use crate::check::fetched_list::{self, FetchedList, FetchedPage, list_check};
 use crate::check::field_types::{self, INTEGERS, TYPES_STEADY};
 use crate::check::list_kind::ListKind;
-use crate::text::printable;
+use gosling_text::printable;
 use serde_json::Value;
 
 declare_checks! {
@@ -39,12 +39,11 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "lists",
-    decides: &[CHECKS, fetched_list::CHECKS, field_types::CHECKS],
-    prepares: &[],
+pub(crate) const GROUP: Group = Group::new(
+    "lists",
+    &[CHECKS, fetched_list::CHECKS, field_types::CHECKS],
     run,
-};
+);
 
 /// How often a list is fetched again to compare it.
 const REPETITIONS: usize = 2;

@@ -31,12 +31,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "malformed messages",
-    decides: &[CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("malformed messages", &[CHECKS], run);
 
 /// Messages that are not JSON.
 const BROKEN_JSON: [&str; 3] = ["{\"jsonrpc\": \"2.0\", \"id\": 1,", "gosling", "{]"];
@@ -93,7 +88,7 @@ fn send_all(
             return false;
         }
         for text in connection.inbox.take_strays() {
-            let answer: Value = crate::json::from_str(&text).unwrap_or_default();
+            let answer: Value = gosling_text::json::from_str(&text).unwrap_or_default();
             let code = &answer["error"]["code"];
             // A server may read a broken message further than to its first fault.
             let is_right = *code == expected || *code == -32600;

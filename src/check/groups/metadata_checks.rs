@@ -16,12 +16,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "metadata",
-    decides: &[CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("metadata", &[CHECKS], run);
 
 /// Values of any shape for unknown fields.
 fn shapes() -> [Value; 5] {

@@ -7,7 +7,7 @@ use crate::check::findings::ShownExchange;
 use crate::check::wire::answer::Answer;
 use crate::check::wire::client_kind::ClientKind;
 use crate::check::wire::raw_connection::RawConnection;
-use crate::mcp::types::VERSIONS;
+use gosling_mcp::types::VERSIONS;
 use serde_json::json;
 use std::thread;
 
@@ -42,12 +42,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "versions",
-    decides: &[CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("versions", &[CHECKS], run);
 
 /// A version of MCP that does not exist.
 const NO_VERSION: &str = "1999-01-01";

@@ -31,12 +31,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "pages",
-    decides: &[CHECKS, &[PAGES_COMPLETE, PAGES_END]],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("pages", &[CHECKS, &[PAGES_COMPLETE, PAGES_END]], run);
 
 /// The most cursors that are used again.
 const MAX_REPEATED: usize = 3;

@@ -7,7 +7,7 @@ use crate::check::findings::CheckFindings;
 use crate::check::list_kind::ListKind;
 use crate::check::refusals::{self, check_message, compare_codes};
 use crate::check::wire::answer::{Answer, ServerReply};
-use crate::text::printable;
+use gosling_text::printable;
 use serde_json::{Map, Value, json};
 
 declare_checks! {
@@ -41,12 +41,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "prompts",
-    decides: &[CHECKS, refusals::CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("prompts", &[CHECKS, refusals::CHECKS], run);
 
 /// The most listed prompts that are got.
 const MAX_GOT: usize = 50;

@@ -6,7 +6,7 @@ use crate::check::field_types;
 use crate::check::list_kind::ListKind;
 use crate::check::refusals::{self, check_message, compare_codes};
 use crate::check::wire::answer::{Answer, ServerReply};
-use crate::text::printable;
+use gosling_text::printable;
 use serde_json::{Value, json};
 
 declare_checks! {
@@ -40,12 +40,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "resources",
-    decides: &[CHECKS, refusals::CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("resources", &[CHECKS, refusals::CHECKS], run);
 
 /// The most listed resources that are read.
 const MAX_READ: usize = 100;

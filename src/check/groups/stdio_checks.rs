@@ -54,12 +54,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "stdio",
-    decides: &[CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("stdio", &[CHECKS], run);
 
 const NOT_STDIO: &str = "the transport is not stdio";
 /// How many requests are sent at once.

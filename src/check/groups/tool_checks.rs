@@ -13,8 +13,8 @@ use crate::check::wire::answer::{Answer, ServerReply};
 use crate::check::wire::raw_connection::RawConnection;
 use crate::check::wire::server_messages::REFUSED_SERVER_REQUESTS;
 use crate::check::{field_types, sample_arguments};
-use crate::text::printable;
 use gosling_json_schema::Schema;
+use gosling_text::printable;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -78,12 +78,11 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "tools",
-    decides: &[CHECKS, tool_schemas::CHECKS, refusals::CHECKS],
-    prepares: &[],
+pub(crate) const GROUP: Group = Group::new(
+    "tools",
+    &[CHECKS, tool_schemas::CHECKS, refusals::CHECKS],
     run,
-};
+);
 
 /// The most read-only tools that are called.
 const MAX_CALLED: usize = 20;

@@ -7,7 +7,7 @@ use crate::check::field_types;
 use crate::check::list_kind::ListKind;
 use crate::check::wire::client_kind::{ClientKind, MCP_APP_MIME_TYPE, UI_EXTENSION, ui_capability};
 use crate::check::wire::raw_connection::RawConnection;
-use crate::text::printable;
+use gosling_text::printable;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -49,12 +49,7 @@ declare_checks! {
     }
 }
 
-pub(crate) const GROUP: Group = Group {
-    name: "user interfaces",
-    decides: &[CHECKS],
-    prepares: &[],
-    run,
-};
+pub(crate) const GROUP: Group = Group::new("user interfaces", &[CHECKS], run);
 
 fn run(run: &mut CheckRun<'_>) {
     let Ok(main) = run.main() else {

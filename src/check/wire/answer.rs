@@ -1,7 +1,7 @@
 //! What came for a request.
 
 use crate::check::findings::ShownExchange;
-use crate::text::printable;
+use gosling_text::printable;
 use serde_json::Value;
 
 /// The outcome of a request.

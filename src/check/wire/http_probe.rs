@@ -2,9 +2,9 @@
 //! streams.
 
 use crate::check::findings::ShownExchange;
-use crate::mcp::transport::http::HttpOptions;
-use crate::outbound::{AddressCache, Target, TargetOptions, error_cause, media_type};
-use crate::text::printable;
+use gosling_mcp::transport::http::HttpOptions;
+use gosling_outbound::{AddressCache, Target, TargetOptions, error_cause, media_type};
+use gosling_text::printable;
 use serde_json::Value;
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -53,10 +53,10 @@ impl HttpReply {
             let (events, fault) = events(&self.body);
             let messages = events
                 .iter()
-                .filter_map(|data| crate::json::from_str(data).ok());
+                .filter_map(|data| gosling_text::json::from_str(data).ok());
             (messages.collect(), fault)
         } else {
-            let message = crate::json::from_slice(&self.body).ok();
+            let message = gosling_text::json::from_slice(&self.body).ok();
             (message.into_iter().collect(), None)
         }
     }
@@ -76,7 +76,7 @@ impl HttpProbe {
             read_timeout: Some(timeout),
             idle_timeout: timeout,
         };
-        let is_local = crate::outbound::is_loopback_url(&options.uri);
+        let is_local = gosling_outbound::is_loopback_url(&options.uri);
         Ok(HttpProbe {
             target: Target::new(&target, AddressCache::default())?,
             timeout,
@@ -204,7 +204,7 @@ pub(crate) fn events(body: &[u8]) -> (Vec<String>, Option<String>) {
             if whole.is_empty() {
                 continue;
             }
-            if crate::json::from_str::<Value>(&whole).is_err() {
+            if gosling_text::json::from_str::<Value>(&whole).is_err() {
                 let shown = printable(&whole, 60);
                 note(format!("the data of an event is not one message: {shown}"));
             }

@@ -10,10 +10,9 @@ use super::server_messages::{self, ServerRequest};
 use crate::check::declaration::{Check, declare_checks};
 use crate::check::field_types::INTEGERS;
 use crate::check::findings::CheckFindings;
-use crate::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
-use crate::sys;
-use crate::sys::lock;
 use crossbeam_channel::{Receiver, Sender, bounded};
+use gosling_mcp::transport::{MessageHandler, Stream, Transport, TransportError};
+use gosling_sys::lock;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -216,7 +215,7 @@ impl Inbox {
         let work = move || of_thread.handle_all(&events);
         let thread = InboxThread {
             events: sender.clone(),
-            thread: Some(sys::spawn("check inbox".to_owned(), None, work)?),
+            thread: Some(gosling_sys::spawn("check inbox".to_owned(), None, work)?),
         };
         Ok((inbox, thread, Arc::new(Forwarder(sender))))
     }
@@ -329,13 +328,13 @@ impl Inbox {
             let detail = "a message is not UTF-8";
             return lock(&self.state).fault(VALID_JSON, detail, &text);
         };
-        if crate::json::is_deeper_than(MAX_DEPTH, bytes) {
+        if gosling_text::json::is_deeper_than(MAX_DEPTH, bytes) {
             let detail = format!("a message is nested more than {MAX_DEPTH} levels deep");
             return lock(&self.state).fault(MESSAGE_SHAPE, detail, &text);
         }
         let memory = MEMORY + MEMORY_PER_BYTE * bytes.len();
-        match crate::json::from_slice_within::<Value>(bytes, memory) {
-            Err(error) if crate::json::is_too_much(&error) => {
+        match gosling_text::json::from_slice_within::<Value>(bytes, memory) {
+            Err(error) if gosling_text::json::is_too_much(&error) => {
                 let detail = "the values of a message take too much memory";
                 lock(&self.state).fault(MESSAGE_SHAPE, detail, &text);
             }

@@ -1,6 +1,6 @@
 //! One connection to the server under test: it can send anything, and records everything that comes.
 //!
-//! Unlike the [client](crate::mcp::client), it accepts and remembers what a client would refuse, so that checks
+//! Unlike the [client](gosling_mcp::client), it accepts and remembers what a client would refuse, so that checks
 //! can tell what was wrong. All that it keeps is bounded.
 
 use super::answer::{Answer, ServerReply};
@@ -9,11 +9,11 @@ use super::inbox::{ANSWERED_ONCE, Arrival, Inbox, InboxThread};
 use super::request_timeouts::RequestTimeouts;
 use crate::check::findings::{CheckFindings, ShownExchange};
 use crate::extension::{Context, ExtensionConfig};
-use crate::mcp::transport::http::HttpOptions;
-use crate::mcp::transport::stdio::StdioTransport;
-use crate::mcp::transport::{Transport, TransportError};
-use crate::sys::cancel::Cancel;
-use crate::text::{printable, redact};
+use gosling_mcp::transport::http::HttpOptions;
+use gosling_mcp::transport::stdio::StdioTransport;
+use gosling_mcp::transport::{Transport, TransportError};
+use gosling_sys::cancel::Cancel;
+use gosling_text::{printable, redact};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -320,7 +320,7 @@ impl RawConnection {
 }
 
 fn is_error_without_id(text: &str) -> bool {
-    let message: Value = crate::json::from_str(text).unwrap_or_default();
+    let message: Value = gosling_text::json::from_str(text).unwrap_or_default();
     message["id"].is_null() && message["error"].is_object()
 }
 

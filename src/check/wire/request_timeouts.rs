@@ -1,6 +1,6 @@
 //! How long requests may take.
 
-use crate::sys::lock;
+use gosling_sys::lock;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 

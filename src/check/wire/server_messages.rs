@@ -4,8 +4,8 @@
 
 use crate::check::declaration::{Check, declare_checks};
 use crate::check::findings::CheckFindings;
-use crate::mcp::server::Level;
-use crate::mcp::types::{CreateMessageParams, ElicitParams};
+use gosling_mcp::server::Level;
+use gosling_mcp::types::{CreateMessageParams, ElicitParams};
 use serde_json::{Map, Value, json};
 
 declare_checks! {
@@ -100,7 +100,7 @@ pub(crate) fn notification_faults(
             if capabilities["logging"].is_null() {
                 faults.push(log("`logging` is not declared"));
             }
-            if crate::json::from_value::<Level>(&fields["level"]).is_err() {
+            if gosling_text::json::from_value::<Level>(&fields["level"]).is_err() {
                 faults.push(log("`level` is not one of the eight levels"));
             }
             if fields.get("data").is_none() {
@@ -167,7 +167,7 @@ pub(crate) fn answer(method: &str, params: Option<&Value>, is_declared: bool) ->
         "ping" => Ok(json!({})),
         "roots/list" if is_declared => Ok(json!({"roots": []})),
         "sampling/createMessage" if is_declared => {
-            match crate::json::from_value::<CreateMessageParams>(params) {
+            match gosling_text::json::from_value::<CreateMessageParams>(params) {
                 Ok(_) => Ok(json!({
                     "role": "assistant",
                     "content": {"type": "text", "text": "This is the answer of gosling check."},
@@ -178,7 +178,7 @@ pub(crate) fn answer(method: &str, params: Option<&Value>, is_declared: bool) ->
             }
         }
         "elicitation/create" if is_declared => {
-            let params = crate::json::from_value::<ElicitParams>(params);
+            let params = gosling_text::json::from_value::<ElicitParams>(params);
             let params = params.map_err(|error| error.to_string());
             match params.and_then(|params| params.check().map_err(str::to_owned)) {
                 Ok(()) => Ok(json!({"action": "decline"})),
