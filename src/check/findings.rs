@@ -122,14 +122,14 @@ impl CheckFindings {
     /// As [`not_checked`](Self::not_checked), for several.
     pub(super) fn none_checked(&mut self, checks: &[&'static Check], reason: &str) {
         for check in checks {
-            self.not_checked(*check, reason);
+            self.not_checked(check, reason);
         }
     }
 
     /// As [`not_applicable`](Self::not_applicable), for several.
     pub(super) fn none_applicable(&mut self, checks: &[&'static Check], reason: &str) {
         for check in checks {
-            self.not_applicable(*check, reason);
+            self.not_applicable(check, reason);
         }
     }
 

@@ -160,15 +160,15 @@ pub(crate) fn explains_failure(
     let Ok(probe) = HttpProbe::new(options, timeout) else {
         return false;
     };
-    let requests = HttpSession {
+    let session = HttpSession {
         probe: &probe,
-        session: None,
+        id: None,
         version: String::new(),
     };
-    match requests.post(&initialize(), &[]) {
+    match session.post(&initialize(), &[]) {
         Ok(opened) if opened.status == 200 => {
             check_opened(findings, &opened);
-            CHECKS.iter().any(|check| findings.has_failed(*check))
+            CHECKS.iter().any(|check| findings.has_failed(check))
         }
         _ => is_legacy_sse(findings, &probe),
     }
@@ -221,12 +221,12 @@ fn sample_calls(run: &mut CheckRun<'_>) -> Vec<String> {
 
 fn check(findings: &mut CheckFindings, probe: &HttpProbe, calls: &[String]) {
     findings.pass(HTTP_LEGACY_SSE, "");
-    let mut requests = HttpSession {
+    let mut session = HttpSession {
         probe,
-        session: None,
+        id: None,
         version: String::new(),
     };
-    let opened = match requests.post(&initialize(), &[]) {
+    let opened = match session.post(&initialize(), &[]) {
         Ok(opened) => opened,
         Err(exchange) => {
             let reason = format!("`initialize` got no response: {}", exchange.received);
@@ -236,11 +236,11 @@ fn check(findings: &mut CheckFindings, probe: &HttpProbe, calls: &[String]) {
     check_opened(findings, &opened);
     let agreed = opened.messages().0.into_iter().next().unwrap_or_default();
     let agreed = agreed["result"]["protocolVersion"].as_str();
-    requests.version = agreed.unwrap_or_default().to_owned();
-    requests.session = opened.header("mcp-session-id").map(str::to_owned);
+    session.version = agreed.unwrap_or_default().to_owned();
+    session.id = opened.header("mcp-session-id").map(str::to_owned);
 
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    match requests.post(&initialized.to_string(), &[]) {
+    match session.post(&initialized.to_string(), &[]) {
         Ok(reply) if reply.status == 202 && reply.body.is_empty() => {
             findings.pass(HTTP_NOTIFICATION_STATUS, "");
         }
@@ -258,7 +258,7 @@ fn check(findings: &mut CheckFindings, probe: &HttpProbe, calls: &[String]) {
             findings.fail(HTTP_NOTIFICATION_STATUS, fault, exchange);
         }
     }
-    if let Ok(reply) = requests.post(&request(2, "ping"), &[]) {
+    if let Ok(reply) = session.post(&request(2, "ping"), &[]) {
         if !is_right(&reply) {
             let fault = format!("`ping` got {}", reply.describe());
             findings.fail(HTTP_MEDIA_TYPE, fault, reply.exchange.clone());
@@ -267,16 +267,16 @@ fn check(findings: &mut CheckFindings, probe: &HttpProbe, calls: &[String]) {
     }
     findings.pass(HTTP_MEDIA_TYPE, opened.media_type.clone());
     for call in calls {
-        if let Ok(reply) = requests.post(call, &[]) {
+        if let Ok(reply) = session.post(call, &[]) {
             check_stream(findings, &reply);
         }
     }
-    check_accept(findings, &requests);
-    check_refusals(findings, &requests);
-    check_get(findings, &requests);
-    check_foreign(findings, &requests);
-    check_method_errors(findings, &requests);
-    check_delete(findings, &requests);
+    check_accept(findings, &session);
+    check_refusals(findings, &session);
+    check_get(findings, &session);
+    check_foreign(findings, &session);
+    check_method_errors(findings, &session);
+    check_delete(findings, &session);
     findings.not_applicable(HTTP_EVENT_STREAM, "no response was an event stream");
     findings.pass(HTTP_ERROR_BODY, "");
 }
@@ -311,8 +311,8 @@ fn check_session_id(findings: &mut CheckFindings, opened: &HttpReply) {
     }
 }
 
-fn check_accept(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
-    match requests.post(&request(3, "ping"), &[("accept", OTHER_ACCEPT)]) {
+fn check_accept(findings: &mut CheckFindings, session: &HttpSession<'_>) {
+    match session.post(&request(3, "ping"), &[("accept", OTHER_ACCEPT)]) {
         Ok(reply) if (200..300).contains(&reply.status) => {
             check_stream(findings, &reply);
             findings.pass(HTTP_ACCEPT, "");
@@ -340,7 +340,7 @@ struct RefusedRequest<'a> {
 }
 
 /// HttpSession that have to be refused, with a status and a body that say why.
-fn check_refusals(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
+fn check_refusals(findings: &mut CheckFindings, session: &HttpSession<'_>) {
     let ping = request(4, "ping");
     let mut cases = vec![RefusedRequest {
         check: None,
@@ -349,7 +349,7 @@ fn check_refusals(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
         header: None,
         status: 400,
     }];
-    if requests.version.as_str() >= FIRST_WITH_HEADER {
+    if session.version.as_str() >= FIRST_WITH_HEADER {
         cases.push(RefusedRequest {
             check: Some(HTTP_VERSION_HEADER),
             what: "a request with `MCP-Protocol-Version: 1999-01-01`",
@@ -361,7 +361,7 @@ fn check_refusals(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
         let reason = format!("versions before {FIRST_WITH_HEADER} have no such header");
         findings.not_applicable(HTTP_VERSION_HEADER, reason);
     }
-    if requests.session.is_some() {
+    if session.id.is_some() {
         cases.push(RefusedRequest {
             check: Some(HTTP_UNKNOWN_SESSION),
             what: "a request with an unknown session id",
@@ -378,18 +378,18 @@ fn check_refusals(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
         });
     }
     for case in cases {
-        check_refusal(findings, requests, &case);
+        check_refusal(findings, session, &case);
     }
 }
 
 fn check_refusal(
     findings: &mut CheckFindings,
-    requests: &HttpSession<'_>,
+    session: &HttpSession<'_>,
     case: &RefusedRequest<'_>,
 ) {
     let what = case.what;
     let check = case.check.unwrap_or(HTTP_ERROR_BODY);
-    let reply = match requests.post(case.message, case.header.as_slice()) {
+    let reply = match session.post(case.message, case.header.as_slice()) {
         Ok(reply) => reply,
         Err(exchange) => {
             let fault = format!("{what} got no response");
@@ -425,8 +425,8 @@ fn is_readable(reply: &HttpReply) -> bool {
     }
 }
 
-fn check_get(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
-    match requests.send("GET", "", &[("accept", "text/event-stream")]) {
+fn check_get(findings: &mut CheckFindings, session: &HttpSession<'_>) {
+    match session.send("GET", "", &[("accept", "text/event-stream")]) {
         Ok(reply) if reply.status == 405 => findings.pass(HTTP_GET, "405"),
         Ok(reply) if reply.status == 200 && reply.media_type == "text/event-stream" => {
             findings.pass(HTTP_GET, "an event stream");
@@ -443,8 +443,8 @@ fn check_get(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
 }
 
 /// HttpSession that a web page could make, on this machine.
-fn check_foreign(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
-    if !requests.probe.is_local {
+fn check_foreign(findings: &mut CheckFindings, session: &HttpSession<'_>) {
+    if !session.probe.is_local {
         let reason = "the server is not on this machine";
         return findings.none_applicable(&[HTTP_ORIGIN, HTTP_HOST], reason);
     }
@@ -452,7 +452,7 @@ fn check_foreign(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
         (HTTP_ORIGIN, "origin", FOREIGN_ORIGIN, "a foreign web page"),
         (HTTP_HOST, "host", FOREIGN_HOST, "a foreign host"),
     ] {
-        match requests.post(&request(5, "ping"), &[(header, value)]) {
+        match session.post(&request(5, "ping"), &[(header, value)]) {
             Ok(reply) if (400..500).contains(&reply.status) => {
                 findings.pass(check, reply.describe())
             }
@@ -466,9 +466,9 @@ fn check_foreign(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
     }
 }
 
-fn check_method_errors(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
+fn check_method_errors(findings: &mut CheckFindings, session: &HttpSession<'_>) {
     for method in ["gosling/unknown-method", "tools/call"] {
-        if let Ok(reply) = requests.post(&request(6, method), &[])
+        if let Ok(reply) = session.post(&request(6, method), &[])
             && reply.status >= 500
         {
             let fault = format!("{method} got {}", reply.describe());
@@ -478,11 +478,11 @@ fn check_method_errors(findings: &mut CheckFindings, requests: &HttpSession<'_>)
     findings.pass(HTTP_METHOD_ERRORS, "");
 }
 
-fn check_delete(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
-    if requests.session.is_none() {
+fn check_delete(findings: &mut CheckFindings, session: &HttpSession<'_>) {
+    if session.id.is_none() {
         return;
     }
-    let deleted = match requests.send("DELETE", "", &[]) {
+    let deleted = match session.send("DELETE", "", &[]) {
         Ok(reply) => reply,
         Err(exchange) => {
             let fault = "DELETE got no response";
@@ -496,7 +496,7 @@ fn check_delete(findings: &mut CheckFindings, requests: &HttpSession<'_>) {
         let fault = format!("DELETE got {}", deleted.describe());
         return findings.fail(HTTP_SESSION_DELETED, fault, deleted.exchange);
     }
-    match requests.post(&request(7, "ping"), &[]) {
+    match session.post(&request(7, "ping"), &[]) {
         Ok(reply) if reply.status == 404 => findings.pass(HTTP_SESSION_DELETED, ""),
         Ok(reply) => {
             let fault = format!("after DELETE, `ping` got {}", reply.describe());

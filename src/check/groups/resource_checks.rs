@@ -69,7 +69,7 @@ fn run(run: &mut CheckRun<'_>) {
         findings.none_applicable(&CHECKS[..3], reason);
     } else {
         for check in &CHECKS[..3] {
-            findings.pass(*check, format!("{count} resources"));
+            findings.pass(check, format!("{count} resources"));
         }
     }
     read_unknown(run);

@@ -10,10 +10,12 @@ const ACCEPT: &str = "application/json, text/event-stream";
 /// The media type of a message.
 pub(crate) const JSON: &str = "application/json";
 
-/// The requests of one session.
+/// A session, or what comes before it.
 pub(crate) struct HttpSession<'a> {
     pub(crate) probe: &'a HttpProbe,
-    pub(crate) session: Option<String>,
+    /// Its id, if the server gave it one.
+    pub(crate) id: Option<String>,
+    /// The agreed version of MCP; empty before that.
     pub(crate) version: String,
 }
 
@@ -41,8 +43,8 @@ impl HttpSession<'_> {
         if !self.version.is_empty() {
             headers.push(("mcp-protocol-version", &self.version));
         }
-        if let Some(session) = &self.session {
-            headers.push(("mcp-session-id", session));
+        if let Some(id) = &self.id {
+            headers.push(("mcp-session-id", id));
         }
         headers.retain(|(name, _)| changed.iter().all(|(other, _)| other != name));
         let added = changed.iter().filter(|(_, value)| !value.is_empty());
