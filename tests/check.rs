@@ -109,6 +109,28 @@ impl Drop for OverHttp {
 
 #[cfg(feature = "demo")]
 #[test]
+fn each_check_of_the_contract_that_a_server_can_fail_alone_has_a_fault() {
+    use gosling::builtin::demo::faults::FAULTS;
+    use gosling::check::RequirementLevel;
+    use gosling::check::catalogue::all_checks;
+    let checks = all_checks();
+    let faulty: Vec<&str> = FAULTS.iter().map(|fault| fault.check).collect();
+    let of_contract = checks
+        .iter()
+        .filter(|check| check.level != RequirementLevel::Advice);
+    for check in of_contract {
+        // What fails `ui-contents` fails `resource-contents` or `resources-read`, too.
+        let has_fault = faulty.contains(&check.name);
+        assert_eq!(has_fault, check.name != "ui-contents", "{}", check.name);
+    }
+    for fault in FAULTS {
+        let has_check = checks.iter().any(|check| check.name == fault.check);
+        assert!(has_check, "{}", fault.name);
+    }
+}
+
+#[cfg(feature = "demo")]
+#[test]
 fn each_fault_is_found_by_its_check_and_by_no_other() {
     use gosling::builtin::demo::faults::{FAULTS, Fault};
     const THREADS: usize = 8;
@@ -436,4 +458,22 @@ fn the_api_checks_a_configuration_before_it_is_installed() {
         .is(422);
     server.ask("POST", path, None, Some("{}")).is(401);
     server.returns_to(rest);
+}
+
+#[cfg(feature = "deeplinks")]
+#[test]
+fn the_link_of_the_report_leads_back_to_the_command() {
+    use gosling::deeplink::{Link, LinkTransport};
+    let script = Script::default();
+    let (server, script) = (scripted_mcp(), as_argument(&script));
+    let command = ["--only", "ping", "--", &server, &script, "a&b=c d+e"];
+    let (report, _) = report(&command);
+    let link = report["installation"]["link"].as_str().expect("a link");
+    let Ok(Link::Extension(link)) = Link::parse(link) else {
+        panic!("{link}");
+    };
+    let LinkTransport::Stdio { args, .. } = link.transport else {
+        panic!("{:?}", link.transport);
+    };
+    assert_eq!(args, [&script, "a&b=c d+e"]);
 }

@@ -1,13 +1,13 @@
 //! `gosling check`: checks an MCP server against the contract that Goose's clients expect.
 
 use crate::agent::{Registry, Stores};
-use crate::checks::Check;
+use crate::catalogue::all_checks;
 use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
 use crate::extension::{ExtensionConfig, configured};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
-use crate::{Options, Profile, Report, report};
+use crate::{CheckOptions, CheckReport, Profile, check_extension, report};
 use gosling_core::part;
 use lexopt::prelude::*;
 use serde_json::{Map, Value as Json, json};
@@ -72,7 +72,7 @@ struct Arguments {
     headers: Map<String, Json>,
     envs: Map<String, Json>,
     working_dir: Option<PathBuf>,
-    options: Options,
+    options: CheckOptions,
     profile: Option<Profile>,
     as_json: bool,
     junit: Option<PathBuf>,
@@ -103,7 +103,7 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             Long("only") => add_checks(&mut given.options, &text(parser.value()?)?)?,
             Long("json") => given.as_json = true,
             Long("junit") => given.junit = Some(parser.value()?.into()),
-            Long("list") => return print(&report::table()),
+            Long("list") => return print(&report::list_of_checks::write()),
             Long("offline") => given.offline = true,
             Short('h') | Long("help") => return print(HELP),
             Value(first) => {
@@ -141,22 +141,19 @@ fn named(value: OsString) -> Result<(String, Map<String, Json>), Failure> {
     Ok((name.to_owned(), arguments))
 }
 
-fn add_checks(options: &mut Options, list: &str) -> Result<(), Failure> {
+fn add_checks(options: &mut CheckOptions, list: &str) -> Result<(), Failure> {
     for wanted in list.split(',').map(str::trim).filter(|it| !it.is_empty()) {
         let section = wanted.trim_start_matches('§');
-        let mut found = Check::ALL
-            .iter()
-            .filter(|check| {
-                let it = check.describe();
-                it.name == wanted || it.number.to_string() == wanted || it.section == section
-            })
-            .peekable();
-        if found.peek().is_none() {
+        let mut found = all_checks();
+        found.retain(|it| {
+            it.name == wanted || it.number.to_string() == wanted || it.section == section
+        });
+        if found.is_empty() {
             return Err(Failure::Usage(format!(
                 "--only: there is no check {wanted:?}; `gosling check --list` prints them"
             )));
         }
-        options.only.extend(found.copied());
+        options.only.extend(found);
     }
     Ok(())
 }
@@ -178,7 +175,7 @@ fn check(given: Arguments) -> Result<(), Failure> {
             let _ = write!(io::stderr(), "\r\x1b[Kchecking: {group}");
         }
     };
-    let checked = crate::run_outside_of_sessions(
+    let checked = check_extension(
         &registry,
         &config,
         &working_dir,
@@ -245,16 +242,20 @@ fn configured(name: &str, registry: &Registry) -> Result<ExtensionConfig, Failur
     })
 }
 
-fn write(checked: &Report, given: &Arguments) -> Result<(), Failure> {
+fn write(checked: &CheckReport, given: &Arguments) -> Result<(), Failure> {
     if let Some(file) = &given.junit {
         let written = fs::write(file, report::junit::write(checked));
         written.map_err(|e| not_run(failed(file.display())(e)))?;
     }
     if given.as_json {
-        let object = report::json::write(checked, given.profile);
+        let object = report::for_machines::write(checked, given.profile);
         print(&format!("{object}\n"))
     } else {
         let has_colours = io::stdout().is_terminal() && env::var_os("NO_COLOR").is_none();
-        print(&report::text::write(checked, given.profile, has_colours))
+        print(&report::for_people::write(
+            checked,
+            given.profile,
+            has_colours,
+        ))
     }
 }

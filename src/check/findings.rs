@@ -1,13 +1,13 @@
 //! What the checks have found so far.
 
-use super::checks::Check;
+use super::declaration::Check;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// What was sent and what came back, shortened, escaped and without secrets. Empty texts stand for nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Exchange {
+pub struct ShownExchange {
     /// The request.
     pub sent: String,
     /// The response, or what came instead.
@@ -17,7 +17,7 @@ pub struct Exchange {
 /// The outcome of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// The server passes.
     Passed {
         /// What was seen, in a few words; may be empty.
@@ -28,7 +28,7 @@ pub enum Outcome {
         /// What was wrong, first.
         detail: String,
         /// Where it was seen.
-        exchange: Exchange,
+        exchange: ShownExchange,
         /// How many times something was wrong.
         times: usize,
     },
@@ -44,12 +44,12 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl CheckOutcome {
     /// The outcome with its detail or reason as `shown` writes it.
     pub(super) fn with_texts(mut self, shown: impl Fn(&str) -> String) -> Self {
         let text = match &mut self {
-            Outcome::Passed { detail } | Outcome::Failed { detail, .. } => detail,
-            Outcome::NotApplicable { reason } | Outcome::NotChecked { reason } => reason,
+            CheckOutcome::Passed { detail } | CheckOutcome::Failed { detail, .. } => detail,
+            CheckOutcome::NotApplicable { reason } | CheckOutcome::NotChecked { reason } => reason,
         };
         *text = shown(text);
         self
@@ -58,31 +58,36 @@ impl Outcome {
 
 /// The outcomes by check.
 #[derive(Default)]
-pub(super) struct Findings {
-    outcomes: BTreeMap<Check, Outcome>,
+pub(super) struct CheckFindings {
+    outcomes: BTreeMap<&'static Check, CheckOutcome>,
     /// When the run is over: what seems wrong later may only have had no time.
     end: Option<Instant>,
 }
 
-impl Findings {
+impl CheckFindings {
     /// No findings, of a run until `end`.
     pub(super) fn until(end: Instant) -> Self {
-        Findings {
+        CheckFindings {
             outcomes: BTreeMap::new(),
             end: Some(end),
         }
     }
 
     /// Records something wrong. It outweighs everything else.
-    pub(super) fn fail(&mut self, check: Check, detail: impl Into<String>, exchange: Exchange) {
+    pub(super) fn fail(
+        &mut self,
+        check: &'static Check,
+        detail: impl Into<String>,
+        exchange: ShownExchange,
+    ) {
         if self.end.is_some_and(|end| end <= Instant::now()) {
             return self.not_checked(check, "the run took too long");
         }
-        if let Some(Outcome::Failed { times, .. }) = self.outcomes.get_mut(&check) {
+        if let Some(CheckOutcome::Failed { times, .. }) = self.outcomes.get_mut(&check) {
             *times += 1;
             return;
         }
-        let failed = Outcome::Failed {
+        let failed = CheckOutcome::Failed {
             detail: detail.into(),
             exchange,
             times: 1,
@@ -91,70 +96,55 @@ impl Findings {
     }
 
     /// Records that something was right.
-    pub(super) fn pass(&mut self, check: Check, detail: impl Into<String>) {
-        if !matches!(self.outcomes.get(&check), Some(Outcome::Failed { .. })) {
+    pub(super) fn pass(&mut self, check: &'static Check, detail: impl Into<String>) {
+        if !matches!(self.outcomes.get(&check), Some(CheckOutcome::Failed { .. })) {
             let detail = detail.into();
-            self.outcomes.insert(check, Outcome::Passed { detail });
-        }
-    }
-
-    /// Passes with `detail`, or fails with the first fault.
-    pub(super) fn pass_unless(
-        &mut self,
-        check: Check,
-        faults: Vec<(String, Exchange)>,
-        detail: impl Into<String>,
-    ) {
-        if faults.is_empty() {
-            return self.pass(check, detail);
-        }
-        for (fault, exchange) in faults {
-            self.fail(check, fault, exchange);
+            self.outcomes.insert(check, CheckOutcome::Passed { detail });
         }
     }
 
     /// Records that a check is not about this server, if nothing else is known.
-    pub(super) fn not_applicable(&mut self, check: Check, reason: impl Into<String>) {
+    pub(super) fn not_applicable(&mut self, check: &'static Check, reason: impl Into<String>) {
         let reason = reason.into();
         self.outcomes
             .entry(check)
-            .or_insert(Outcome::NotApplicable { reason });
+            .or_insert(CheckOutcome::NotApplicable { reason });
     }
 
     /// Records that a check could not be made, if nothing else is known.
-    pub(super) fn not_checked(&mut self, check: Check, reason: impl Into<String>) {
+    pub(super) fn not_checked(&mut self, check: &'static Check, reason: impl Into<String>) {
         let reason = reason.into();
         self.outcomes
             .entry(check)
-            .or_insert(Outcome::NotChecked { reason });
+            .or_insert(CheckOutcome::NotChecked { reason });
     }
 
     /// As [`not_checked`](Self::not_checked), for several.
-    pub(super) fn none_checked(&mut self, checks: &[Check], reason: &str) {
+    pub(super) fn none_checked(&mut self, checks: &[&'static Check], reason: &str) {
         for check in checks {
-            self.not_checked(*check, reason);
+            self.not_checked(check, reason);
         }
     }
 
     /// As [`not_applicable`](Self::not_applicable), for several.
-    pub(super) fn none_applicable(&mut self, checks: &[Check], reason: &str) {
+    pub(super) fn none_applicable(&mut self, checks: &[&'static Check], reason: &str) {
         for check in checks {
-            self.not_applicable(*check, reason);
+            self.not_applicable(check, reason);
         }
     }
 
     /// Whether a check has failed.
-    pub(super) fn has_failed(&self, check: Check) -> bool {
-        matches!(self.outcomes.get(&check), Some(Outcome::Failed { .. }))
+    pub(super) fn has_failed(&self, check: &'static Check) -> bool {
+        matches!(self.outcomes.get(&check), Some(CheckOutcome::Failed { .. }))
     }
 
     /// Whether a check has passed.
-    pub(super) fn has_passed(&self, check: Check) -> bool {
-        matches!(self.outcomes.get(&check), Some(Outcome::Passed { .. }))
+    pub(super) fn has_passed(&self, check: &'static Check) -> bool {
+        matches!(self.outcomes.get(&check), Some(CheckOutcome::Passed { .. }))
     }
 
     /// Takes the outcome of a check.
-    pub(super) fn take(&mut self, check: Check) -> Option<Outcome> {
+    pub(super) fn take(&mut self, check: &'static Check) -> Option<CheckOutcome> {
         self.outcomes.remove(&check)
     }
 }

@@ -1,10 +1,10 @@
 //! The fuzz target of the checks: what a server sends, as messages, as entries of lists and as an event stream.
 
-use super::http_probe::events;
-use super::inbox::Inbox;
-use super::listing::Kind;
-use super::session::ClientKind;
-use super::{sample, tool_schemas, types};
+use super::list_kind::ListKind;
+use super::wire::client_kind::ClientKind;
+use super::wire::http_probe::events;
+use super::wire::inbox::Inbox;
+use super::{field_types, sample_arguments, tool_schemas};
 use crate::text::fuzz_input::Target;
 #[cfg(test)]
 use crate::text::fuzz_input::check_seeds;
@@ -25,24 +25,24 @@ pub fn check(input: &[u8]) {
     assert_eq!(first, received(input), "the same messages, the same faults");
     let mut values = Vec::new();
     for line in input.split(|byte| *byte == b'\n') {
-        if let Ok(value) = crate::json::from_slice::<Value>(line) {
+        if let Ok(value) = crate::text::json::from_slice::<Value>(line) {
             values.push(value);
         }
     }
     for value in &values {
         let _ = tool_schemas::faults(value);
-        for kind in [Kind::Tools, Kind::Resources, Kind::Templates, Kind::Prompts] {
-            let _ = types::entry_faults(kind, value);
+        for kind in ListKind::ALL {
+            let _ = field_types::entry_faults(kind, value);
         }
-        let _ = types::content_fault(value);
-        let _ = types::fraction_for_integer(value);
-        let _ = sample::arguments(value);
-        if let Some((missing, arguments)) = sample::incomplete(value) {
+        let _ = field_types::content_fault(value);
+        let _ = field_types::fraction_for_integer(value);
+        let _ = sample_arguments::arguments(value);
+        if let Some((missing, arguments)) = sample_arguments::incomplete(value) {
             assert!(!arguments.contains_key(&missing));
         }
-        let _ = sample::mistyped(value);
+        let _ = sample_arguments::mistyped(value);
     }
-    let _ = types::conflict(&values);
+    let _ = field_types::conflict(&values);
     let (events, _) = events(input);
     assert!(events.iter().map(String::len).sum::<usize>() <= 3 * input.len());
 }
@@ -56,6 +56,6 @@ fn received(input: &[u8]) -> Vec<String> {
         inbox.receive(line);
     }
     let faults = inbox.take_faults().into_iter();
-    let faults = faults.map(|(check, detail, _)| format!("{check:?} {detail}"));
+    let faults = faults.map(|(check, detail, _)| format!("{} {detail}", check.name));
     faults.chain(inbox.take_strays()).collect()
 }

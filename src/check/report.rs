@@ -1,16 +1,107 @@
-//! Reports: [`text`] for people, [`json`] for machines, [`junit`] for continuous integration. Pure.
+//! Reports: the outcome of each check, and of the whole. [`for_people`], [`for_machines`] and [`junit`], for
+//! continuous integration, write them. Pure.
 
-pub mod json;
+mod checklist;
+pub mod for_machines;
+pub mod for_people;
 pub mod junit;
-pub mod text;
+pub mod list_of_checks;
 
-use super::checks::{Check, Row};
-use super::{Checked, Outcome, Profile, Report};
+use super::catalogue::all_checks;
+use super::declaration::{Check, Profile};
+use super::findings::CheckOutcome;
+use super::installation::Installation;
+use serde::Serialize;
 
 /// The profile that was asked for, or everything that the server declares.
 pub type Asked = Option<Profile>;
 
-impl Report {
+/// The outcome of all checks.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckReport {
+    /// The server's name and version, as it says.
+    pub server: String,
+    /// The version of MCP that was agreed on; empty if none was.
+    pub protocol: String,
+    /// `stdio`, `streamable_http` or `builtin`.
+    pub transport: &'static str,
+    /// The capabilities that the server declared, and `ui` if it has user interfaces.
+    pub capabilities: Vec<String>,
+    /// The checks that were to be made, by number.
+    pub checks: Vec<Checked>,
+    /// How to install the server.
+    pub installation: Installation,
+    /// How long the run took, in seconds.
+    pub seconds: f64,
+}
+
+/// A check and its outcome.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checked {
+    /// The check.
+    #[serde(flatten)]
+    pub check: &'static Check,
+    /// Its outcome.
+    #[serde(flatten)]
+    pub outcome: CheckOutcome,
+}
+
+impl Checked {
+    /// Whether the server fails it.
+    pub fn is_failed(&self) -> bool {
+        matches!(self.outcome, CheckOutcome::Failed { .. })
+    }
+
+    /// Whether the server breaks the contract with it.
+    pub fn is_broken(&self) -> bool {
+        self.is_failed() && self.check.level.is_binding()
+    }
+}
+
+impl CheckReport {
+    /// Whether all checks were to be made.
+    pub fn is_complete(&self) -> bool {
+        self.checks.len() == all_checks().len()
+    }
+
+    /// Whether the server holds a profile: it declares what belongs to the profile, and fails no check of it
+    /// that is a MUST.
+    pub fn holds(&self, profile: Profile) -> bool {
+        self.has_parts_of(profile)
+            && !self
+                .checks
+                .iter()
+                .any(|checked| checked.is_broken() && checked.check.profile <= profile)
+    }
+
+    /// Whether the server holds the minimum profile and fails no MUST in anything that it declares.
+    pub fn holds_what_it_declares(&self) -> bool {
+        self.has_parts_of(Profile::Minimum) && !self.checks.iter().any(Checked::is_broken)
+    }
+
+    fn has_parts_of(&self, profile: Profile) -> bool {
+        let parts = ["tools", "resources", "prompts", "ui"];
+        let needed = &parts[..=profile as usize];
+        needed
+            .iter()
+            .all(|part| self.capabilities.iter().any(|it| it == part))
+    }
+
+    /// How many checks passed, failed, were not applicable, and could not be made.
+    pub fn counts(&self) -> [usize; 4] {
+        let mut counts = [0; 4];
+        for checked in &self.checks {
+            let index = match checked.outcome {
+                CheckOutcome::Passed { .. } => 0,
+                CheckOutcome::Failed { .. } => 1,
+                CheckOutcome::NotApplicable { .. } => 2,
+                CheckOutcome::NotChecked { .. } => 3,
+            };
+            counts[index] += 1;
+        }
+        counts
+    }
+
     /// Whether the server holds what was asked.
     pub fn passes(&self, asked: Asked) -> bool {
         match asked {
@@ -20,12 +111,12 @@ impl Report {
     }
 
     /// Why the server does not hold a profile: the names of failed checks, or of what it lacks.
-    fn why_not(&self, profile: Profile) -> Vec<&str> {
+    pub(crate) fn why_not(&self, profile: Profile) -> Vec<&str> {
         let broken = self
             .checks
             .iter()
-            .filter(|checked| checked.is_broken() && Profile::of(checked.check) <= profile);
-        let mut reasons: Vec<&str> = broken.map(|checked| checked.description.name).collect();
+            .filter(|checked| checked.is_broken() && checked.check.profile <= profile);
+        let mut reasons: Vec<&str> = broken.map(|checked| checked.check.name).collect();
         if reasons.is_empty() && !self.holds(profile) {
             let parts = ["tools", "resources", "prompts", "ui"];
             let missing = parts[..=profile as usize]
@@ -37,90 +128,8 @@ impl Report {
     }
 }
 
-/// The state of a point of the checklist (SERVER §12).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tick {
-    Held,
-    Broken,
-    Open,
-}
-
-/// The checklist of SERVER §12.
-const CHECKLIST: [&str; 9] = [
-    "The server starts cleanly on its transport.",
-    "`initialize` and `notifications/initialized` succeed.",
-    "Capabilities and methods agree.",
-    "Lists can be parsed, and their pages are consistent.",
-    "Strict clients accept the schemas of tools.",
-    "Notifications and requests to the client keep to the standard.",
-    "On stdio, stdout has the protocol only.",
-    "Over HTTP, strict clients can read the event streams.",
-    "Clients without user interfaces are served.",
-];
-
-/// The points of the checklist with their states.
-fn checklist(checks: &[Checked]) -> impl Iterator<Item = (usize, &'static str, Tick)> {
-    CHECKLIST.iter().enumerate().map(|(index, text)| {
-        let row: Row = ("12", index + 1);
-        let mut of_row = checks
-            .iter()
-            .filter(|checked| checked.description.rows.contains(&row))
-            .peekable();
-        let mut tick = Tick::Open;
-        if of_row.peek().is_some() {
-            for checked in of_row {
-                match checked.outcome {
-                    Outcome::Failed { .. } => {
-                        tick = Tick::Broken;
-                        break;
-                    }
-                    Outcome::Passed { .. } => tick = Tick::Held,
-                    _ => {}
-                }
-            }
-        }
-        (index + 1, *text, tick)
-    })
-}
-
-/// All checks, one line each, and the requirements that none covers: `gosling check --list`.
-pub fn table() -> String {
-    use std::fmt::Write;
-    let mut out = String::new();
-    for check in Check::ALL {
-        let it = check.describe();
-        let _ = writeln!(
-            out,
-            "{:>3}  {:<6}  {:<8}  {:<26}  {}",
-            it.number,
-            section(it.section),
-            it.level.name(),
-            it.name,
-            it.requires
-        );
-        let rows = it
-            .rows
-            .iter()
-            .map(|(section, row)| format!("§{section} row {row}"));
-        let rows: Vec<String> = rows.collect();
-        if !rows.is_empty() {
-            let _ = writeln!(out, "     covers {}", rows.join(", "));
-        }
-    }
-    out += "\nNot checked, of the contract:\n";
-    for it in super::checks::UNCHECKED {
-        let (section, row) = it.row;
-        let _ = writeln!(
-            out,
-            "     §{section} row {row}: {} ({})",
-            it.requires, it.reason
-        );
-    }
-    out
-}
-
 /// A section for people.
-fn section(section: &str) -> String {
+pub(crate) fn section_name(section: &str) -> String {
     if section.is_empty() {
         "–".to_owned()
     } else {

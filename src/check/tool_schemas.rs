@@ -1,9 +1,54 @@
 //! The schemas of tools: whether strict clients accept them. Pure. SERVER §5.1.
 
-use super::checks::Check;
-use crate::json_schema::Schema;
+use super::declaration::{Check, declare_checks};
 use crate::text::printable;
+use gosling_json_schema::Schema;
 use serde_json::Value;
+
+declare_checks! {
+    TOOL_SCHEMA_VALID {
+        56 "tool-schema-valid" "5.1" Must Minimum
+        [("5.1", 4), ("7", 4), ("12", 5)]
+        requires: "Each `inputSchema` is valid JSON Schema."
+        why: "Models' APIs refuse the whole request for one invalid schema."
+        fix: "Validate the schema with a JSON Schema validator."
+    }
+    TOOL_SCHEMA_OBJECT {
+        57 "tool-schema-object" "5.1" Must Minimum
+        [("5.1", 4), ("12", 5)]
+        requires: "Each `inputSchema` has `\"type\": \"object\"` at its root."
+        why: "Arguments are always objects, and models' APIs refuse other schemas."
+        fix: "Make the root an object with `properties`. A tool without arguments has `{\"type\": \"object\"}`."
+    }
+    TOOL_SCHEMA_REQUIRED {
+        58 "tool-schema-required" "5.1" Must Minimum
+        [("5.1", 4), ("12", 5)]
+        requires: "Each name in `required` is one of `properties`."
+        why: "Strict models' APIs refuse such schemas, and the model does not know what to fill in."
+        fix: "Add the property, or remove the name from `required`."
+    }
+    TOOL_SCHEMA_LOCAL {
+        59 "tool-schema-local" "5.1" Must Minimum
+        [("5.1", 4), ("12", 5)]
+        requires: "Each `$ref` in a schema leads to a place in the same schema."
+        why: "Clients do not fetch other documents, least of all offline."
+        fix: "Inline the other document, or put it into `$defs`."
+    }
+    TOOL_SCHEMA_SIZE {
+        60 "tool-schema-size" "5.1" Should Minimum
+        [("5.1", 4)]
+        requires: "No `inputSchema` has more than 32 KiB."
+        why: "The model gets all schemas with every request; large ones cost tokens and exceed limits of APIs."
+        fix: "Shorten the schema, or split the tool."
+    }
+    OUTPUT_SCHEMA_VALID {
+        61 "output-schema-valid" "5.1" Must Minimum
+        [("7", 4)]
+        requires: "Each `outputSchema` is valid JSON Schema with `\"type\": \"object\"` at its root."
+        why: "Clients that check structured results fail on the schema."
+        fix: "Correct the schema, or leave it out."
+    }
+}
 
 /// The largest input schema, in bytes of JSON.
 const MAX_SIZE: usize = 32 << 10;
@@ -11,7 +56,7 @@ const MAX_SIZE: usize = 32 << 10;
 const MAX_DEPTH: usize = 64;
 
 /// What is wrong with the schemas of a tool.
-pub(super) fn faults(tool: &Value) -> Vec<(Check, String)> {
+pub(super) fn faults(tool: &Value) -> Vec<(&'static Check, String)> {
     let name = printable(tool["name"].as_str().unwrap_or("a tool"), 80);
     let mut faults = Vec::new();
     let schema = &tool["inputSchema"];
@@ -19,24 +64,24 @@ pub(super) fn faults(tool: &Value) -> Vec<(Check, String)> {
         let mut found = |check, fault: String| faults.push((check, format!("{name}: {fault}")));
         if schema["type"] != "object" {
             let fault = "`type` at the root is not \"object\"";
-            found(Check::ToolSchemaObject, fault.to_owned());
+            found(TOOL_SCHEMA_OBJECT, fault.to_owned());
         }
         if let Some(reference) = remote_reference(schema, 0) {
             let reference = printable(reference, 80);
             let fault = format!("`$ref` leads to another document: {reference}");
-            found(Check::ToolSchemaLocal, fault);
+            found(TOOL_SCHEMA_LOCAL, fault);
         } else if let Err(fault) = Schema::new(schema.clone()) {
-            found(Check::ToolSchemaValid, fault.to_string());
+            found(TOOL_SCHEMA_VALID, fault.to_string());
         }
         if let Some(missing) = missing_property(schema, 0) {
             let missing = printable(missing, 80);
             let fault = format!("`required` names {missing}, which is not in `properties`");
-            found(Check::ToolSchemaRequired, fault);
+            found(TOOL_SCHEMA_REQUIRED, fault);
         }
         let size = schema.to_string().len();
         if size > MAX_SIZE {
             let fault = format!("the schema has {} KiB", size >> 10);
-            found(Check::ToolSchemaSize, fault);
+            found(TOOL_SCHEMA_SIZE, fault);
         }
     }
     let output = &tool["outputSchema"];
@@ -49,7 +94,7 @@ pub(super) fn faults(tool: &Value) -> Vec<(Check, String)> {
             Ok(_) => None,
         };
         if let Some(fault) = fault {
-            faults.push((Check::OutputSchemaValid, format!("{name}: {fault}")));
+            faults.push((OUTPUT_SCHEMA_VALID, format!("{name}: {fault}")));
         }
     }
     faults
@@ -114,7 +159,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn found(schema: Value) -> Vec<Check> {
+    const NONE: [&Check; 0] = [];
+
+    fn found(schema: Value) -> Vec<&'static Check> {
         let tool = json!({"name": "a", "inputSchema": schema});
         faults(&tool).into_iter().map(|(check, _)| check).collect()
     }
@@ -125,24 +172,24 @@ mod tests {
             "type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "required": ["a"],
             "$defs": {"a": {"type": "string", "default": {"$ref": "x.json"}}},
         });
-        assert_eq!(found(fine), []);
-        assert_eq!(found(json!({})), [Check::ToolSchemaObject]);
+        assert_eq!(found(fine), NONE);
+        assert_eq!(found(json!({})), [TOOL_SCHEMA_OBJECT]);
         let wrong = json!({"type": "object", "properties": {"a": {"type": "text"}}});
-        assert_eq!(found(wrong), [Check::ToolSchemaValid]);
+        assert_eq!(found(wrong), [TOOL_SCHEMA_VALID]);
         let remote = json!({"type": "object", "properties": {"a": {"$ref": "x.json"}}});
-        assert_eq!(found(remote), [Check::ToolSchemaLocal]);
+        assert_eq!(found(remote), [TOOL_SCHEMA_LOCAL]);
         let nested = json!({
             "type": "object",
             "properties": {"a": {"type": "object", "required": ["b"]}},
         });
-        assert_eq!(found(nested), [Check::ToolSchemaRequired]);
+        assert_eq!(found(nested), [TOOL_SCHEMA_REQUIRED]);
         let combined = json!({
             "type": "object", "properties": {"a": {}, "b": {}},
             "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
         });
-        assert_eq!(found(combined), []);
+        assert_eq!(found(combined), NONE);
         let large = json!({"type": "object", "description": "x".repeat(MAX_SIZE)});
-        assert_eq!(found(large), [Check::ToolSchemaSize]);
+        assert_eq!(found(large), [TOOL_SCHEMA_SIZE]);
     }
 
     #[test]

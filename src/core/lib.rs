@@ -17,8 +17,6 @@ pub mod features;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod http;
-#[cfg(any(feature = "check", feature = "recipes"))]
-pub mod json_schema;
 #[cfg(test)]
 mod memory_ratio;
 pub mod metrics;

@@ -1,12 +1,12 @@
 //! The report as JUnit XML: a test case for each check. Only a failed MUST is a failure; other failures are the
 //! case's output.
 
-use super::section;
-use crate::{Outcome, Report};
+use super::{CheckReport, section_name};
+use crate::findings::CheckOutcome;
 use std::fmt::Write;
 
 /// The report as an XML document.
-pub fn write(report: &Report) -> String {
+pub fn write(report: &CheckReport) -> String {
     let broken = report.checks.iter().filter(|it| it.is_broken()).count();
     let [_, _, not_applicable, not_checked] = report.counts();
     let mut out = format!(
@@ -18,20 +18,20 @@ pub fn write(report: &Report) -> String {
         report.seconds
     );
     for checked in &report.checks {
-        let it = checked.description;
+        let it = checked.check;
         let _ = write!(
             out,
             "  <testcase classname=\"SERVER {}\" name=\"{} {}\">",
-            escape(&section(it.section)),
+            escape(&section_name(it.section)),
             it.number,
             it.name
         );
         match &checked.outcome {
-            Outcome::Passed { .. } => {}
-            Outcome::NotApplicable { reason } | Outcome::NotChecked { reason } => {
+            CheckOutcome::Passed { .. } => {}
+            CheckOutcome::NotApplicable { reason } | CheckOutcome::NotChecked { reason } => {
                 let _ = write!(out, "<skipped message=\"{}\"/>", escape(reason));
             }
-            Outcome::Failed {
+            CheckOutcome::Failed {
                 detail, exchange, ..
             } => {
                 let text = format!(

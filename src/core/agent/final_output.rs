@@ -1,9 +1,9 @@
 //! The tool with which a model gives the final output of a recipe with `response.json_schema`. The arguments of
 //! its call are the output; they are validated, and faults go back to the model.
 
-use crate::json_schema::Schema;
 use crate::mcp::types::CallToolResult;
 use crate::sys::lock;
+use gosling_json_schema::Schema;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::fmt::Write;

@@ -35,6 +35,7 @@ mod version_order;
 
 pub use apps::App;
 pub use config::ExtensionConfig;
+pub use connect::Started;
 pub(crate) use container::containers_left_out;
 pub use container::{Container, Containers};
 pub use error::{Class, Error, Phase};
