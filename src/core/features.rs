@@ -32,40 +32,142 @@
 //! A request for something that the build leaves out fails like a request for something unknown, and the error
 //! ends with [`hint`].
 
+use crate::http::{Access, Error, Method, Request, Router};
+
+/// A feature.
+pub struct Feature {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether this build has it.
+    pub is_built: bool,
+    /// What the server says in place of its routes.
+    without: &'static str,
+    /// Its routes.
+    routes: &'static [(Method, &'static str)],
+}
+
 macro_rules! features {
-    ($($name:literal)*) => {
-        /// The features with whether this build has them, in alphabetical order.
-        pub const FEATURES: &[(&str, bool)] = &[$(($name, cfg!(feature = $name))),*];
+    ($($name:literal, $without:literal, [$($method:ident $path:literal,)*];)*) => {
+        /// The features in alphabetical order.
+        pub const FEATURES: &[Feature] = &[$(Feature {
+            name: $name,
+            is_built: cfg!(feature = $name),
+            without: $without,
+            routes: &[$((Method::$method, $path)),*],
+        }),*];
     };
 }
 
 features! {
-    "acp"
-    "anthropic"
-    "chat"
-    "check"
-    "containers"
-    "deeplinks"
-    "demo"
-    "desktop"
-    "developer"
-    "google"
-    "inline-python"
-    "manual"
-    "memory"
-    "metrics"
-    "ollama"
-    "pinning"
-    "recipes"
-    "schedules"
-    "screening"
-    "tls"
-    "todo"
+    "acp", "the Agent Client Protocol is not spoken", [
+        Get "/acp",
+    ];
+    "anthropic", "", [];
+    "chat", "", [];
+    "check", "no server is checked", [
+        Post "/agent/check_extension",
+    ];
+    "containers", "", [];
+    "deeplinks", "links are not read", [
+        Post "/config/extensions/deeplink",
+    ];
+    "demo", "", [];
+    "desktop", "this is for the pages of Goose Desktop", [
+        Get "/agent/export_app/{name}",
+        Get "/agent/list_apps",
+        Get "/config/custom-providers/{id}",
+        Get "/config/prompts",
+        Get "/config/prompts/{name}",
+        Get "/config/provider-catalog",
+        Get "/config/validate",
+        Get "/diagnostics/{session_id}",
+        Get "/dictation/config",
+        Get "/gateway/status",
+        Get "/local-inference/models",
+        Get "/mcp-app-proxy",
+        Get "/mcp-app-view",
+        Get "/mcp-ui-proxy",
+        Get "/system_info",
+        Get "/tunnel/status",
+        Post "/agent/import_app",
+        Post "/config/backup",
+        Post "/config/custom-providers",
+        Post "/config/detect-provider",
+        Post "/config/init",
+        Post "/config/recover",
+        Post "/handle_openrouter",
+        Post "/handle_tetrate",
+        Post "/telemetry/event",
+        Post "/tunnel/start",
+        Post "/tunnel/stop",
+        Put "/config/custom-providers/{id}",
+        Put "/config/prompts/{name}",
+        Delete "/config/custom-providers/{id}",
+        Delete "/config/prompts/{name}",
+    ];
+    "developer", "", [];
+    "google", "", [];
+    "inline-python", "", [];
+    "manual", "This server does not have its OpenAPI document", [
+        Get "/openapi.json",
+    ];
+    "memory", "", [];
+    "metrics", "there are no metrics", [
+        Get "/metrics",
+    ];
+    "ollama", "", [];
+    "pinning", "tools are not pinned", [
+        Post "/agent/extensions/accept",
+    ];
+    "recipes", "there are no recipes", [
+        Get "/recipes/list",
+        Post "/recipes/create",
+        Post "/recipes/decode",
+        Post "/recipes/delete",
+        Post "/recipes/encode",
+        Post "/recipes/parse",
+        Post "/recipes/save",
+        Post "/recipes/scan",
+        Post "/recipes/slash-command",
+        Post "/recipes/to-yaml",
+    ];
+    "schedules", "there are no schedules", [
+        Get "/schedule/list",
+        Get "/schedule/{id}/inspect",
+        Get "/schedule/{id}/sessions",
+        Post "/recipes/schedule",
+        Post "/schedule/create",
+        Post "/schedule/{id}/kill",
+        Post "/schedule/{id}/pause",
+        Post "/schedule/{id}/run_now",
+        Post "/schedule/{id}/unpause",
+        Put "/schedule/{id}",
+        Delete "/schedule/delete/{id}",
+    ];
+    "screening", "", [];
+    "tls", "", [];
+    "todo", "", [];
+}
+
+/// Adds the routes of the features that the build leaves out: each is answered as unknown, and says which feature it
+/// needs.
+pub(crate) fn routes(router: Router) -> Router {
+    let left_out = FEATURES.iter().filter(|feature| !feature.is_built);
+    let routes = left_out.flat_map(|feature| feature.routes.iter().map(move |it| (feature, it)));
+    routes.fold(router, |router, (feature, (method, path))| {
+        let answer = move |_: &Request| {
+            let hint = hint(feature.name);
+            Err(Error::not_found(format!("{}{hint}", feature.without)))
+        };
+        router.route(method.clone(), path, Access::Keyed, answer)
+    })
 }
 
 /// Whether `name` is a feature that this build leaves out.
 pub fn is_left_out(name: &str) -> bool {
-    FEATURES.contains(&(name, false))
+    FEATURES
+        .iter()
+        .any(|feature| feature.name == name && !feature.is_built)
 }
 
 /// The end of an error for something that the build leaves out with the feature `name`, from the semicolon
@@ -104,19 +206,19 @@ mod tests {
             .lines()
             .find_map(|line| line.strip_prefix("default = "))
             .expect("the default features are on one line");
-        let listed: Vec<&str> = FEATURES.iter().map(|(name, _)| *name).collect();
+        let listed: Vec<&str> = FEATURES.iter().map(|feature| feature.name).collect();
         assert_eq!(default, format!("{listed:?}"));
     }
 
     #[test]
     fn only_what_is_left_out_has_a_hint() {
         assert_eq!(hint("nosuch"), "");
-        for (name, is_built) in FEATURES {
+        for Feature { name, is_built, .. } in FEATURES {
             assert_eq!(hint(name).is_empty(), *is_built, "{name}");
         }
         assert_eq!(hint_among(SERVERS, "tls"), "");
         for name in SERVERS.iter().chain(PROVIDERS) {
-            assert!(FEATURES.iter().any(|(feature, _)| feature == name));
+            assert!(FEATURES.iter().any(|feature| feature.name == *name));
         }
     }
 }

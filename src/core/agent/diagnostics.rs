@@ -346,8 +346,8 @@ fn newest_logs(folder: &Path) -> Vec<(String, PathBuf)> {
 
 fn system_text(info: &SystemInfo, id: &str, goose_database: Option<PathBuf>) -> String {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
-    let left_out = FEATURES.iter().filter(|(_, is_built)| !is_built);
-    let left_out: Vec<&str> = left_out.map(|(name, _)| *name).collect();
+    let left_out = FEATURES.iter().filter(|feature| !feature.is_built);
+    let left_out: Vec<&str> = left_out.map(|feature| feature.name).collect();
     let names = env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
     let names: BTreeSet<String> = names
         .filter(|name| name.to_lowercase().starts_with("goose_"))

@@ -9,7 +9,6 @@ mod config_file;
 mod custom_providers;
 mod diagnostics;
 mod extensions;
-mod left_out;
 mod metrics;
 mod not_offered;
 #[cfg(feature = "pinning")]
@@ -24,6 +23,7 @@ mod system_info;
 mod ui_proxy;
 
 use crate::agent::{self, Registry};
+use crate::features;
 use crate::http::{Access, Error, Request, Response, Router};
 use crate::part;
 #[cfg(feature = "recipes")]
@@ -36,7 +36,7 @@ use std::sync::Arc;
 /// The routes of the API.
 pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
-    let router = router.get("/features", Access::Public, features);
+    let router = router.get("/features", Access::Public, goose_features);
     let router = config::routes(router, &registry);
     let router = providers::routes(router, &registry);
     let router = extensions::routes(router, &registry);
@@ -59,13 +59,13 @@ pub fn router(registry: Arc<Registry>) -> Router {
     };
     let parts = part::all().iter().filter_map(|part| part.routes);
     let router = parts.fold(router, |router, routes| routes(router, &registry));
-    let router = left_out::routes(router);
+    let router = features::routes(router);
     sessions::routes(router, &registry)
 }
 
 /// What Goose may be built with, and gosling does not have: models in the same process, and tools that the model
 /// calls from code. Part of Goose's API after 1.28.
-fn features(_: &Request) -> Result<Response, Error> {
+fn goose_features(_: &Request) -> Result<Response, Error> {
     Ok(Response::json(
         &json!({"features": {"local-inference": false, "code-mode": false}}),
     ))
