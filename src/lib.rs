@@ -84,10 +84,10 @@
 //!
 //! Dependencies point one way: [`cmd`] → [`http`] → [`api`], [`acp`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`].
 //! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`] and
-//! [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use [`mcp::server`];
+//! [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use `mcp::server`;
 //! [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests, responses, routes; [`acp`]
 //! those of its WebSockets.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
-//! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
+//! requests with [`outbound`]. `api::mcp_endpoint` serves an `mcp::server` over [`http`], for `gosling mcp NAME
 //! --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`,
 //! between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong ones, and compares the
 //! answers with the contract. [`text::json`] parses all JSON; text with it from outside passes one door there, behind

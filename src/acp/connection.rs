@@ -10,12 +10,13 @@ use super::session_methods::{Opened, SessionOnly};
 use super::updates;
 use crate::agent::{NameObserver, Registry};
 use crate::conversation::Session;
+use crate::mcp::incoming_requests::{CallGuard, Calls};
 use crate::mcp::jsonrpc::beginning::{Beginning, Kind};
 use crate::mcp::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
     Malformed, Message, PARSE_ERROR, Payload,
 };
-use crate::mcp::server::{CallGuard, Calls, read_params};
+use crate::mcp::params::read_params;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;

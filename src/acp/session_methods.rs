@@ -177,11 +177,11 @@ impl ConnectionState {
 
     #[cfg(feature = "todo")]
     fn send_plan(&self, session: &OpenSession) {
-        use crate::builtin::todo;
+        use crate::builtin::checklist;
         let Ok(stored) = self.registry.session(&session.id) else {
             return;
         };
-        if let Some(list) = todo::list(stored.extension_data.0.get(todo::KEY)) {
+        if let Some(list) = checklist::list(stored.extension_data.0.get(checklist::KEY)) {
             let update = super::plan::update(list);
             self.outbox
                 .send(updates::notification(&session.id, &update));

@@ -7,7 +7,7 @@ use super::turn::{Turn, TurnState, TurnStop};
 use super::turn_channel::Model;
 use super::turn_output::{AnswerAccumulator, random_id};
 use super::{Error, Event, model_history, system_prompt};
-use crate::builtin::todo;
+use crate::builtin::checklist;
 use crate::conversation::{Content, Message, Metadata, NotificationType, Outcome, Role};
 use crate::extension::resource_tools;
 use crate::mcp::types::Tool;
@@ -382,11 +382,11 @@ impl Turn<'_> {
 
     /// A message with the session's current checklist, for the model.
     fn checklist(&self) -> Option<Message> {
-        if !cfg!(feature = "todo") || !self.agent.extensions.has(todo::NAME) {
+        if !cfg!(feature = "todo") || !self.agent.extensions.has(checklist::NAME) {
             return None;
         }
         let session = self.registry.session(&self.session.id).ok()?;
-        let list = todo::list(session.extension_data.0.get(todo::KEY))?;
+        let list = checklist::list(session.extension_data.0.get(checklist::KEY))?;
         Some(Message::text(Role::User, system_prompt::checklist(list)))
     }
 }

@@ -1,6 +1,6 @@
 //! Goose's HTTP API, one file for each resource. Each handler turns JSON into a call of [`agent`]
 //! and the result into JSON.
-//! CORE §4, §7. [`mcp_endpoint`] serves the builtin MCP servers over HTTP.
+//! CORE §4, §7. `mcp_endpoint` serves the builtin MCP servers over HTTP.
 
 #[cfg(feature = "acp")]
 mod acp_endpoint;
@@ -16,6 +16,7 @@ mod diagnostics;
 mod extension_check;
 mod extensions;
 mod left_out;
+#[cfg(feature = "builtin")]
 pub mod mcp_endpoint;
 mod metrics;
 mod not_offered;

@@ -1,12 +1,13 @@
 //! The builtin MCP servers. Each is an [`mcp::server::Server`](Server). It runs in the process of a session, or
 //! as `gosling mcp NAME` for any MCP client over stdio or HTTP, in a container if the client wants that.
 
+pub mod checklist;
 mod client_workspace;
-pub mod demo;
 #[cfg(feature = "developer")]
 pub mod developer;
 #[cfg(feature = "memory")]
 pub mod memory;
+#[cfg(feature = "todo")]
 pub mod todo;
 
 #[cfg(any(feature = "developer", feature = "memory"))]
@@ -14,8 +15,12 @@ use crate::mcp::server::Context;
 pub use client_workspace::{
     ClientWorkspace, LentWorkspace, TerminalCommand, TerminalResult, WorkspaceSlot,
 };
+#[cfg(feature = "demo")]
+pub use gosling_demo as demo;
 
-use crate::mcp::server::Server;
+#[cfg(feature = "builtin")]
+use crate::mcp::server::{InProcess, Server};
+use crate::mcp::transport::Transport;
 use crate::store::Paths;
 use crate::sys::lock;
 use serde_json::{Map, Value};
@@ -41,6 +46,7 @@ pub const NAMES: &[&str] = &[
 /// Creates the server called `name`, one of [`NAMES`], for one client; `None` for any other name. `paths` has the
 /// user's own files, `data` stores the data of the session. With `offline`, the programs that the server starts
 /// are asked not to connect to other machines.
+#[cfg(feature = "builtin")]
 #[cfg_attr(
     not(all(feature = "developer", feature = "memory", feature = "todo")),
     allow(unused_variables, reason = "servers that are left out take them")
@@ -62,6 +68,29 @@ pub fn server(
         "todo" => Some(todo::server(data.clone())),
         _ => None,
     }
+}
+
+/// A connection to the server called `name`, one of [`NAMES`], in this process; see [`server`].
+#[cfg(feature = "builtin")]
+pub fn connect(
+    name: &str,
+    paths: &Paths,
+    data: &Arc<dyn SessionData>,
+    offline: bool,
+) -> Option<Arc<dyn Transport>> {
+    let server = server(name, paths, data, offline)?;
+    Some(Arc::new(InProcess::new(server)))
+}
+
+/// Without builtin servers there is none to connect to.
+#[cfg(not(feature = "builtin"))]
+pub fn connect(
+    _: &str,
+    _: &Paths,
+    _: &Arc<dyn SessionData>,
+    _: bool,
+) -> Option<Arc<dyn Transport>> {
+    None
 }
 
 /// What one session provides for its builtin servers: it stores JSON values under versioned keys, and may have a
@@ -142,7 +171,7 @@ fn session_id(context: &Context) -> Option<&str> {
     fits.then_some(id)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "builtin"))]
 mod tests {
     use super::*;
 
@@ -156,6 +185,31 @@ mod tests {
         }
         for name in ["Demo", ""] {
             assert!(server(name, &paths, &data, false).is_none());
+        }
+    }
+
+    #[cfg(all(feature = "check", feature = "demo"))]
+    #[test]
+    fn each_check_of_the_contract_that_a_server_can_fail_alone_has_a_fault_of_the_demo_server() {
+        use crate::check::checks::{Check, Level};
+        use demo::faults::FAULTS;
+        use std::collections::HashSet;
+        let names: HashSet<&str> = FAULTS.iter().map(|fault| fault.name).collect();
+        assert!(names.len() == FAULTS.len() && !names.contains("list"));
+        let faulty: HashSet<&str> = FAULTS.iter().map(|fault| fault.check).collect();
+        let checks = Check::ALL.iter().map(|check| check.describe());
+        for check in checks.filter(|check| check.level != Level::Advice) {
+            // What fails `ui-contents` fails `resource-contents` or `resources-read`, too.
+            let has_fault = faulty.contains(check.name);
+            assert_eq!(has_fault, check.name != "ui-contents", "{}", check.name);
+        }
+        for fault in FAULTS {
+            let is_check = |check: &&Check| check.describe().name == fault.check;
+            assert!(
+                Check::ALL.iter().any(|check| is_check(&check)),
+                "{}",
+                fault.name
+            );
         }
     }
 }

@@ -2,11 +2,12 @@
 //! list are those of Goose's extension of this name.
 
 use super::SessionData;
+use super::checklist::{KEY, NAME, list};
 use crate::mcp::server::{Context, Server, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use crate::store::settings;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 const INSTRUCTIONS: &str = "\
@@ -16,10 +17,6 @@ one line each: `- [ ] what`, steps of it indented below, `- [x]` once it is done
 something is done, changes or comes up, and go through it before you say that you are ready. Each \
 writing replaces the whole list, so keep what still holds. Short tasks need no list.";
 
-/// The name of this server.
-pub const NAME: &str = "todo";
-/// The key under which Goose stores the list in a session.
-pub const KEY: &str = "todo.v0";
 /// The highest limit that can be set, in characters.
 const MAX_LIMIT: usize = 1_000_000;
 
@@ -33,12 +30,6 @@ pub fn server(data: Arc<dyn SessionData>) -> Server {
             limit(settings::TODO_MAX_CHARS.count_in_environment()),
         ))
         .tool(read(data))
-}
-
-/// The list in the value stored under [`KEY`]; `None` if it is blank.
-pub fn list(kept: Option<&Value>) -> Option<&str> {
-    let list = kept?.get("content")?.as_str()?;
-    (!list.trim().is_empty()).then_some(list)
 }
 
 /// The limit that the setting means: 0 stands for the highest one.

@@ -3,8 +3,7 @@
 //! MCP 2025-11-25, schema; SERVER §5.4, §5.5.
 
 use super::checks::Check;
-use crate::mcp::server::Level;
-use crate::mcp::types::{CreateMessageParams, ElicitParams};
+use crate::mcp::types::{CreateMessageParams, ElicitParams, Level};
 use serde_json::{Map, Value, json};
 
 /// What is wrong with a notification of a server with these capabilities.

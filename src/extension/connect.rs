@@ -21,7 +21,7 @@ use crate::features;
 use crate::mcp;
 use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler};
 use crate::mcp::pending_requests::RequestTimeouts;
-use crate::mcp::server::InProcess;
+#[cfg(feature = "streamable-http")]
 use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::transport::{Transport, TransportError};
@@ -142,7 +142,7 @@ pub(crate) struct Started {
     #[cfg_attr(not(feature = "check"), expect(dead_code, reason = "for checks only"))]
     pub(crate) process: Option<Arc<StdioTransport>>,
     /// The options of the transport, if it is HTTP.
-    #[cfg_attr(not(feature = "check"), expect(dead_code, reason = "for checks only"))]
+    #[cfg(feature = "check")]
     pub(crate) http: Option<HttpOptions>,
     location: Option<Location>,
     environment: Environment,
@@ -150,15 +150,24 @@ pub(crate) struct Started {
 }
 
 impl Started {
+    fn new(transport: Arc<dyn Transport>, environment: Environment) -> Self {
+        Started {
+            transport,
+            process: None,
+            #[cfg(feature = "check")]
+            http: None,
+            location: None,
+            environment,
+            screening: None,
+        }
+    }
+
     fn process(transport: StdioTransport, environment: Environment) -> Self {
         let transport = Arc::new(transport);
         Started {
             location: Some(Location::Pid(transport.pid())),
-            transport: transport.clone(),
-            process: Some(transport),
-            http: None,
-            environment,
-            screening: None,
+            process: Some(transport.clone()),
+            ..Started::new(transport, environment)
         }
     }
 
@@ -336,20 +345,7 @@ impl Context {
                     ..Started::process(transport, environment)
                 })
             }
-            ExtensionConfig::StreamableHttp(http) => {
-                let environment = self.environment(name, &http.envs, &http.env_keys)?;
-                let options = self.http(http, &environment)?;
-                let transport = HttpTransport::new(options.clone())
-                    .map_err(|e| Error::new(name, Phase::Config, e.to_string()))?;
-                Ok(Started {
-                    location: Some(Location::Url(transport.origin().to_owned())),
-                    transport: Arc::new(transport),
-                    process: None,
-                    http: Some(options),
-                    environment,
-                    screening: None,
-                })
-            }
+            ExtensionConfig::StreamableHttp(http) => self.start_http(http),
             ExtensionConfig::Sse(_) => invalid(
                 "SSE is unsupported, migrate to streamable_http: set `type` to `streamable_http` and \
                  `uri` to the server's MCP endpoint",
@@ -373,6 +369,28 @@ impl Context {
                 self.start_inline_python(config, python, cancel)
             }
         }
+    }
+
+    /// Prepares the address of a server.
+    #[cfg(feature = "streamable-http")]
+    fn start_http(&self, config: &StreamableHttp) -> Result<Started, Error> {
+        let environment = self.environment(&config.name, &config.envs, &config.env_keys)?;
+        let options = self.http_options(config, &environment)?;
+        let transport = HttpTransport::new(options.clone())
+            .map_err(|e| Error::new(&config.name, Phase::Config, e.to_string()))?;
+        Ok(Started {
+            #[cfg(feature = "check")]
+            http: Some(options),
+            location: Some(Location::Url(transport.origin().to_owned())),
+            ..Started::new(Arc::new(transport), environment)
+        })
+    }
+
+    #[cfg(not(feature = "streamable-http"))]
+    fn start_http(&self, config: &StreamableHttp) -> Result<Started, Error> {
+        let hint = features::hint("streamable-http");
+        let reason = format!("no server can be reached over HTTP{hint}");
+        Err(Error::new(&config.name, Phase::Config, reason))
     }
 
     /// Starts the launcher of inline Python.
@@ -440,23 +458,14 @@ impl Context {
     ) -> Result<Started, Error> {
         let key = config.key();
         let unknown = || Error::new(config.name(), Phase::Config, unsupported::builtin(&key));
-        if !cfg!(feature = "builtin") {
-            // The compiler drops the rest, and with it all of `mcp::server`.
-            return Err(unknown());
-        }
-        let server = builtin::server(&key, &self.paths, &self.data, self.offline);
-        let server = server.ok_or_else(unknown)?;
         let environment = Environment::default();
         let Some(inside) = inside else {
-            return Ok(Started {
-                transport: Arc::new(InProcess::new(server)),
-                process: None,
-                http: None,
-                location: None,
-                environment,
-                screening: None,
-            });
+            let connected = builtin::connect(&key, &self.paths, &self.data, self.offline);
+            return Ok(Started::new(connected.ok_or_else(unknown)?, environment));
         };
+        if !builtin::NAMES.contains(&&*key) {
+            return Err(unknown());
+        }
         let (cmd, args) = inside.builtin(&key);
         let transport = self.stdio(config, (cmd, &*args), &environment, Some(inside), cancel)?;
         Ok(Started::process(transport, environment))
@@ -588,7 +597,8 @@ impl Context {
         Ok(folder)
     }
 
-    fn http(
+    #[cfg(feature = "streamable-http")]
+    fn http_options(
         &self,
         config: &StreamableHttp,
         environment: &Environment,

@@ -15,7 +15,7 @@ use server_requests::ServerRequests;
 use super::error::Error;
 use super::jsonrpc::{self, Id, RawJson};
 use super::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
-use super::transport::{Transport, TransportError, memory};
+use super::transport::{MessageHandler, Transport, TransportError};
 use super::types::*;
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;
@@ -181,9 +181,8 @@ impl Client {
 
     /// A client whose connection was never made, and is closed.
     pub fn closed(name: &str) -> Client {
-        let (transport, _) = memory::pair();
         let handler = Arc::new(IgnoreNotifications);
-        let client = Client::new(Arc::new(transport), Options::new(name), handler);
+        let client = Client::new(Arc::new(NoTransport), Options::new(name), handler);
         client.inner.pending.fail(TransportError::Closed);
         client
     }
@@ -571,6 +570,21 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// The transport of a connection that was never made.
+struct NoTransport;
+
+impl Transport for NoTransport {
+    fn start(&self, _: Arc<dyn MessageHandler>) -> Result<(), TransportError> {
+        Err(TransportError::Closed)
+    }
+
+    fn send(&self, _: Vec<u8>, _: Option<i64>) -> Result<(), TransportError> {
+        Err(TransportError::Closed)
+    }
+
+    fn close(&self) {}
 }
 
 fn meta_members(meta: &serde_json::Map<String, serde_json::Value>) -> String {

@@ -10,9 +10,12 @@ pub mod elicitation_form;
 pub mod error;
 #[cfg(any(test, fuzzing, feature = "testing"))]
 pub mod fuzzing;
+pub mod incoming_requests;
 pub mod jsonrpc;
+pub mod params;
 pub mod pending_requests;
 pub mod schema;
+#[cfg(feature = "server")]
 pub mod server;
 pub mod transport;
 pub mod types;

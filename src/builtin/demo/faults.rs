@@ -143,37 +143,3 @@ faults! {
     "ui-dead-link" "ui-links" "has a tool whose user interface does not exist"
     "ui-only" "ui-optional" "lists no tools for clients that declare nothing"
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashSet;
-
-    #[test]
-    fn each_fault_has_a_name_of_its_own() {
-        let names: HashSet<&str> = FAULTS.iter().map(|fault| fault.name).collect();
-        assert_eq!(names.len(), FAULTS.len());
-        assert!(!names.contains("list"));
-    }
-
-    #[cfg(feature = "check")]
-    #[test]
-    fn each_check_of_the_contract_that_a_server_can_fail_alone_has_a_fault() {
-        use crate::check::checks::{Check, Level};
-        let faulty: HashSet<&str> = FAULTS.iter().map(|fault| fault.check).collect();
-        let checks = Check::ALL.iter().map(|check| check.describe());
-        for check in checks.filter(|check| check.level != Level::Advice) {
-            // What fails `ui-contents` fails `resource-contents` or `resources-read`, too.
-            let has_fault = faulty.contains(check.name);
-            assert_eq!(has_fault, check.name != "ui-contents", "{}", check.name);
-        }
-        for fault in FAULTS {
-            let is_check = |check: &&Check| check.describe().name == fault.check;
-            assert!(
-                Check::ALL.iter().any(|check| is_check(&check)),
-                "{}",
-                fault.name
-            );
-        }
-    }
-}

@@ -1,11 +1,13 @@
-//! A small server for trying out clients: it has a little of everything that MCP defines, and it changes nothing.
+//! A small MCP server for trying out clients: it has a little of everything that MCP defines, and it changes nothing.
+//! [`faults`] break one of its requirements each.
+#![forbid(unsafe_code)]
 
 pub mod faults;
 
-use crate::mcp::server::{
+use gosling_mcp::server::{
     Contents, Context, Level, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError,
 };
-use crate::mcp::types::{CallToolResult, GetPromptResult, PromptMessage, ToolAnnotations};
+use gosling_mcp::types::{CallToolResult, GetPromptResult, PromptMessage, ToolAnnotations};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Number, json};

@@ -1,7 +1,6 @@
 //! The running calls of one client: ids, cancellation, threads. MCP 2025-11-25, basic/utilities/cancellation.
 
-use super::MAX_CALLS;
-use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Id};
+use super::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Id};
 use gosling_sys as sys;
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;
@@ -10,6 +9,9 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The most calls of one client that run at the same time.
+pub const MAX_CALLS: usize = 64;
 
 /// The most calls that exist at the same time, including cancelled calls that still run and calls whose
 /// answer the client does not read.
