@@ -9,10 +9,11 @@ mod server_requests;
 
 pub use super::pending_requests::{CallObserver, CallOptions};
 pub use pagination::{MAX_LISTING, MAX_PAGES};
+use server_requests::DuringCall;
 pub use server_requests::RequestHandler;
-use server_requests::ServerRequests;
 
 use super::error::Error;
+use super::incoming_requests::IncomingRequests;
 use super::jsonrpc::{self, Id, RawJson};
 use super::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
 use super::transport::{MessageHandler, Transport, TransportError};
@@ -139,7 +140,7 @@ struct Inner {
     /// What was left out of the server's messages, a phrase each.
     overlooked: Mutex<Vec<String>>,
     server: OnceLock<InitializeResult>,
-    requests: ServerRequests,
+    requests: Arc<IncomingRequests<DuringCall>>,
     /// A reference for the threads that answer the server's requests.
     this: Weak<Inner>,
 }
@@ -202,7 +203,10 @@ impl Client {
                 counters: Counters::default(),
                 overlooked: Mutex::default(),
                 server: OnceLock::new(),
-                requests: ServerRequests::default(),
+                requests: Arc::new(IncomingRequests::new(
+                    server_requests::LIMITS,
+                    &Cancel::new(),
+                )),
                 this: this.clone(),
             }),
         }
@@ -420,9 +424,9 @@ impl Client {
     /// Closes the connection and ends its threads and process. Waiting requests get an error.
     pub fn close(&self) {
         self.inner.pending.fail(TransportError::Closed);
-        self.inner.requests.end();
+        self.inner.requests.cancel_all();
         self.inner.transport.close();
-        self.inner.requests.close(&self.inner.options.name);
+        self.inner.close_requests();
         self.inner.log_skipped();
     }
 
@@ -628,8 +632,7 @@ impl Inner {
             _ => return,
         };
         self.transport.abandon(id);
-        self.requests
-            .cancel_from(id, self.pending.oldest_call().is_none());
+        self.cancel_requests_of(id, self.pending.oldest_call().is_none());
         if method != "initialize" {
             let params = Cancelled {
                 request: id,

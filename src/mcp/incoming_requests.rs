@@ -1,4 +1,7 @@
-//! The running calls of one client: ids, cancellation, threads. MCP 2025-11-25, basic/utilities/cancellation.
+//! Requests of the other side that are being answered: ids, cancellation, threads, and the end of them all. MCP
+//! 2025-11-25, basic/utilities/cancellation.
+//!
+//! A server has the calls of its client here, a client the requests of its server.
 
 use super::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Id};
 use gosling_sys as sys;
@@ -7,96 +10,124 @@ use gosling_sys::lock;
 use gosling_sys::threads::Threads;
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The most calls of one client that run at the same time.
-pub const MAX_CALLS: usize = 64;
-
-/// The most calls that exist at the same time, including cancelled calls that still run and calls whose
-/// answer the client does not read.
-const MAX_ALIVE: usize = 2 * MAX_CALLS;
-
-/// How long a cancellation is kept for a call that comes later.
+/// How long a cancellation is kept for a request that comes later.
 const EARLY_CANCELLATION_LIFETIME: Duration = Duration::from_secs(10);
 /// The most early cancellations that are kept.
 const MAX_EARLY_CANCELLATIONS: usize = 64;
-/// How many ended calls are remembered, so that their late cancellations are not kept.
+/// How many ended requests are remembered, so that their late cancellations are not kept.
 const MAX_ENDED: usize = 256;
 
-/// The calls that a server runs for one client.
-pub struct Calls {
+/// The requests of one connection that are being answered. `T` is what their owner knows about each.
+pub struct IncomingRequests<T = ()> {
+    limits: Limits,
     root: Cancel,
-    state: Mutex<State>,
-    call_ended: Condvar,
+    state: Mutex<State<T>>,
+    request_ended: Condvar,
 }
 
-#[derive(Default)]
-struct State {
-    running: HashMap<Id, Running>,
+/// How many requests there may be at the same time.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The most that are being answered.
+    pub answered: usize,
+    /// The most that exist, including those that still run after they were cancelled, and those whose answer the
+    /// other side does not read.
+    pub alive: usize,
+}
+
+impl Limits {
+    /// The limits of the calls of one client.
+    pub const CALLS: Limits = Limits {
+        answered: 64,
+        alive: 128,
+    };
+}
+
+struct State<T> {
+    running: HashMap<Id, Running<T>>,
     alive: usize,
     serial: u64,
     threads: Threads,
-    /// Cancellations that came before their call. Over HTTP each message may have its own connection, so that
-    /// one can overtake the other.
-    early_cancellations: VecDeque<(Id, Instant)>,
-    ended: VecDeque<Id>,
+    early: EarlyCancellations,
+    is_closed: bool,
 }
 
-struct Running {
-    /// Distinguishes calls with the same id: a client may reuse the id of a cancelled call that still runs.
+struct Running<T> {
+    /// Distinguishes requests with the same id: the id of a cancelled request that still runs may be reused.
     serial: u64,
     cancel: Cancel,
+    info: T,
 }
 
-/// A running call; dropping it ends the call.
-pub struct CallGuard {
-    calls: Arc<Calls>,
+/// A running request; dropping it ends the request.
+pub struct RequestGuard<T = ()> {
+    requests: Arc<IncomingRequests<T>>,
     id: Id,
     serial: u64,
-    /// Cancels the call.
+    /// Cancels the request.
     pub cancel: Cancel,
 }
 
-impl Calls {
-    /// No calls; those to come are cancelled with `cancel`.
-    pub fn new(cancel: &Cancel) -> Self {
-        Calls {
+/// Why a request does not begin. As an [`ErrorObject`] it tells a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// A request with this id is being answered.
+    IdInUse(Id),
+    /// As many as this are being answered, which is the limit.
+    TooMany(usize),
+    /// The connection is ending.
+    Ending,
+}
+
+impl<T> IncomingRequests<T> {
+    /// No requests; those to come are cancelled with `cancel`.
+    pub fn new(limits: Limits, cancel: &Cancel) -> Self {
+        IncomingRequests {
+            limits,
             root: cancel.child(),
-            state: Mutex::default(),
-            call_ended: Condvar::new(),
+            state: Mutex::new(State {
+                running: HashMap::new(),
+                alive: 0,
+                serial: 0,
+                threads: Threads::default(),
+                early: EarlyCancellations::default(),
+                is_closed: false,
+            }),
+            request_ended: Condvar::new(),
         }
     }
 
-    /// Whether the call with this id runs and is not cancelled.
+    /// Whether the request with this id runs and is not cancelled.
     pub fn is_running(&self, id: &Id) -> bool {
         lock(&self.state).running.contains_key(id)
     }
 
-    /// Whether a call runs, even a cancelled one.
+    /// Whether a request runs, even a cancelled one.
     pub fn is_busy(&self) -> bool {
         lock(&self.state).alive > 0
     }
 
-    /// Starts a call; `None` if it was cancelled before it came.
+    /// Begins to answer a request; `None` if it was cancelled before it came.
     ///
     /// # Errors
-    /// -32600 if the id is in use, -32603 if too many calls are running.
-    pub fn begin(self: &Arc<Self>, id: &Id) -> Result<Option<CallGuard>, ErrorObject> {
+    /// Why it is refused.
+    pub fn begin(self: &Arc<Self>, id: &Id, info: T) -> Result<Option<RequestGuard<T>>, Refusal> {
         let cancel = self.root.child();
         let mut state = lock(&self.state);
-        if state.take_early_cancellation(id) {
+        if state.early.take(id) {
             return Ok(None);
         }
-        if state.running.contains_key(id) {
-            return Err(id_in_use(id));
+        if state.is_closed {
+            return Err(Refusal::Ending);
         }
-        if state.running.len() >= MAX_CALLS || state.alive >= MAX_ALIVE {
-            let text = format!(
-                "{} calls are running already, which is the limit; try again when one has ended",
-                state.running.len().max(MAX_CALLS)
-            );
-            return Err(ErrorObject::new(INTERNAL_ERROR, text));
+        if state.running.contains_key(id) {
+            return Err(Refusal::IdInUse(id.clone()));
+        }
+        if state.running.len() >= self.limits.answered || state.alive >= self.limits.alive {
+            return Err(Refusal::TooMany(self.limits.answered));
         }
         state.serial += 1;
         state.alive += 1;
@@ -104,30 +135,32 @@ impl Calls {
         let running = Running {
             serial,
             cancel: cancel.clone(),
+            info,
         };
         state.running.insert(id.clone(), running);
-        Ok(Some(CallGuard {
-            calls: self.clone(),
+        Ok(Some(RequestGuard {
+            requests: self.clone(),
             id: id.clone(),
             serial,
             cancel,
         }))
     }
 
-    /// The token of a running call.
+    /// The token of a running request.
     pub fn token(&self, id: &Id) -> Option<Cancel> {
         let state = lock(&self.state);
         state.running.get(id).map(|running| running.cancel.clone())
     }
 
-    /// Cancels the call and frees its id. Does nothing for a call that has ended. With `may_come`, a call
-    /// that comes later does not start.
-    pub fn cancel(&self, id: &Id, may_come: bool) {
+    /// Cancels a request for the other side, which expects no answer, and frees its id. Does nothing for one that
+    /// has ended. With `may_come`, a request that comes later does not begin: over HTTP each message may have its
+    /// own connection, so that one can overtake the other.
+    pub fn withdraw(&self, id: &Id, may_come: bool) {
         let running = {
             let mut state = lock(&self.state);
             let running = state.end(id);
             if running.is_none() && may_come {
-                state.keep_early_cancellation(id);
+                state.early.keep(id);
             }
             running
         };
@@ -136,85 +169,84 @@ impl Calls {
         }
     }
 
-    /// Runs the work of a call in a new thread.
+    /// Cancels some requests, which are still answered.
+    pub fn cancel_where(&self, which: impl Fn(&T) -> bool) {
+        let tokens: Vec<Cancel> = {
+            let state = lock(&self.state);
+            let all = state.running.values();
+            let some = all.filter(|running| which(&running.info));
+            some.map(|running| running.cancel.clone()).collect()
+        };
+        for token in tokens {
+            token.cancel();
+        }
+    }
+
+    /// Runs the work of a request in a new thread.
+    ///
+    /// # Errors
+    /// When the thread cannot start; the work is dropped then.
     pub fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let thread = sys::spawn(name, None, work)?;
         lock(&self.state).threads.add(thread);
         Ok(())
     }
 
-    /// Cancels all calls; they get no answers.
+    /// Refuses later requests and cancels all, which are still answered.
     pub fn cancel_all(&self) {
-        lock(&self.state).running.clear();
+        lock(&self.state).is_closed = true;
         self.root.cancel();
     }
 
-    /// Waits until no call runs, for `timeout` at most.
-    pub fn settle(&self, timeout: Duration) {
-        let busy = |state: &mut State| state.alive > 0;
-        let waited = self
-            .call_ended
-            .wait_timeout_while(lock(&self.state), timeout, busy);
-        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    /// Refuses later requests and cancels all, which get no answers.
+    pub fn withdraw_all(&self) {
+        lock(&self.state).running.clear();
+        self.cancel_all();
     }
 
-    /// [`cancel_all`](Calls::cancel_all), then waits for the threads, for `grace` at most. True if they all
-    /// ended.
-    pub fn close(&self, grace: Duration) -> bool {
+    /// Waits until no request runs, for `timeout` at most.
+    pub fn settle(&self, timeout: Duration) {
+        drop(self.wait_ended(timeout, 0));
+    }
+
+    /// Calls [`cancel_all`](Self::cancel_all), then waits for the requests and joins their threads, for `grace` at
+    /// most. Returns how many still run, without one in the calling thread.
+    pub fn close(&self, grace: Duration) -> usize {
         self.cancel_all();
-        let (mut state, timeout) = self
-            .call_ended
-            .wait_timeout_while(lock(&self.state), grace, |state| state.alive > 0)
-            .unwrap_or_else(PoisonError::into_inner);
+        let ours = usize::from(lock(&self.state).threads.has_this());
+        let mut state = self.wait_ended(grace, ours);
         let threads = std::mem::take(&mut state.threads);
+        let left = state.alive.saturating_sub(ours);
         drop(state);
-        let all = !timeout.timed_out();
-        threads.join(all);
-        all
+        threads.join(left == 0);
+        left
+    }
+
+    /// Waits until at most `left` requests run.
+    fn wait_ended(&self, timeout: Duration, left: usize) -> MutexGuard<'_, State<T>> {
+        let busy = |state: &mut State<T>| state.alive > left;
+        self.request_ended
+            .wait_timeout_while(lock(&self.state), timeout, busy)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
     }
 }
 
-impl State {
-    /// Frees the id of a running call.
-    fn end(&mut self, id: &Id) -> Option<Running> {
+impl<T> State<T> {
+    /// Frees the id of a running request.
+    fn end(&mut self, id: &Id) -> Option<Running<T>> {
         let (id, running) = self.running.remove_entry(id)?;
-        if self.ended.len() == MAX_ENDED {
-            self.ended.pop_front();
-        }
-        self.ended.push_back(id);
+        self.early.ended(id);
         Some(running)
     }
-
-    fn keep_early_cancellation(&mut self, id: &Id) {
-        if self.ended.contains(id) {
-            return;
-        }
-        if self.early_cancellations.len() == MAX_EARLY_CANCELLATIONS {
-            self.early_cancellations.pop_front();
-        }
-        self.early_cancellations
-            .push_back((id.clone(), Instant::now()));
-    }
-
-    fn take_early_cancellation(&mut self, id: &Id) -> bool {
-        self.early_cancellations
-            .retain(|(_, since)| since.elapsed() < EARLY_CANCELLATION_LIFETIME);
-        let found = self
-            .early_cancellations
-            .iter()
-            .position(|(early, _)| early == id);
-        found.is_some_and(|at| self.early_cancellations.remove(at).is_some())
-    }
 }
 
-impl CallGuard {
-    /// Frees the id. True if the call is to be answered: false if it was cancelled.
+impl<T> RequestGuard<T> {
+    /// Frees the id. True if the request is to be answered: false if the other side has cancelled it.
     pub fn finish(&self) -> bool {
-        let mut state = lock(&self.calls.state);
-        let ours = state
-            .running
-            .get(&self.id)
-            .is_some_and(|running| running.serial == self.serial);
+        let mut state = lock(&self.requests.state);
+        let running = state.running.get(&self.id);
+        let ours = running.is_some_and(|running| running.serial == self.serial);
         if ours {
             state.end(&self.id);
         }
@@ -222,38 +254,84 @@ impl CallGuard {
     }
 }
 
-impl Drop for CallGuard {
+impl<T> Drop for RequestGuard<T> {
     fn drop(&mut self) {
         self.finish();
-        lock(&self.calls.state).alive -= 1;
-        self.calls.call_ended.notify_all();
+        lock(&self.requests.state).alive -= 1;
+        self.requests.request_ended.notify_all();
     }
 }
 
-/// The error for a request whose id is in use.
-pub fn id_in_use(id: &Id) -> ErrorObject {
-    let text =
-        format!("A request with the id {id} is still running; use a new id for each request");
-    ErrorObject::new(INVALID_REQUEST, text)
+/// Cancellations that came before their request.
+#[derive(Default)]
+struct EarlyCancellations {
+    kept: VecDeque<(Id, Instant)>,
+    ended: VecDeque<Id>,
+}
+
+impl EarlyCancellations {
+    fn ended(&mut self, id: Id) {
+        if self.ended.len() == MAX_ENDED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(id);
+    }
+
+    fn keep(&mut self, id: &Id) {
+        if self.ended.contains(id) {
+            return;
+        }
+        if self.kept.len() == MAX_EARLY_CANCELLATIONS {
+            self.kept.pop_front();
+        }
+        self.kept.push_back((id.clone(), Instant::now()));
+    }
+
+    fn take(&mut self, id: &Id) -> bool {
+        self.kept
+            .retain(|(_, since)| since.elapsed() < EARLY_CANCELLATION_LIFETIME);
+        let found = self.kept.iter().position(|(early, _)| early == id);
+        found.is_some_and(|at| self.kept.remove(at).is_some())
+    }
+}
+
+impl From<Refusal> for ErrorObject {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::IdInUse(id) => ErrorObject::new(
+                INVALID_REQUEST,
+                format!(
+                    "A request with the id {id} is still running; use a new id for each request"
+                ),
+            ),
+            Refusal::TooMany(limit) => ErrorObject::new(
+                INTERNAL_ERROR,
+                format!(
+                    "{limit} calls are running already, which is the limit; try again when one has ended"
+                ),
+            ),
+            Refusal::Ending => ErrorObject::new(INTERNAL_ERROR, "The connection is ending"),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn calls() -> Arc<Calls> {
-        Arc::new(Calls::new(&Cancel::new()))
+    fn calls() -> Arc<IncomingRequests> {
+        Arc::new(IncomingRequests::new(Limits::CALLS, &Cancel::new()))
     }
 
     #[test]
     fn a_cancelled_id_may_come_again_before_its_first_call_has_ended() {
         let calls = calls();
         let id = Id::Number(1);
-        let first = calls.begin(&id).unwrap().unwrap();
-        assert!(calls.begin(&id).is_err());
-        calls.cancel(&id, false);
+        let first = calls.begin(&id, ()).unwrap().unwrap();
+        assert!(calls.begin(&id, ()).is_err());
+        calls.withdraw(&id, false);
         assert!(first.cancel.is_cancelled());
-        let second = calls.begin(&id).unwrap().unwrap();
+        let second = calls.begin(&id, ()).unwrap().unwrap();
         assert!(!first.finish());
         drop(first);
         assert!(calls.is_running(&id) && !second.cancel.is_cancelled());
@@ -265,23 +343,23 @@ mod tests {
         let calls = calls();
         let [early, late] = [1, 2].map(Id::Number);
         let ordered = Id::Number(3);
-        calls.cancel(&ordered, false);
-        assert!(calls.begin(&ordered).unwrap().is_some());
-        calls.cancel(&early, true);
-        assert!(calls.begin(&early).unwrap().is_none());
+        calls.withdraw(&ordered, false);
+        assert!(calls.begin(&ordered, ()).unwrap().is_some());
+        calls.withdraw(&early, true);
+        assert!(calls.begin(&early, ()).unwrap().is_none());
         assert!(!calls.is_busy() && !calls.is_running(&early));
         // A cancellation counts once.
-        assert!(calls.begin(&early).unwrap().is_some());
-        drop(calls.begin(&late).unwrap());
-        calls.cancel(&late, true);
-        assert!(calls.begin(&late).unwrap().is_some());
+        assert!(calls.begin(&early, ()).unwrap().is_some());
+        drop(calls.begin(&late, ()).unwrap());
+        calls.withdraw(&late, true);
+        assert!(calls.begin(&late, ()).unwrap().is_some());
         for id in 0..1000 {
-            calls.cancel(&Id::Number(10 + id), true);
-            drop(calls.begin(&Id::Number(10_000 + id)).unwrap());
+            calls.withdraw(&Id::Number(10 + id), true);
+            drop(calls.begin(&Id::Number(10_000 + id), ()).unwrap());
         }
         let state = lock(&calls.state);
         assert_eq!(
-            (state.early_cancellations.len(), state.ended.len()),
+            (state.early.kept.len(), state.early.ended.len()),
             (MAX_EARLY_CANCELLATIONS, MAX_ENDED)
         );
     }
@@ -290,13 +368,13 @@ mod tests {
     fn calls_that_are_cancelled_but_do_not_end_are_bounded_too() {
         let calls = calls();
         let mut stubborn = Vec::new();
-        while let Ok(Some(guard)) = calls.begin(&Id::Number(stubborn.len() as i64)) {
-            calls.cancel(&guard.id, false);
+        while let Ok(Some(guard)) = calls.begin(&Id::Number(stubborn.len() as i64), ()) {
+            calls.withdraw(&guard.id, false);
             stubborn.push(guard);
         }
-        assert_eq!(stubborn.len(), MAX_ALIVE);
-        assert!(!calls.close(Duration::ZERO));
+        assert_eq!(stubborn.len(), Limits::CALLS.alive);
+        assert_eq!(calls.close(Duration::ZERO), Limits::CALLS.alive);
         stubborn.clear();
-        assert!(calls.close(Duration::ZERO));
+        assert_eq!(calls.close(Duration::ZERO), 0);
     }
 }

@@ -4,7 +4,7 @@ use super::pagination::Page;
 use super::reply::{PendingReply, ReplySink, ReplyTarget};
 use super::resource::not_found;
 use super::{Context, Level, ResourceTemplate, Server, raw};
-use crate::incoming_requests::{self, Calls};
+use crate::incoming_requests::{IncomingRequests, Limits, Refusal};
 use crate::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
     Malformed, Message, PARSE_ERROR, Payload, RawJson, UNUSABLE_ID, begins_with,
@@ -27,7 +27,7 @@ pub struct Connection {
     server: Arc<Server>,
     version: Mutex<Option<&'static str>>,
     level: Option<Arc<Mutex<Level>>>,
-    calls: Arc<Calls>,
+    calls: Arc<IncomingRequests>,
     overtaking: bool,
     refusing: bool,
 }
@@ -56,7 +56,7 @@ impl Connection {
             server,
             version: Mutex::default(),
             level,
-            calls: Arc::new(Calls::new(cancel)),
+            calls: Arc::new(IncomingRequests::new(Limits::CALLS, cancel)),
             overtaking: false,
             refusing: false,
         }
@@ -127,7 +127,8 @@ impl Connection {
     /// Closes the connection: cancels the running calls, which get no answers, and waits for them, for
     /// `grace` at most. True if they all ended.
     pub fn close(&self, grace: Duration) -> bool {
-        self.calls.close(grace)
+        self.calls.withdraw_all();
+        self.calls.close(grace) == 0
     }
 
     fn dispatch(&self, message: Message, target: &ReplyTarget) {
@@ -151,7 +152,7 @@ impl Connection {
         if method == "notifications/cancelled"
             && let Ok(Cancelled { request_id }) = read(method, params)
         {
-            self.calls.cancel(&request_id, self.overtaking);
+            self.calls.withdraw(&request_id, self.overtaking);
         }
     }
 
@@ -192,7 +193,7 @@ impl Connection {
             return Err(ErrorObject::new(INVALID_REQUEST, text));
         }
         if self.calls.is_running(id) {
-            return Err(incoming_requests::id_in_use(id));
+            return Err(Refusal::IdInUse(id.clone()).into());
         }
         Ok(method)
     }
@@ -437,10 +438,10 @@ impl Connection {
         quick: bool,
         handler: Handler,
     ) {
-        let guard = match self.calls.begin(&pending.id) {
+        let guard = match self.calls.begin(&pending.id, ()) {
             Ok(Some(guard)) => guard,
             Ok(None) => return,
-            Err(error) => return pending.refuse(error),
+            Err(refusal) => return pending.refuse(refusal.into()),
         };
         let sink = pending.target.sink();
         let level = self.level.clone();
@@ -472,7 +473,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.calls.cancel_all();
+        self.calls.withdraw_all();
     }
 }
 

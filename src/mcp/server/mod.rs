@@ -47,7 +47,6 @@ mod resource;
 mod serve;
 mod tool;
 
-pub use crate::incoming_requests::MAX_CALLS;
 pub use crate::types::Level;
 pub use connection::Connection;
 pub use context::Context;
@@ -58,6 +57,7 @@ pub use resource::{Contents, Resource, ResourceError, ResourceTemplate};
 pub use serve::{serve_memory, serve_stdio, serve_stdio_process};
 pub use tool::{Tool, ToolError};
 
+use super::incoming_requests::Limits;
 use super::jsonrpc::RawJson;
 use super::params::reason;
 use super::types::{self, Capability, Implementation, ServerCapabilities};
@@ -65,6 +65,9 @@ use serde::Serialize;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The most calls of one client that run at the same time.
+pub const MAX_CALLS: usize = Limits::CALLS.answered;
 
 /// The longest line that is read from stdin, in bytes, including its end.
 pub const MAX_LINE: usize = 64 << 20;
