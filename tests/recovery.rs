@@ -285,6 +285,10 @@ fn over_http(url: &str) -> Extension {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 fn a_session_that_the_server_forgot_is_begun_anew() {
     for (head, says) in [
         ("404 Not Found", "?"),
@@ -319,6 +323,10 @@ fn a_session_that_the_server_forgot_is_begun_anew() {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 fn calls_that_find_themselves_forgotten_together_begin_one_session() {
     let sessions = AtomicUsize::new(0);
     let peer = Peer::new(move |seen, stream| {
@@ -345,6 +353,10 @@ fn calls_that_find_themselves_forgotten_together_begin_one_session() {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 fn a_400_about_something_else_is_an_error() {
     let peer = Peer::new(|seen, stream| match seen.body.contains("tools/call") {
         true => answer(stream, "400 Bad Request", "no such city"),
@@ -361,6 +373,10 @@ fn a_400_about_something_else_is_an_error() {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 fn an_address_that_refuses_is_tried_again_within_the_deadline() {
     let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
     let address = peer.url.trim_start_matches("http://").to_owned();
@@ -395,6 +411,10 @@ fn an_address_that_refuses_is_tried_again_within_the_deadline() {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 fn stopping_ends_the_attempts() {
     let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
     let server = Server::new().start();
@@ -411,6 +431,10 @@ fn stopping_ends_the_attempts() {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 fn an_address_that_goes_on_refusing_is_an_error_at_the_deadline() {
     let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
     let server = Server::new().start();

@@ -178,6 +178,10 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 fn peers_that_repeat_secrets_do_not_get_them_shown() {
     let world = Talkative::new();
     let server = &world.server;
@@ -240,6 +244,10 @@ fn peers_that_repeat_secrets_do_not_get_them_shown() {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 fn files_have_secrets_only_where_secrets_are_stored() {
     let world = Talkative::new();
     let server = &world.server;

@@ -183,6 +183,10 @@ fn over_stdio_every_caller_gets_its_own_answer_and_only_the_lost_are_cancelled()
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 fn over_http_every_caller_gets_its_own_answer_and_only_the_lost_are_cancelled() {
     let fates = fates();
     let peer = web(fates.clone());
@@ -215,6 +219,10 @@ fn waits<'a>(
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 fn a_server_that_is_silent_does_not_slow_its_neighbours() {
     let silent = vec![Fate::TimedOut; 16];
     let (slow, quick) = (web(silent.clone()), web(Vec::new()));
