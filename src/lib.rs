@@ -15,7 +15,7 @@
 //!    one.
 //! 4. [`extension::Manager`] finds the extension of `key__tool` and checks the configured `available_tools`.
 //! 5. [`mcp::Client`] assigns an id, registers a slot with a deadline and a [`sys::cancel::Cancel`]
-//!    ([`mcp::pending_requests`]), and passes the message to its [`mcp::transport`]: the same thread writes one
+//!    (`mcp::pending_requests`), and passes the message to its [`mcp::transport`]: the same thread writes one
 //!    line to a child's stdin, or sends a POST.
 //! 6. If the response arrives at once, the same thread reads it; otherwise the transport's reader thread parses
 //!    it ([`mcp::jsonrpc`]) and wakes the slot. The result is not rebuilt: its parts are passed on as JSON

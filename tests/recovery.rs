@@ -284,11 +284,11 @@ fn over_http(url: &str) -> Extension {
     Extension(json!({"type": "streamable_http", "name": "one", "uri": url}))
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn a_session_that_the_server_forgot_is_begun_anew() {
     for (head, says) in [
         ("404 Not Found", "?"),
@@ -322,11 +322,11 @@ fn a_session_that_the_server_forgot_is_begun_anew() {
     }
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn calls_that_find_themselves_forgotten_together_begin_one_session() {
     let sessions = AtomicUsize::new(0);
     let peer = Peer::new(move |seen, stream| {
@@ -352,11 +352,11 @@ fn calls_that_find_themselves_forgotten_together_begin_one_session() {
     assert_eq!(peer.seen().iter().filter(initialized).count(), 2);
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn a_400_about_something_else_is_an_error() {
     let peer = Peer::new(|seen, stream| match seen.body.contains("tools/call") {
         true => answer(stream, "400 Bad Request", "no such city"),
@@ -372,11 +372,11 @@ fn a_400_about_something_else_is_an_error() {
     assert_eq!(peer.seen().iter().filter(calls).count(), 1);
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn an_address_that_refuses_is_tried_again_within_the_deadline() {
     let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
     let address = peer.url.trim_start_matches("http://").to_owned();
@@ -410,11 +410,11 @@ fn an_address_that_refuses_is_tried_again_within_the_deadline() {
     assert!(said.contains("200 OK") && said.contains("back"), "{said}");
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn stopping_ends_the_attempts() {
     let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
     let server = Server::new().start();
@@ -430,11 +430,11 @@ fn stopping_ends_the_attempts() {
     assert!(begin.elapsed() < Duration::from_secs(10));
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn an_address_that_goes_on_refusing_is_an_error_at_the_deadline() {
     let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
     let server = Server::new().start();

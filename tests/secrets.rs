@@ -177,11 +177,11 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn peers_that_repeat_secrets_do_not_get_them_shown() {
     let world = Talkative::new();
     let server = &world.server;
@@ -243,11 +243,11 @@ fn peers_that_repeat_secrets_do_not_get_them_shown() {
     shows_none("the log", server.log().as_bytes());
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn files_have_secrets_only_where_secrets_are_stored() {
     let world = Talkative::new();
     let server = &world.server;

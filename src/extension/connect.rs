@@ -19,8 +19,7 @@ use super::{Error, Phase, unsupported};
 use crate::builtin;
 use crate::features;
 use crate::mcp;
-use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler};
-use crate::mcp::pending_requests::RequestTimeouts;
+use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler, RequestTimeouts};
 #[cfg(feature = "streamable-http")]
 use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};

@@ -7,15 +7,14 @@ mod dispatch;
 mod pagination;
 mod server_requests;
 
-pub use super::pending_requests::{CallObserver, CallOptions};
-pub use pagination::{MAX_LISTING, MAX_PAGES};
+pub use super::pending_requests::{CallObserver, CallOptions, RequestTimeouts};
 use server_requests::DuringCall;
 pub use server_requests::RequestHandler;
 
 use super::error::Error;
 use super::incoming_requests::IncomingRequests;
 use super::jsonrpc::{self, Id, RawJson};
-use super::pending_requests::{Outcome, PendingRequests, RequestTimeouts, Slot};
+use super::pending_requests::{Outcome, PendingRequests, Slot};
 use super::transport::{MessageHandler, Transport, TransportError};
 use super::types::*;
 use gosling_sys::cancel::Cancel;

@@ -170,7 +170,7 @@ impl<T> IncomingRequests<T> {
     }
 
     /// Cancels some requests, which are still answered.
-    pub fn cancel_where(&self, which: impl Fn(&T) -> bool) {
+    pub(crate) fn cancel_where(&self, which: impl Fn(&T) -> bool) {
         let tokens: Vec<Cancel> = {
             let state = lock(&self.state);
             let all = state.running.values();
@@ -193,7 +193,7 @@ impl<T> IncomingRequests<T> {
     }
 
     /// Refuses later requests and cancels all, which are still answered.
-    pub fn cancel_all(&self) {
+    pub(crate) fn cancel_all(&self) {
         lock(&self.state).is_closed = true;
         self.root.cancel();
     }

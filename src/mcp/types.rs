@@ -560,7 +560,7 @@ pub struct ElicitParams {
 
 impl ElicitParams {
     /// The longest address, in bytes.
-    pub const MAX_URL: usize = 8 << 10;
+    const MAX_URL: usize = 8 << 10;
 
     /// Checks whether a client may show this request.
     ///

@@ -182,11 +182,11 @@ fn over_stdio_every_caller_gets_its_own_answer_and_only_the_lost_are_cancelled()
     server.never_logs("unknown request");
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn over_http_every_caller_gets_its_own_answer_and_only_the_lost_are_cancelled() {
     let fates = fates();
     let peer = web(fates.clone());
@@ -218,11 +218,11 @@ fn waits<'a>(
     server.session(slow.into_iter().chain(quick))
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn a_server_that_is_silent_does_not_slow_its_neighbours() {
     let silent = vec![Fate::TimedOut; 16];
     let (slow, quick) = (web(silent.clone()), web(Vec::new()));

@@ -114,11 +114,11 @@ fn what_is_being_started_is_shown_and_not_waited_for() {
     session.stop();
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn a_server_elsewhere_is_shown_without_what_may_be_secret() {
     let peer = Peer::new(|seen, stream| {
         let body: Value = serde_json::from_str(&seen.body).unwrap_or_default();

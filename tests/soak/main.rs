@@ -130,11 +130,11 @@ impl Soak<'_> {
     }
 }
 
-#[test]
 #[cfg_attr(
     not(feature = "streamable-http"),
     ignore = "its server is reached over HTTP"
 )]
+#[test]
 fn nothing_is_left_over() {
     let time = Duration::from_secs(setting("GOSLING_SOAK_SECS").unwrap_or(6));
     let seed = setting("GOSLING_SOAK_SEED").unwrap_or_else(|| {

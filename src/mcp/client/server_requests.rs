@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The most requests of one server that are answered at the same time.
-pub const MAX_CONCURRENT: usize = 8;
+const MAX_CONCURRENT: usize = 8;
 /// How long `close` waits for handlers after it has cancelled them.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 

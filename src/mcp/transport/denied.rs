@@ -61,7 +61,7 @@ impl Denied {
     }
 
     /// The scope that the token lacks, if the server says so.
-    pub fn missing_scope(&self) -> Option<&str> {
+    fn missing_scope(&self) -> Option<&str> {
         let lacks = |c: &&Challenge| c.parameter("error") == Some("insufficient_scope");
         let challenge = self.challenges.iter().find(lacks)?;
         Some(challenge.parameter("scope").unwrap_or_default())

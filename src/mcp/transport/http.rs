@@ -25,7 +25,7 @@
 //! Proxies come from the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`), except for
 //! loopback addresses, and so do TLS root certificates (`SSL_CERT_FILE`, instead of the bundled ones).
 
-pub mod auth_challenge;
+pub(crate) mod auth_challenge;
 mod event_stream;
 mod exchange;
 mod status;

@@ -8,7 +8,7 @@ pub(super) const MAX_CHALLENGES: usize = 8;
 const PARAMETERS: usize = 16;
 
 /// Parses the challenges of one header. Invalid parts are skipped.
-pub fn challenges(header: &str) -> Vec<Challenge> {
+pub(crate) fn challenges(header: &str) -> Vec<Challenge> {
     let mut rest = Rest(header);
     let mut all: Vec<Challenge> = Vec::new();
     loop {
