@@ -16,7 +16,7 @@ pub const PARTS: &[&Part] = &[
     #[cfg(feature = "deeplinks")]
     &gosling_deeplink::PART,
     #[cfg(feature = "demo")]
-    &gosling_builtin::demo::PART,
+    &gosling_builtin::demo_server::PART,
     #[cfg(feature = "developer")]
     &gosling_builtin::developer::PART,
     #[cfg(feature = "manual")]

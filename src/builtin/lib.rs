@@ -4,7 +4,7 @@
 
 mod command;
 #[cfg(feature = "demo")]
-pub mod demo;
+pub mod demo_server;
 #[cfg(feature = "developer")]
 pub mod developer;
 pub mod mcp_endpoint;
@@ -39,7 +39,7 @@ pub const PART: Part = Part {
 fn server(name: &str, pages: bool, context: &BuiltinContext<'_>) -> Option<Server> {
     match name {
         #[cfg(feature = "demo")]
-        "demo" => Some(demo::server(pages)),
+        "demo" => Some(demo_server::server(pages)),
         #[cfg(feature = "developer")]
         "developer" => Some(developer::server(
             context.paths,

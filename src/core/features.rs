@@ -5,7 +5,7 @@
 //! | `acp` | the Agent Client Protocol: the command `gosling acp` |
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
 //! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
-//! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension` |
+//! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension`; needs `streamable-http` |
 //! | `containers` | extensions in Docker or Podman |
 //! | `deeplinks` | `goose://` links: the command `gosling deeplink`, and their installation through the API |
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
@@ -21,13 +21,12 @@
 //! | `recipes` | recipes: templates, links, folders, slash commands, runs, the command `gosling recipe`; prompts of the user |
 //! | `schedules` | recipes that run at set times, and the command `gosling schedule`; needs `recipes` |
 //! | `screening` | advisories about packages, and a list of allowed extensions; `gosling advisories` |
+//! | `streamable-http` | MCP servers that are reached over HTTP, extensions of type `streamable_http` |
 //! | `tls` | `https` to models and MCP servers, and `gosling agent --tls` |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
 //!
 //! All are on by default. Those of the builtin servers enable the feature `builtin`, which contains what all of
-//! them need: the command `gosling mcp`, and connections inside the process. The library modules
-//! [`mcp::server`](crate::mcp::server), [`mcp_endpoint`](crate::api::mcp_endpoint), [`demo`](crate::builtin::demo)
-//! and [`todo`](crate::builtin::todo) are in every build; the linker drops what the program does not use.
+//! them need: the command `gosling mcp`, connections inside the process, and the side of MCP that offers tools.
 //!
 //! A request for something that the build leaves out fails like a request for something unknown, and the error
 //! ends with [`hint`].
@@ -145,6 +144,7 @@ features! {
         Delete "/schedule/delete/{id}",
     ];
     "screening", "", [];
+    "streamable-http", "", [];
     "tls", "", [];
     "todo", "", [];
 }

@@ -12,9 +12,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// The only version with batches.
-pub const BATCHES: &str = "2025-03-26";
+pub(super) const BATCHES: &str = "2025-03-26";
 /// The most messages in a batch.
-pub const BATCH_PARTS: usize = 1_000;
+pub(super) const BATCH_PARTS: usize = 1_000;
 /// The deepest nesting of a message. Its content is passed on unchanged, and clients fail on more.
 const DEPTH: usize = 110;
 
@@ -32,9 +32,9 @@ pub const INVALID_PARAMS: i64 = -32602;
 /// The method failed.
 pub const INTERNAL_ERROR: i64 = -32603;
 /// The request is refused; MCP has no closer code.
-pub const REFUSED: i64 = -32000;
+pub(super) const REFUSED: i64 = -32000;
 /// MCP's code for a call that requires the user to visit an address.
-pub const URL_ELICITATION_REQUIRED: i64 = -32042;
+pub(super) const URL_ELICITATION_REQUIRED: i64 = -32042;
 /// MCP's code for a resource that does not exist.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
 

@@ -57,6 +57,11 @@ impl RawConnection {
     ) -> Result<RawConnection, String> {
         let begin = Instant::now();
         let started = context.open(config, cancel).map_err(|e| e.to_string())?;
+        let http = match config {
+            ExtensionConfig::StreamableHttp(config) => context.http_options(config).ok(),
+            _ => None,
+        };
+        let http = http.map(|(options, _)| options);
         let secrets = started.secrets().to_vec();
         let (inbox, inbox_thread, handler) = Inbox::start(client, started.process.is_some())
             .map_err(|e| format!("no thread could be started: {e}"))?;
@@ -68,7 +73,7 @@ impl RawConnection {
         Ok(RawConnection {
             transport: started.transport,
             process: started.process,
-            http: started.http,
+            http,
             inbox,
             inbox_thread,
             timeouts: timeouts.clone(),

@@ -4,8 +4,8 @@
 
 use crate::declaration::{Check, declare_checks};
 use crate::findings::CheckFindings;
-use crate::mcp::server::Level;
-use crate::mcp::types::{CreateMessageParams, ElicitParams};
+
+use crate::mcp::types::{CreateMessageParams, ElicitParams, Level};
 use serde_json::{Map, Value, json};
 
 declare_checks! {

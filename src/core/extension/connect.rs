@@ -19,9 +19,7 @@ use super::{Error, Phase, unsupported};
 use crate::builtin::{self, BuiltinContext};
 use crate::features;
 use crate::mcp;
-use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler};
-use crate::mcp::pending_requests::RequestTimeouts;
-use crate::mcp::transport::http::{HttpOptions, HttpTransport};
+use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler, RequestTimeouts};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::transport::{Transport, TransportError};
 use crate::mcp::types::{Root, Tool};
@@ -134,29 +132,46 @@ impl From<Error> for ConnectError {
     }
 }
 
+/// Prepares the address of a server.
+type StartOverHttp = fn(&Context, &StreamableHttp) -> Result<Started, Error>;
+
+/// That of a build with the feature.
+const START_OVER_HTTP: Option<StartOverHttp> = {
+    #[cfg(feature = "streamable-http")]
+    let start: Option<StartOverHttp> = Some(super::over_http::start);
+    #[cfg(not(feature = "streamable-http"))]
+    let start = None;
+    start
+};
+
 /// A transport that is ready for `initialize`.
 pub struct Started {
     /// The transport.
     pub transport: Arc<dyn Transport>,
     /// The same transport, if the server is a process.
     pub process: Option<Arc<StdioTransport>>,
-    /// The options of the transport, if it is HTTP.
-    pub http: Option<HttpOptions>,
-    location: Option<Location>,
+    pub(super) location: Option<Location>,
     environment: Environment,
     screening: Option<Decision>,
 }
 
 impl Started {
+    pub(super) fn new(transport: Arc<dyn Transport>, environment: Environment) -> Self {
+        Started {
+            transport,
+            process: None,
+            location: None,
+            environment,
+            screening: None,
+        }
+    }
+
     fn process(transport: StdioTransport, environment: Environment) -> Self {
         let transport = Arc::new(transport);
         Started {
             location: Some(Location::Pid(transport.pid())),
-            transport: transport.clone(),
-            process: Some(transport),
-            http: None,
-            environment,
-            screening: None,
+            process: Some(transport.clone()),
+            ..Started::new(transport, environment)
         }
     }
 
@@ -332,20 +347,13 @@ impl Context {
                     ..Started::process(transport, environment)
                 })
             }
-            ExtensionConfig::StreamableHttp(http) => {
-                let environment = self.environment(name, &http.envs, &http.env_keys)?;
-                let options = self.http(http, &environment)?;
-                let transport = HttpTransport::new(options.clone())
-                    .map_err(|e| Error::new(name, Phase::Config, e.to_string()))?;
-                Ok(Started {
-                    location: Some(Location::Url(transport.origin().to_owned())),
-                    transport: Arc::new(transport),
-                    process: None,
-                    http: Some(options),
-                    environment,
-                    screening: None,
-                })
-            }
+            ExtensionConfig::StreamableHttp(http) => match START_OVER_HTTP {
+                Some(start) => start(self, http),
+                None => {
+                    let hint = features::hint("streamable-http");
+                    invalid(&format!("no server can be reached over HTTP{hint}"))
+                }
+            },
             ExtensionConfig::Sse(_) => invalid(
                 "SSE is unsupported, migrate to streamable_http: set `type` to `streamable_http` and \
                  `uri` to the server's MCP endpoint",
@@ -440,25 +448,19 @@ impl Context {
         let server = server.ok_or_else(unknown)?;
         let environment = Environment::default();
         let Some(inside) = inside else {
-            return Ok(Started {
-                transport: (server.connect)(&BuiltinContext {
-                    paths: &self.paths,
-                    data: &self.data,
-                    offline: self.offline,
-                }),
-                process: None,
-                http: None,
-                location: None,
-                environment,
-                screening: None,
+            let connected = (server.connect)(&BuiltinContext {
+                paths: &self.paths,
+                data: &self.data,
+                offline: self.offline,
             });
+            return Ok(Started::new(connected, environment));
         };
         let (cmd, args) = inside.builtin(&key);
         let transport = self.stdio(config, (cmd, &*args), &environment, Some(inside), cancel)?;
         Ok(Started::process(transport, environment))
     }
 
-    fn environment(
+    pub(super) fn environment(
         &self,
         name: &str,
         envs: &Envs,
@@ -582,30 +584,6 @@ impl Context {
             );
         }
         Ok(folder)
-    }
-
-    fn http(
-        &self,
-        config: &StreamableHttp,
-        environment: &Environment,
-    ) -> Result<HttpOptions, Error> {
-        let wrong = |reason: String| Error::new(&config.name, Phase::Config, reason);
-        let mut options = HttpOptions::new(key(&config.name), &config.uri);
-        for (header, value) in config.headers.iter() {
-            let value = environment
-                .expand(value)
-                .map_err(|reason| wrong(format!("header `{header}`: {reason}")))?;
-            if value.contains('$') {
-                let name = &config.name;
-                log::warn!(
-                    "a header contains a `$` that no variable replaces extension={name:?} header={header:?}"
-                );
-            }
-            options.headers.push((header.to_owned(), value));
-        }
-        options.offline = self.offline;
-        options.max_message = self.limits.message;
-        Ok(options)
     }
 }
 

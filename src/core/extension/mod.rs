@@ -16,6 +16,8 @@ mod launch;
 pub mod launchers;
 mod listing;
 mod manager;
+#[cfg(feature = "streamable-http")]
+mod over_http;
 pub mod packages;
 pub mod pinning;
 pub mod platform_extensions;

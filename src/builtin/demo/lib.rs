@@ -1,17 +1,13 @@
-//! A small server for trying out clients: it has a little of everything that MCP defines, and it changes nothing.
+//! A small MCP server for trying out clients: it has a little of everything that MCP defines, and it changes nothing.
+//! [`faults`] break one of its requirements each.
+#![forbid(unsafe_code)]
 
-mod broken_http;
-pub(crate) mod broken_server;
-pub mod command;
 pub mod faults;
 
-use crate::in_process;
-use crate::mcp::server::{
+use gosling_mcp::server::{
     Contents, Context, Level, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError,
 };
-use crate::mcp::types::{CallToolResult, GetPromptResult, PromptMessage, ToolAnnotations};
-use gosling_core::builtin::BuiltinServer;
-use gosling_core::part::Part;
+use gosling_mcp::types::{CallToolResult, GetPromptResult, PromptMessage, ToolAnnotations};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Number, json};
@@ -35,16 +31,6 @@ const PAGE_SIZE: usize = 10;
 
 const MAX_STEPS: u32 = 1_000;
 const MAX_STEP_MS: u64 = 60_000;
-
-/// What this server adds to gosling.
-pub const PART: Part = Part {
-    commands: &[command::COMMAND],
-    servers: &[BuiltinServer {
-        name: "demo",
-        connect: |_| in_process(server(false)),
-    }],
-    ..Part::new("demo")
-};
 
 /// Creates the demo server. With `pages` it has 25 tools, resources, templates and prompts each, and lists 10 at
 /// a time.

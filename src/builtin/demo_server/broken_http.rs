@@ -1,10 +1,10 @@
 //! The demo server over Streamable HTTP with one rule of the transport broken, see [`faults`]. A small endpoint of
 //! its own, because the real one cannot break the rules.
 //!
-//! [`faults`]: crate::demo::faults
+//! [`faults`]: super::faults
 
-use crate::demo;
-use crate::demo::faults::Fault;
+use super::faults::Fault;
+use super::server;
 use crate::http::{Access::Keyed, AccessControl, Error, Request, Response, Router};
 use crate::mcp::jsonrpc::{self, ErrorObject, INVALID_REQUEST};
 use crate::mcp::server::{Connection, ReplySink};
@@ -135,7 +135,7 @@ impl Endpoint {
                 sessions.count += 1;
                 let space = if fault == "http-id" { " " } else { "-" };
                 let id = format!("demo{space}{}", sessions.count);
-                let connection = Connection::new(demo::server(false), &self.cancel).overtaking();
+                let connection = Connection::new(server(false), &self.cancel).overtaking();
                 sessions.by_id.insert(id.clone(), Arc::new(connection));
                 id
             }
