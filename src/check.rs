@@ -24,7 +24,7 @@ mod findings;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod groups;
-mod installation;
+mod install_instructions;
 mod list_kind;
 mod outside_sessions;
 mod refusals;
@@ -38,9 +38,9 @@ pub use api_route::routes;
 pub use check_options::CheckOptions;
 pub use declaration::{Check, Profile, RequirementLevel, Row};
 pub use findings::{CheckOutcome, ShownExchange};
-pub use installation::Installation;
+pub use install_instructions::InstallInstructions;
 pub use outside_sessions::check_extension;
-pub use report::{CheckReport, Checked};
+pub use report::{CheckReport, CheckResult};
 pub use runner::run;
 
 #[cfg(test)]

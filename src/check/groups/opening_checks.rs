@@ -4,7 +4,7 @@ use super::life_cycle_checks::{PROTOCOL_VERSION, is_version};
 use crate::check::check_run::{CheckRun, Group};
 use crate::check::declaration::{Check, declare_checks};
 use crate::check::findings::ShownExchange;
-use crate::check::wire::answer::Answer;
+use crate::check::wire::answer::RawAnswer;
 use crate::check::wire::client_kind::ClientKind;
 use crate::check::wire::raw_connection::RawConnection;
 use gosling_mcp::types::VERSIONS;
@@ -145,10 +145,10 @@ fn try_opening(
 fn try_version(connection: &mut RawConnection, version: &str) -> Observed {
     let reply = connection.initialize(version, ClientKind::Full);
     match &reply.answer {
-        Answer::Result(result) if is_version(&result["protocolVersion"]) => {
+        RawAnswer::Result(result) if is_version(&result["protocolVersion"]) => {
             Ok(format!("{version}: {}", result["protocolVersion"]))
         }
-        Answer::Result(result) => {
+        RawAnswer::Result(result) => {
             let agreed = &result["protocolVersion"];
             let fault = format!("a client of {version} got the version {agreed}");
             Err((fault, reply.exchange))

@@ -5,7 +5,7 @@ use crate::check::declaration::declare_checks;
 use crate::check::field_types;
 use crate::check::list_kind::ListKind;
 use crate::check::refusals::{self, check_message, compare_codes};
-use crate::check::wire::answer::{Answer, ServerReply};
+use crate::check::wire::answer::{RawAnswer, ServerReply};
 use gosling_text::printable;
 use serde_json::{Value, json};
 
@@ -126,7 +126,7 @@ fn read_twice(run: &mut CheckRun<'_>, uri: &str, listed_type: &Value) {
 
 fn describe(reply: &ServerReply) -> String {
     match reply.answer {
-        Answer::Result(_) => "a result without contents".to_owned(),
+        RawAnswer::Result(_) => "a result without contents".to_owned(),
         _ => reply.describe(),
     }
 }
@@ -140,7 +140,7 @@ fn read_unknown(run: &mut CheckRun<'_>) {
     let findings = &mut run.findings;
     let what = "a resource that does not exist";
     match first.answer {
-        Answer::Error { .. } => {
+        RawAnswer::Error { .. } => {
             findings.pass(UNKNOWN_RESOURCE, first.describe());
             compare_codes(findings, what, &first, &second);
             check_message(findings, what, UNKNOWN, &first);
