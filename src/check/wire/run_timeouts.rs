@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const MAX_SILENCES: usize = 30;
 
 /// How long a request may take. Servers that do not answer get less time after a while, so that a run ends.
-pub(crate) struct RequestTimeouts {
+pub(crate) struct RunTimeouts {
     request: Duration,
     silences: Mutex<Silences>,
     /// When the run is over.
@@ -22,9 +22,9 @@ struct Silences {
     last: Option<Instant>,
 }
 
-impl RequestTimeouts {
+impl RunTimeouts {
     pub(crate) fn new(request: Duration, end: Instant) -> Self {
-        RequestTimeouts {
+        RunTimeouts {
             request,
             end,
             silences: Mutex::default(),

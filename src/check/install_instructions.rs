@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// How to install a server. Values of variables and headers are not in it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Installation {
+pub struct InstallInstructions {
     /// The entry below `extensions` in `config.yaml`.
     pub yaml: String,
     /// A `goose://` link; empty if links cannot install such a server.
@@ -15,7 +15,7 @@ pub struct Installation {
 }
 
 /// The installation of the server with this configuration.
-pub(super) fn installation(config: &ExtensionConfig) -> Installation {
+pub(super) fn installation(config: &ExtensionConfig) -> InstallInstructions {
     let mut entry = config.to_entry(true);
     let mut query = LinkQuery::default();
     query.add("name", config.name());
@@ -44,7 +44,7 @@ pub(super) fn installation(config: &ExtensionConfig) -> Installation {
         fields.retain(|name, value| name != "cwd" && !is_empty(value));
     }
     let by_key = json!({ config.key(): entry });
-    Installation {
+    InstallInstructions {
         yaml: yaml_serde::to_string(&by_key).unwrap_or_default(),
         link: query.link(),
     }
@@ -111,7 +111,7 @@ impl LinkQuery {
 mod tests {
     use super::*;
 
-    fn of(config: Value) -> Installation {
+    fn of(config: Value) -> InstallInstructions {
         installation(&ExtensionConfig::from_value(config).unwrap())
     }
 

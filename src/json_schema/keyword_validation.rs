@@ -3,7 +3,7 @@
 use super::number::{compare, is_multiple};
 use super::place::{MAX_POINTER, Place};
 use super::reader::{count, resolve};
-use super::{Fault, QUOTED};
+use super::{QUOTED, SchemaFault};
 use gosling_text::json::kind_of;
 use gosling_text::printable;
 use serde_json::{Map, Number, Value};
@@ -21,7 +21,7 @@ pub(super) const MAX_FAULTS: usize = 20;
 const MAX_QUOTE: usize = 160;
 
 /// The faults of `value`, at most [`MAX_FAULTS`]. `schemas` is the number of schemas in `root`.
-pub(super) fn faults(root: &Value, schemas: usize, value: &Value) -> Vec<Fault> {
+pub(super) fn faults(root: &Value, schemas: usize, value: &Value) -> Vec<SchemaFault> {
     let mut validation = Validation {
         root,
         schemas,
@@ -46,7 +46,7 @@ pub(super) struct Validation<'s> {
     work: usize,
     /// How much deeper schemas may be applied.
     pub(super) depth: usize,
-    faults: Vec<Fault>,
+    faults: Vec<SchemaFault>,
     /// It stops when there are so many faults.
     most: usize,
     /// Whether a keyword that is not checked could have found a fault.
@@ -55,9 +55,9 @@ pub(super) struct Validation<'s> {
 
 /// What is known about a value and a schema. Keywords that are not checked make it `Unknown`, and only what is
 /// certain becomes a fault: so no valid value is refused, also where `not` turns an answer round.
-pub(super) enum Outcome {
+pub(super) enum Validity {
     Valid,
-    Invalid(Fault),
+    Invalid(SchemaFault),
     Unknown,
 }
 
@@ -149,16 +149,16 @@ impl<'s> Validation<'s> {
         schema: &'s Value,
         value: &Value,
         place: &Place<'_>,
-    ) -> Outcome {
+    ) -> Validity {
         let (before, most, was_unsure) = (self.faults.len(), self.most, self.is_unsure);
         (self.most, self.is_unsure) = (before + 1, false);
         self.apply(schema, value, place);
         let is_unsure = self.is_unsure;
         (self.most, self.is_unsure) = (most, was_unsure);
         match self.faults.drain(before..).next() {
-            Some(fault) => Outcome::Invalid(fault),
-            None if is_unsure => Outcome::Unknown,
-            None => Outcome::Valid,
+            Some(fault) => Validity::Invalid(fault),
+            None if is_unsure => Validity::Unknown,
+            None => Validity::Valid,
         }
     }
 
@@ -210,15 +210,15 @@ impl<'s> Validation<'s> {
             "anyOf" => self.any_of(list(argument), value, place),
             "oneOf" => self.one_of(list(argument), value, place),
             "not" => match self.try_schema(argument, value, place) {
-                Outcome::Valid => self.fault(place, "fits the schema of `not`"),
-                Outcome::Invalid(_) => {}
-                Outcome::Unknown => self.is_unsure = true,
+                Validity::Valid => self.fault(place, "fits the schema of `not`"),
+                Validity::Invalid(_) => {}
+                Validity::Unknown => self.is_unsure = true,
             },
             "if" => {
                 let next = match self.try_schema(argument, value, place) {
-                    Outcome::Valid => "then",
-                    Outcome::Invalid(_) => "else",
-                    Outcome::Unknown => return self.is_unsure = true,
+                    Validity::Valid => "then",
+                    Validity::Invalid(_) => "else",
+                    Validity::Unknown => return self.is_unsure = true,
                 };
                 if let Some(schema) = keywords.get(next) {
                     self.apply(schema, value, place);
@@ -276,12 +276,12 @@ impl<'s> Validation<'s> {
         let mut fitting = Fitting::default();
         for schema in schemas {
             match self.try_schema(schema, value, place) {
-                Outcome::Valid => fitting.certain += 1,
-                Outcome::Unknown => fitting.possible += 1,
-                Outcome::Invalid(fault) if fitting.reasons.len() < MAX_POINTER => {
+                Validity::Valid => fitting.certain += 1,
+                Validity::Unknown => fitting.possible += 1,
+                Validity::Invalid(fault) if fitting.reasons.len() < MAX_POINTER => {
                     let _ = write!(fitting.reasons, "; {fault}");
                 }
-                Outcome::Invalid(_) => {}
+                Validity::Invalid(_) => {}
             }
             if fitting.certain == most {
                 break;
@@ -397,9 +397,9 @@ impl<'s> Validation<'s> {
                 return;
             }
             match self.try_schema(schema, item, &place.index(n)) {
-                Outcome::Valid => found += 1,
-                Outcome::Invalid(_) => {}
-                Outcome::Unknown => possible += 1,
+                Validity::Valid => found += 1,
+                Validity::Invalid(_) => {}
+                Validity::Unknown => possible += 1,
             }
         }
         let least = keywords.get("minContains").and_then(count).unwrap_or(1);
@@ -446,12 +446,12 @@ impl<'s> Validation<'s> {
                     }
                     let text = Value::String(name.clone());
                     match self.try_schema(schema, &text, &Place::ROOT) {
-                        Outcome::Valid => {}
-                        Outcome::Invalid(fault) => {
+                        Validity::Valid => {}
+                        Validity::Invalid(fault) => {
                             let reason = format!("has a name that {}", fault.reason);
                             self.fault(&place.name(name), reason);
                         }
-                        Outcome::Unknown => self.is_unsure = true,
+                        Validity::Unknown => self.is_unsure = true,
                     }
                 }
             }
