@@ -20,6 +20,7 @@ use crate::text::fuzz_input;
 use crate::{conversation, extension, http, json, mcp, outbound, provider, store, text};
 
 /// One parser, or several that read the same bytes.
+#[derive(Clone, Copy)]
 pub struct Target {
     /// Its name, which is also that of the folder with its seeds.
     pub name: &'static str,
@@ -34,7 +35,14 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: &[Target] = &[
+pub fn targets() -> impl Iterator<Item = Target> {
+    let protocols = provider::fuzzing::protocols();
+    let protocols = protocols.map(|(name, check)| target(name, check, 600));
+    protocols.chain(TARGETS.iter().copied())
+}
+
+/// Those that are not for a wire protocol of models.
+const TARGETS: &[Target] = &[
     target("http_head", http::fuzzing::head, 150),
     target("http_chunked", http::fuzzing::chunked, 50),
     #[cfg(feature = "acp")]
@@ -44,13 +52,6 @@ pub const TARGETS: &[Target] = &[
     target("http_json", http::fuzzing::json_body, 300),
     target("jsonrpc", mcp::fuzzing::json_rpc, 300),
     target("sse", outbound::fuzzing::sse, 100),
-    target("openai", provider::fuzzing::openai, 600),
-    #[cfg(feature = "anthropic")]
-    target("anthropic", provider::fuzzing::anthropic, 600),
-    #[cfg(feature = "ollama")]
-    target("ollama", provider::fuzzing::ollama, 600),
-    #[cfg(feature = "google")]
-    target("google", provider::fuzzing::google, 600),
     target("tool_schema", provider::fuzzing::tool_schema, 1000),
     target("tool_result", provider::fuzzing::tool_result, 1000),
     target("mcp_form", mcp::fuzzing::form, 600),
@@ -137,7 +138,7 @@ mod tests {
             // The packaged crate does not contain the fuzzer.
             return;
         }
-        for target in TARGETS {
+        for target in targets() {
             let folder = fuzz.join("seeds").join(target.name);
             let files = fs::read_dir(&folder);
             let files = files.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -155,7 +156,11 @@ mod tests {
             .all(|(_, is_built)| *is_built)
         {
             let folders = fs::read_dir(fuzz.join("seeds")).unwrap().count();
-            assert_eq!(folders, TARGETS.len(), "a folder of seeds has no target");
+            assert_eq!(
+                folders,
+                targets().count(),
+                "a folder of seeds has no target"
+            );
         }
     }
 

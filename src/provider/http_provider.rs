@@ -6,8 +6,6 @@
 
 mod exchange;
 
-#[cfg(feature = "ollama")]
-use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
 use super::output_limit::{self, LearnedLimits};
 use super::protocol::{HttpRequest, Protocol};
@@ -97,28 +95,18 @@ impl HttpProvider {
         openai: OpenAiOptions,
         options: HttpProviderOptions,
     ) -> Self {
-        HttpProvider::new(name, OpenAi::new(openai), options)
-    }
-
-    /// A provider with Ollama's own protocol.
-    #[cfg(feature = "ollama")]
-    pub fn ollama(
-        name: impl Into<String>,
-        ollama: OllamaOptions,
-        options: HttpProviderOptions,
-    ) -> Self {
-        HttpProvider::new(name, Ollama::new(ollama), options)
+        HttpProvider::new(name, Box::new(OpenAi::new(openai)), options)
     }
 
     /// A provider with any wire protocol.
     pub(super) fn new(
         name: impl Into<String>,
-        protocol: impl Protocol + 'static,
+        protocol: Box<dyn Protocol>,
         options: HttpProviderOptions,
     ) -> Self {
         HttpProvider {
             name: name.into(),
-            protocol: Box::new(protocol),
+            protocol,
             options,
             addresses: AddressCache::default(),
             idle: Mutex::default(),

@@ -16,13 +16,58 @@ mod response_json;
 #[cfg(test)]
 mod tests;
 
-use super::classify_error;
+use super::catalog::known_models;
+use super::catalog::settings::{CHAT, base_url, join};
+#[cfg(any(test, fuzzing))]
+use super::fuzzing;
 use super::protocol::{Decoder, HttpRequest, Protocol};
+use super::provider_spec::{
+    ProviderSpec, SettingRole, host, hosted, optional_key, path, setting, timeout,
+};
 use super::tool_names::ToolNames;
-use super::{CompletionRequest, Error, ErrorClass};
+use super::wire_protocol::{Endpoint, WireProtocol};
+use super::{CompletionRequest, Error, ErrorClass, classify_error};
 
 /// OpenAI's own server.
 const VENDOR: &str = "https://api.openai.com/";
+const DEFAULT_PATH: &str = "v1/chat/completions";
+
+/// What it adds to the build.
+pub(super) static PROTOCOL: WireProtocol = WireProtocol {
+    name: "openai",
+    vendor: ProviderSpec {
+        name: "openai",
+        title: "OpenAI",
+        description: "GPT models, and any server that speaks OpenAI's chat completions",
+        preferred: true,
+        default_model: "gpt-4o",
+        models: known_models::OPENAI,
+        doc: "https://platform.openai.com/docs/models",
+        settings: &[
+            optional_key("OPENAI_API_KEY"),
+            host("OPENAI_HOST", "https://api.openai.com"),
+            path("OPENAI_BASE_PATH", "v1/chat/completions"),
+            setting(
+                "OPENAI_ORGANIZATION",
+                SettingRole::Header("OpenAI-Organization"),
+            ),
+            setting("OPENAI_PROJECT", SettingRole::Header("OpenAI-Project")),
+            setting("OPENAI_CUSTOM_HEADERS", SettingRole::Headers),
+            timeout("OPENAI_TIMEOUT"),
+        ],
+        ..hosted(&PROTOCOL)
+    },
+    key_header: None,
+    base_url,
+    endpoint_url: |base, path| join(base, path.unwrap_or(DEFAULT_PATH)),
+    url_in_file: chat_url,
+    requires_output_limit: false,
+    connect: |server| Box::new(OpenAi::new(server.into())),
+    #[cfg(any(test, fuzzing))]
+    fuzz: |input| fuzzing::completion(&PROTOCOL, input),
+    #[cfg(any(test, fuzzing))]
+    mixes_parts: false,
+};
 
 /// The endpoint of chat completions, and its dialect.
 ///
@@ -54,6 +99,19 @@ impl OpenAiOptions {
             stream: true,
             stream_usage: true,
             reasoning_back: false,
+        }
+    }
+}
+
+impl From<Endpoint> for OpenAiOptions {
+    fn from(server: Endpoint) -> Self {
+        OpenAiOptions {
+            chat_url: server.url,
+            models_url: server.models_url,
+            headers: server.headers,
+            stream: server.stream,
+            stream_usage: server.counts_on_request,
+            reasoning_back: server.wants_reasoning,
         }
     }
 }
@@ -132,4 +190,14 @@ fn needs_responses(model: &str) -> bool {
         || (is_reasoning && has("pro"))
         || model.contains("deep-research")
         || has("computer")
+}
+
+/// The URL of chat completions. Some files contain only the server, some the version too, some the endpoint.
+fn chat_url(base: &str) -> String {
+    let after_scheme = base.split_once("://").map_or(base, |(_, rest)| rest);
+    if after_scheme.contains('/') {
+        join(base, CHAT)
+    } else {
+        join(base, DEFAULT_PATH)
+    }
 }

@@ -1,8 +1,8 @@
 //! Creating, changing and deleting custom providers for clients. The key goes to the secrets, never into the file.
 
-use super::builtin_providers::PROVIDERS;
+use super::builtin_providers::builtin_settings;
 use super::custom_providers::{
-    CustomProvider, MAX_FILE, MAX_FILES, MAX_HEADERS, MAX_MODELS, MAX_NAME,
+    CustomProvider, MAX_FILE, MAX_FILES, MAX_HEADERS, MAX_MODELS, MAX_NAME, engine_named,
 };
 use super::{Catalog, DEFAULT_CONTEXT};
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
@@ -97,17 +97,10 @@ fn invalid(field: &'static str, reason: impl Into<String>) -> CustomProviderErro
 impl CustomProviderRequest {
     /// The name of the wire protocol in files.
     fn check(&self) -> Result<&'static str> {
-        let engine = match self.engine.as_str() {
-            "openai" | "openai_compatible" => "openai",
-            "anthropic" | "anthropic_compatible" => "anthropic",
-            "ollama" | "ollama_compatible" => "ollama",
-            _ => {
-                return Err(invalid(
-                    "engine",
-                    "is not openai_compatible, anthropic_compatible or ollama_compatible",
-                ));
-            }
-        };
+        let engine = engine_named(&self.engine).ok_or_else(|| {
+            let reason = "is not openai_compatible, anthropic_compatible or ollama_compatible";
+            invalid("engine", reason)
+        })?;
         let name = self.display_name.trim();
         if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
             return Err(invalid(
@@ -222,7 +215,7 @@ impl Catalog {
     pub fn custom_provider(&self, id: &str) -> Result<Map<String, Value>> {
         let custom = self.existing(id)?;
         let mut fields = read_fields(&custom.path, id)?;
-        let engine = custom.engine().map_or("openai", |engine| engine.in_files());
+        let engine = custom.engine().unwrap_or("openai");
         fields.insert("engine".to_owned(), engine.into());
         for (name, value) in [("models", json!([])), ("api_key_env", "".into())] {
             fields.entry(name).or_insert(value);
@@ -364,7 +357,7 @@ impl Catalog {
             return Ok(());
         };
         let is_same = |other: &str| other.eq_ignore_ascii_case(name);
-        let mut builtin = PROVIDERS.iter().flat_map(|spec| spec.settings);
+        let mut builtin = builtin_settings();
         let others = self.custom.read().into_iter();
         let mut others = others.filter(|other| other.name != custom.name);
         let is_shared = builtin.any(|setting| is_same(setting.name))

@@ -2,11 +2,10 @@
 //!
 //! The files are not trusted: their number, and every field, is limited.
 
-use super::builtin_providers::Engine;
 use super::settings::{
-    CHAT, DEFAULT_TIMEOUT, Settings, SettingsReader, base_url, join, key_header, missing_key,
-    models_url,
+    DEFAULT_TIMEOUT, Settings, SettingsReader, key_header, missing_key, models_url,
 };
+use crate::provider::wire_protocol::{Endpoint, protocol_named};
 use crate::provider::{Error, ErrorClass};
 use crate::store::{self, files};
 use crate::sys::{TimeLimit, lock};
@@ -23,6 +22,8 @@ pub(super) const MAX_MODELS: usize = 1000;
 pub(super) const MAX_HEADERS: usize = 64;
 pub(super) const MAX_NAME: usize = 128;
 const MAX_TEXT: usize = 4096;
+/// The wire protocols, by their names in files. Those that the build leaves out count.
+const ENGINES: [&str; 3] = ["openai", "anthropic", "ollama"];
 
 /// A provider as its file describes it. It does not implement `Debug`, because headers may contain the key.
 #[derive(Clone, Deserialize)]
@@ -112,15 +113,12 @@ impl CustomProvider {
         Ok(custom)
     }
 
-    pub(super) fn engine(&self) -> Result<Engine, String> {
-        match self.engine.as_str() {
-            "openai" | "openai_compatible" => Ok(Engine::OpenAi),
-            "anthropic" | "anthropic_compatible" => Ok(Engine::Anthropic),
-            "ollama" | "ollama_compatible" => Ok(Engine::Ollama),
-            other => Err(format!(
-                "`engine` is {other:?}; openai, anthropic and ollama are supported"
-            )),
-        }
+    /// The name of its wire protocol.
+    pub(super) fn engine(&self) -> Result<&'static str, String> {
+        engine_named(&self.engine).ok_or_else(|| {
+            let other = &self.engine;
+            format!("`engine` is {other:?}; openai, anthropic and ollama are supported")
+        })
     }
 
     /// The name of the variable or secret with the key, if there is one.
@@ -139,6 +137,7 @@ impl CustomProvider {
     /// [`ErrorClass::Config`] if it requires a key and there is none.
     pub(super) fn resolve(&self, reader: SettingsReader<'_>) -> Result<Settings, Error> {
         let engine = (self.engine()).map_err(|reason| Error::new(ErrorClass::Config, reason))?;
+        let protocol = protocol_named(engine)?;
         let key = match self.key_name() {
             Some(name) => reader.key(name)?,
             None => None,
@@ -153,47 +152,33 @@ impl CustomProvider {
             Some(headers) => headers.clone().into_iter().collect(),
             None => Vec::new(),
         };
-        headers.extend(key.map(|key| key_header(engine, &key)));
-        let base = base_url(engine, &self.base_url);
-        let url = match engine {
-            Engine::OpenAi => chat_url(&base),
-            Engine::Ollama => ollama_url(&base),
-            Engine::Anthropic | Engine::Google => base,
-        };
+        headers.extend(key.map(|key| key_header(protocol, &key)));
+        let url = (protocol.url_in_file)(&(protocol.base_url)(&self.base_url));
         Ok(Settings {
-            engine,
+            protocol,
             title: self.display_name.clone(),
-            models_url: models_url(&url),
-            url,
-            headers,
+            endpoint: Endpoint {
+                models_url: models_url(&url),
+                url,
+                headers,
+                stream: self.supports_streaming.unwrap_or(true),
+                counts_on_request: true,
+                wants_reasoning: false,
+            },
             timeout: (self.timeout_seconds)
                 .filter(|limit| !limit.is_zero())
                 .map_or(DEFAULT_TIMEOUT, TimeLimit::get),
             key_hint: self
                 .key_name()
                 .map_or(String::new(), |name| format!("check {name}")),
-            stream: self.supports_streaming.unwrap_or(true),
-            counts_on_request: true,
-            wants_reasoning: false,
         })
     }
 }
 
-/// The URL of chat completions. Some files contain only the server, some the version too, some the endpoint.
-fn chat_url(base: &str) -> String {
-    let after_scheme = base.split_once("://").map_or(base, |(_, rest)| rest);
-    if after_scheme.contains('/') {
-        join(base, CHAT)
-    } else {
-        join(base, &format!("v1/{CHAT}"))
-    }
-}
-
-fn ollama_url(base: &str) -> String {
-    let base = base.strip_suffix("/api/chat").unwrap_or(base);
-    base.strip_suffix("/v1/chat/completions")
-        .unwrap_or(base)
-        .to_owned()
+/// The wire protocol of an `engine`, which may end with `_compatible`.
+pub(super) fn engine_named(engine: &str) -> Option<&'static str> {
+    let name = engine.strip_suffix("_compatible").unwrap_or(engine);
+    ENGINES.into_iter().find(|known| *known == name)
 }
 
 /// A file that cannot be used, and why.
@@ -366,27 +351,5 @@ mod tests {
         ] {
             assert!(CustomProvider::parse(bad.as_bytes()).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn the_endpoint_is_found_from_what_the_file_names() {
-        for (base, url) in [
-            ("https://x.example", "https://x.example/v1/chat/completions"),
-            (
-                "https://x.example/v1",
-                "https://x.example/v1/chat/completions",
-            ),
-            (
-                "https://x.example/a/v1/chat/completions",
-                "https://x.example/a/v1/chat/completions",
-            ),
-            (
-                "https://x.example/v1/chat",
-                "https://x.example/v1/chat/completions",
-            ),
-        ] {
-            assert_eq!(chat_url(base), url);
-        }
-        assert_eq!(ollama_url("http://h:1/api/chat"), "http://h:1");
     }
 }

@@ -7,7 +7,7 @@
 #[cfg(not(fuzzing))]
 compile_error!("build it with `tests/fuzz/run`, which says `--cfg fuzzing`");
 
-use gosling::fuzzing::{TARGETS, Target};
+use gosling::fuzzing::{Target, targets};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -36,15 +36,13 @@ libfuzzer_sys::fuzz_target!(init: { target(); }, |data: &[u8]| {
 
 /// The requested target. Without one, prints the names of all targets and exits.
 fn target() -> &'static Target {
-    static TARGET: OnceLock<&Target> = OnceLock::new();
+    static TARGET: OnceLock<Target> = OnceLock::new();
     TARGET.get_or_init(|| {
         let Ok(name) = std::env::var("FUZZ_TARGET") else {
-            TARGETS
-                .iter()
-                .for_each(|target| println!("{}", target.name));
+            targets().for_each(|target| println!("{}", target.name));
             std::process::exit(0);
         };
-        let found = TARGETS.iter().find(|target| target.name == name);
+        let found = targets().find(|target| target.name == name);
         found.unwrap_or_else(|| {
             eprintln!("FUZZ_TARGET is {name:?}, which is not a target");
             std::process::exit(2);

@@ -1,0 +1,79 @@
+//! What a wire protocol adds to the build, and the protocols of this build.
+
+use super::openai;
+use super::protocol::Protocol;
+use super::provider_spec::ProviderSpec;
+use super::{Error, ErrorClass};
+use crate::features;
+
+/// The protocols of this build, in the order in which clients show their vendors.
+pub(super) static PROTOCOLS: &[&WireProtocol] = &[
+    &openai::PROTOCOL,
+    #[cfg(feature = "anthropic")]
+    &super::anthropic::PROTOCOL,
+    #[cfg(feature = "ollama")]
+    &super::ollama::PROTOCOL,
+    #[cfg(feature = "google")]
+    &super::google::PROTOCOL,
+];
+
+/// A wire protocol, and everything that the rest of the program knows of it.
+pub(super) struct WireProtocol {
+    /// Its name in files of custom providers. That of its Cargo feature is the same; OpenAI's has none.
+    pub(super) name: &'static str,
+    /// The provider of the vendor who defines it.
+    pub(super) vendor: ProviderSpec,
+    /// The header for the key; a bearer token if absent.
+    pub(super) key_header: Option<&'static str>,
+    /// A server's URL from the user's setting, which may lack the scheme and the port or end with a slash.
+    pub(super) base_url: fn(&str) -> String,
+    /// The URL of an [`Endpoint`] from a server's URL, and the path of chat completions if a setting has it.
+    pub(super) endpoint_url: fn(base: &str, path: Option<&str>) -> String,
+    /// The URL of an [`Endpoint`] from a URL in a file, which may contain the path of the protocol too.
+    pub(super) url_in_file: fn(base: &str) -> String,
+    /// Every request contains a limit on output.
+    pub(super) requires_output_limit: bool,
+    /// Makes it.
+    pub(super) connect: fn(Endpoint) -> Box<dyn Protocol>,
+    /// Its fuzz target, which has its name.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fuzz: fn(&[u8]),
+    /// The parts of a response may grow in parallel, so text deltas need not come in the order of the content.
+    #[cfg(any(test, fuzzing))]
+    pub(super) mixes_parts: bool,
+}
+
+/// A server with a wire protocol. It does not implement `Debug`, because headers contain the key.
+#[derive(Clone, Default, PartialEq)]
+pub(super) struct Endpoint {
+    /// The URL of chat completions; for other protocols than OpenAI's the URL of the server.
+    pub(super) url: String,
+    /// The URL of the list of models, for OpenAI's protocol.
+    pub(super) models_url: String,
+    pub(super) headers: Vec<(String, String)>,
+    /// Request a stream.
+    pub(super) stream: bool,
+    /// Request the number of tokens in a stream.
+    pub(super) counts_on_request: bool,
+    /// Send the model's reasoning back.
+    pub(super) wants_reasoning: bool,
+}
+
+impl PartialEq for WireProtocol {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// The protocol of this name.
+///
+/// # Errors
+/// [`ErrorClass::Config`] when the build leaves it out.
+pub(super) fn protocol_named(name: &str) -> Result<&'static WireProtocol, Error> {
+    let found = PROTOCOLS.iter().find(|protocol| protocol.name == name);
+    found.copied().ok_or_else(|| {
+        let hint = features::hint(name);
+        let reason = format!("the protocol `{name}` is not available{hint}");
+        Error::new(ErrorClass::Config, reason)
+    })
+}
