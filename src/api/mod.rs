@@ -8,6 +8,7 @@ mod agents;
 mod apps;
 mod config;
 mod config_file;
+#[cfg(feature = "desktop")]
 mod custom_providers;
 #[cfg(feature = "deeplinks")]
 mod deeplinks;
@@ -93,6 +94,7 @@ fn features(_: &Request) -> Result<Response, Error> {
 fn desktop_routes(router: Router, registry: &Arc<Registry>) -> Router {
     let router = config_file::routes(router, registry);
     let router = prompts::routes(router, registry);
+    #[cfg(feature = "desktop")]
     let router = custom_providers::routes(router, registry);
     let router = diagnostics::routes(router, registry);
     let router = system_info::routes(router, registry);

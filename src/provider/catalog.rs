@@ -4,8 +4,10 @@
 //! once. It keeps a provider, with its connections, while the settings stay the same.
 
 mod builtin_providers;
-mod custom_provider_edit;
+#[cfg(feature = "desktop")]
+pub mod custom_provider_edit;
 mod custom_providers;
+#[cfg(feature = "desktop")]
 mod detect_provider;
 pub(super) mod known_models;
 pub(super) mod settings;
@@ -22,9 +24,7 @@ use crate::store::settings::{
 use crate::store::{self, Config, Secrets};
 use crate::sys::lock;
 use builtin_providers::{builtin_providers, builtin_settings};
-pub use custom_provider_edit::{CustomProviderError, CustomProviderRequest};
 use custom_providers::{CustomProvider, CustomProviders};
-pub use detect_provider::DetectedProvider;
 use serde::Serialize;
 use settings::{Settings, SettingsReader};
 use std::collections::HashMap;
@@ -207,9 +207,9 @@ impl Catalog {
         }
     }
 
-    /// Adds a provider that is part of the program.
-    pub fn with(mut self, own: InProcessProvider) -> Self {
-        self.own.push(own);
+    /// Adds providers that are part of the program.
+    pub fn with(mut self, own: impl IntoIterator<Item = InProcessProvider>) -> Self {
+        self.own.extend(own);
         self
     }
 
@@ -392,7 +392,7 @@ impl Catalog {
             }
         }
         let (customs, unused) = self.custom.read_all();
-        for name in customs.iter().filter_map(CustomProvider::key_name) {
+        for name in customs.iter().filter_map(|(_, custom)| custom.key_name()) {
             if self
                 .config
                 .given(name)?

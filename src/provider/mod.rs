@@ -6,7 +6,7 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
-mod catalog;
+pub mod catalog;
 mod classify_error;
 #[cfg(any(test, fuzzing))]
 mod decoder_testing;
@@ -29,7 +29,8 @@ mod output_limit;
 mod protocol;
 mod provider_spec;
 mod retry;
-mod scripted;
+#[cfg(feature = "scripted")]
+pub mod scripted;
 mod tool_calls;
 mod tool_names;
 mod tool_output;
@@ -37,20 +38,18 @@ mod tool_schema;
 mod vendor_settings;
 mod wire_protocol;
 
-pub use catalog::{
-    Catalog, CustomProviderError, CustomProviderRequest, DetectedProvider, InProcessProvider,
-    ModelInfo, ProviderDetails,
-};
+pub use catalog::{Catalog, InProcessProvider, ModelInfo, ProviderDetails};
 pub use error::{Error, ErrorClass};
 pub use http_provider::{HttpProvider, HttpProviderOptions};
 pub use lead_worker::{Choice, LeadWorker, Progress};
 pub use openai::OpenAiOptions;
-pub use scripted::{Scripted, scripted};
 pub(crate) use tool_calls::replayed_call;
 pub(crate) use tool_output::{
     audience_includes_model, has_content_for_model, image_hashes, is_part_for_model,
     replace_images, response_size, result_text,
 };
+
+pub use wire_protocol::in_process_providers;
 
 use crate::conversation::{Content, Message};
 use crate::mcp::jsonrpc::RawJson;

@@ -1,9 +1,9 @@
-//! What a wire protocol adds to the build, and the protocols of this build.
+//! What a wire protocol adds to the build, and the protocols and providers of this build.
 
 use super::openai;
 use super::protocol::Protocol;
 use super::provider_spec::ProviderSpec;
-use super::{Error, ErrorClass};
+use super::{Error, ErrorClass, InProcessProvider};
 use crate::features;
 
 /// The protocols of this build, in the order in which clients show their vendors.
@@ -16,6 +16,15 @@ pub(super) static PROTOCOLS: &[&WireProtocol] = &[
     #[cfg(feature = "google")]
     &super::google::PROTOCOL,
 ];
+
+/// The providers of this build that are part of the program.
+pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
+    let makers: &[fn() -> InProcessProvider] = &[
+        #[cfg(feature = "scripted")]
+        super::scripted::scripted,
+    ];
+    makers.iter().map(|make| make())
+}
 
 /// A wire protocol, and everything that the rest of the program knows of it.
 pub(super) struct WireProtocol {

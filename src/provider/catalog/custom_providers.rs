@@ -7,7 +7,7 @@ use super::settings::{
 };
 use crate::provider::wire_protocol::{Endpoint, protocol_named};
 use crate::provider::{Error, ErrorClass};
-use crate::store::{self, files};
+use crate::store::files;
 use crate::sys::{TimeLimit, lock};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
@@ -46,9 +46,6 @@ pub(super) struct CustomProvider {
     supports_streaming: Option<bool>,
     #[serde(default = "yes")]
     requires_auth: bool,
-    /// Its file.
-    #[serde(skip)]
-    pub(super) path: PathBuf,
 }
 
 /// A model of such a provider.
@@ -183,8 +180,8 @@ pub(super) fn engine_named(engine: &str) -> Option<&'static str> {
 
 /// A file that cannot be used, and why.
 pub(super) struct UnusedFile {
-    path: PathBuf,
-    reason: String,
+    pub(super) path: PathBuf,
+    pub(super) reason: String,
 }
 
 impl UnusedFile {
@@ -201,16 +198,6 @@ impl UnusedFile {
         self.path.file_stem().is_some_and(|stem| stem == name)
             || read_text(&self.path).is_ok_and(is_named)
     }
-
-    /// The error of a request that needs the file.
-    pub(super) fn into_error(self) -> store::Error {
-        store::Error::Broken {
-            path: self.path,
-            line: 0,
-            column: 0,
-            reason: self.reason,
-        }
-    }
 }
 
 impl fmt::Display for UnusedFile {
@@ -221,7 +208,8 @@ impl fmt::Display for UnusedFile {
 
 /// The folder with the files.
 pub(super) struct CustomProviders {
-    path: PathBuf,
+    /// It may not exist.
+    pub(super) path: PathBuf,
     /// The warnings that were logged, so that each is logged once.
     warnings: Mutex<HashSet<String>>,
 }
@@ -240,14 +228,14 @@ impl CustomProviders {
         for file in unused {
             self.warn_once(file.to_string());
         }
-        found
+        found.into_iter().map(|(_, custom)| custom).collect()
     }
 
-    /// The providers and the files that cannot be used. Of two providers with one name the first counts.
-    pub(super) fn read_all(&self) -> (Vec<CustomProvider>, Vec<UnusedFile>) {
+    /// The providers with their files, and the files that cannot be used. Of two providers with one name the first counts.
+    pub(super) fn read_all(&self) -> (Vec<(PathBuf, CustomProvider)>, Vec<UnusedFile>) {
         let mut paths = self.paths();
         paths.sort();
-        let mut found: Vec<CustomProvider> = Vec::new();
+        let mut found: Vec<(PathBuf, CustomProvider)> = Vec::new();
         let mut unused = Vec::new();
         for (index, path) in paths.into_iter().enumerate() {
             let read = match index {
@@ -258,11 +246,11 @@ impl CustomProviders {
                 Ok(custom) if super::is_builtin(&custom.name) => {
                     "a provider of gosling has this name".to_owned()
                 }
-                Ok(custom) if found.iter().any(|other| other.name == custom.name) => {
+                Ok(custom) if found.iter().any(|(_, other)| other.name == custom.name) => {
                     "another file has a provider of this name".to_owned()
                 }
                 Ok(custom) => {
-                    found.push(CustomProvider { path, ..custom });
+                    found.push((path, custom));
                     continue;
                 }
                 Err(reason) => reason,
@@ -272,17 +260,8 @@ impl CustomProviders {
         (found, unused)
     }
 
-    /// The folder, which may not exist.
-    pub(super) fn folder(&self) -> &Path {
-        &self.path
-    }
-
-    /// How many files describe a provider, or are meant to.
-    pub(super) fn file_count(&self) -> usize {
-        self.paths().len()
-    }
-
-    fn paths(&self) -> Vec<PathBuf> {
+    /// The files that describe a provider, or are meant to.
+    pub(super) fn paths(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(&self.path) else {
             return Vec::new();
         };

@@ -499,13 +499,13 @@ fn a_provider_that_is_part_of_the_program_stands_beside_the_others() {
     let place = TestFolder::new();
     let catalog = place
         .catalog(&[("GOOSE_PROVIDER", "mute")])
-        .with(InProcessProvider {
+        .with([InProcessProvider {
             name: "mute",
             display_name: "Mute",
             description: "",
             model: "silence",
             make: Box::new(|_| Ok(Arc::new(Mute))),
-        });
+        }]);
     assert_eq!(catalog.provider("mute").unwrap().name(), "mute");
     assert!(catalog.is_configured("mute"));
     assert_eq!(catalog.known_models("mute"), ["silence"]);
