@@ -28,6 +28,7 @@ mod openai;
 mod output_limit;
 mod protocol;
 mod provider_spec;
+mod response_body;
 mod retry;
 #[cfg(feature = "scripted")]
 pub mod scripted;
