@@ -171,10 +171,11 @@ impl Target {
         redirect::is_same_origin(&self.uri, &to).then_some(to)
     }
 
-    /// Where a redirect leads, for an error, without anything secret.
+    /// That a redirect is not followed, and where it leads, without anything secret: the words after the server's
+    /// name in an error.
     pub fn describe_redirect(&self, response: &HeaderMap) -> String {
         let location = response.get(header::LOCATION).map(HeaderValue::as_bytes);
-        match location.and_then(|location| redirect::resolve(&self.uri, location)) {
+        let to = match location.and_then(|location| redirect::resolve(&self.uri, location)) {
             Some(to) if !redirect::is_same_origin(&self.uri, &to) => {
                 // The server chooses the host, and case does not matter in it.
                 let secrets = self
@@ -188,7 +189,8 @@ impl Target {
             }
             Some(_) => format!("another path of {}", self.origin),
             None => "nowhere".to_owned(),
-        }
+        };
+        format!("redirects to {to}, which is not followed")
     }
 }
 
