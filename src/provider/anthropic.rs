@@ -24,7 +24,6 @@ const BETA: &str = "anthropic_beta";
 
 /// What it adds to the build.
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
-    name: "anthropic",
     vendor: ProviderSpec {
         name: "anthropic",
         title: "Anthropic",

@@ -21,19 +21,14 @@ const DEPTH: usize = 100;
 pub(crate) fn protocols() -> impl Iterator<Item = (&'static str, fn(&[u8]))> {
     PROTOCOLS
         .iter()
-        .map(|protocol| (protocol.name, protocol.fuzz))
+        .map(|protocol| (protocol.vendor.name, protocol.fuzz))
 }
 
 type Boxed = Box<dyn Protocol>;
 
 fn connect(protocol: &WireProtocol) -> Boxed {
-    (protocol.connect)(Endpoint {
-        url: "http://h/v1/chat/completions".to_owned(),
-        models_url: "http://h/v1/models".to_owned(),
-        stream: true,
-        counts_on_request: true,
-        ..Endpoint::default()
-    })
+    let endpoint = Endpoint::new("http://h/v1/chat/completions", "http://h/v1/models");
+    (protocol.connect)(endpoint)
 }
 
 /// Decoding gives the same completion for every split, the completion contains what the sink received, and

@@ -36,7 +36,6 @@ const NAME: &AsciiSet = &NON_ALPHANUMERIC
 
 /// What it adds to the build.
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
-    name: "google",
     vendor: ProviderSpec {
         name: "google",
         title: "Google Gemini",

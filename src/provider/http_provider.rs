@@ -6,9 +6,10 @@
 
 mod exchange;
 
-use super::openai::{OpenAi, OpenAiOptions};
+use super::openai::OpenAi;
 use super::output_limit::{self, LearnedLimits};
 use super::protocol::{HttpRequest, Protocol};
+use super::wire_protocol::Endpoint;
 use super::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider, retry,
 };
@@ -92,10 +93,10 @@ impl HttpProvider {
     /// A provider with the protocol of OpenAI's chat completions.
     pub fn openai(
         name: impl Into<String>,
-        openai: OpenAiOptions,
+        endpoint: Endpoint,
         options: HttpProviderOptions,
     ) -> Self {
-        HttpProvider::new(name, Box::new(OpenAi::new(openai)), options)
+        HttpProvider::new(name, Box::new(OpenAi::new(endpoint)), options)
     }
 
     /// A provider with any wire protocol.

@@ -80,13 +80,7 @@ fn memory_ratio_of_models() {
     let streams = [&streams[..], &[blocks.into_bytes()]].concat();
     for wire in PROTOCOLS {
         let name = wire.vendor.title;
-        let protocol = (wire.connect)(Endpoint {
-            url: "http://h".to_owned(),
-            models_url: "http://h".to_owned(),
-            stream: true,
-            counts_on_request: true,
-            ..Endpoint::default()
-        });
+        let protocol = (wire.connect)(Endpoint::new("http://h", "http://h"));
         at_most(
             45,
             &format!("answer of a model ({name})"),

@@ -43,14 +43,13 @@ pub use catalog::{Catalog, InProcessProvider, ModelInfo, ProviderDetails};
 pub use error::{Error, ErrorClass};
 pub use http_provider::{HttpProvider, HttpProviderOptions};
 pub use lead_worker::{Choice, LeadWorker, Progress};
-pub use openai::OpenAiOptions;
 pub(crate) use tool_calls::replayed_call;
 pub(crate) use tool_output::{
     audience_includes_model, has_content_for_model, image_hashes, is_part_for_model,
     replace_images, response_size, result_text,
 };
 
-pub use wire_protocol::in_process_providers;
+pub use wire_protocol::{Endpoint, in_process_providers};
 
 use crate::conversation::{Content, Message};
 use crate::mcp::jsonrpc::RawJson;

@@ -22,7 +22,6 @@ const MAX_CONTEXT: u64 = 32_768;
 
 /// What it adds to the build.
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
-    name: "ollama",
     vendor: ProviderSpec {
         name: "ollama",
         title: "Ollama",

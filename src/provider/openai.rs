@@ -34,7 +34,6 @@ const DEFAULT_PATH: &str = "v1/chat/completions";
 
 /// What it adds to the build.
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
-    name: "openai",
     vendor: ProviderSpec {
         name: "openai",
         title: "OpenAI",
@@ -62,80 +61,33 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
     endpoint_url: |base, path| join(base, path.unwrap_or(DEFAULT_PATH)),
     url_in_file: chat_url,
     requires_output_limit: false,
-    connect: |server| Box::new(OpenAi::new(server.into())),
+    connect: |server| Box::new(OpenAi::new(server)),
     #[cfg(any(test, fuzzing))]
     fuzz: |input| fuzzing::completion(&PROTOCOL, input),
     #[cfg(any(test, fuzzing))]
     mixes_parts: false,
 };
 
-/// The endpoint of chat completions, and its dialect.
-///
-/// It does not implement `Debug`, because header values are secrets.
-#[derive(Clone)]
-pub struct OpenAiOptions {
-    /// The complete URL of the endpoint, for example `https://api.openai.com/v1/chat/completions`.
-    pub chat_url: String,
-    /// The complete URL of the list of models.
-    pub models_url: String,
-    /// Sent with every request, `Authorization` included.
-    pub headers: Vec<(String, String)>,
-    /// Request a stream.
-    pub stream: bool,
-    /// Request the number of tokens in a stream. Some servers refuse the option.
-    pub stream_usage: bool,
-    /// Send the model's reasoning back as `reasoning_content` with its tool calls. DeepSeek requires it;
-    /// others ignore or refuse it.
-    pub reasoning_back: bool,
-}
-
-impl OpenAiOptions {
-    /// The dialect of OpenAI itself, without headers.
-    pub fn new(chat_url: impl Into<String>, models_url: impl Into<String>) -> Self {
-        OpenAiOptions {
-            chat_url: chat_url.into(),
-            models_url: models_url.into(),
-            headers: Vec::new(),
-            stream: true,
-            stream_usage: true,
-            reasoning_back: false,
-        }
-    }
-}
-
-impl From<Endpoint> for OpenAiOptions {
-    fn from(server: Endpoint) -> Self {
-        OpenAiOptions {
-            chat_url: server.url,
-            models_url: server.models_url,
-            headers: server.headers,
-            stream: server.stream,
-            stream_usage: server.counts_on_request,
-            reasoning_back: server.wants_reasoning,
-        }
-    }
-}
-
 /// The protocol.
 pub(super) struct OpenAi {
-    options: OpenAiOptions,
+    endpoint: Endpoint,
 }
 
 impl OpenAi {
-    pub(super) fn new(options: OpenAiOptions) -> Self {
-        OpenAi { options }
+    pub(super) fn new(endpoint: Endpoint) -> Self {
+        OpenAi { endpoint }
     }
 }
 
 impl Protocol for OpenAi {
     fn http_request(&self, request: &CompletionRequest<'_>) -> Result<HttpRequest, Error> {
-        let body = request::body(&self.options, request).map_err(|e| {
+        let body = request::body(&self.endpoint, request).map_err(|e| {
             let what = format!("the request cannot be written as JSON ({e})");
             Error::new(ErrorClass::Refused, what)
         })?;
         Ok(HttpRequest {
-            url: self.options.chat_url.clone(),
-            headers: self.options.headers.clone(),
+            url: self.endpoint.url.clone(),
+            headers: self.endpoint.headers.clone(),
             body: Some(body),
         })
     }
@@ -145,7 +97,7 @@ impl Protocol for OpenAi {
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
-        let origin = provider_fields::origin(&self.options.chat_url, &request.model.model_name);
+        let origin = provider_fields::origin(&self.endpoint.url, &request.model.model_name);
         Box::new(decoder::OpenAiDecoder::new(
             ToolNames::of(request.tools),
             origin,
@@ -158,8 +110,8 @@ impl Protocol for OpenAi {
 
     fn models_request(&self) -> HttpRequest {
         HttpRequest {
-            url: self.options.models_url.clone(),
-            headers: self.options.headers.clone(),
+            url: self.endpoint.models_url.clone(),
+            headers: self.endpoint.headers.clone(),
             body: None,
         }
     }
@@ -174,7 +126,7 @@ impl Protocol for OpenAi {
             Error::new(ErrorClass::Protocol, what)
         })?;
         let names = models.into_iter().map(|model| model.id.0.into_owned());
-        if self.options.models_url.starts_with(VENDOR) {
+        if self.endpoint.models_url.starts_with(VENDOR) {
             return Ok(names.filter(|name| !needs_responses(name)).collect());
         }
         Ok(names.collect())

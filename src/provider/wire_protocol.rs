@@ -28,9 +28,8 @@ pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
 
 /// A wire protocol, and everything that the rest of the program knows of it.
 pub(super) struct WireProtocol {
-    /// Its name in files of custom providers. That of its Cargo feature is the same; OpenAI's has none.
-    pub(super) name: &'static str,
-    /// The provider of the vendor who defines it.
+    /// The provider of the vendor who defines it. Its name is that of the protocol in files, and of the Cargo
+    /// feature; OpenAI's has none.
     pub(super) vendor: ProviderSpec,
     /// The header for the key; a bearer token if absent.
     pub(super) key_header: Option<&'static str>,
@@ -52,25 +51,44 @@ pub(super) struct WireProtocol {
     pub(super) mixes_parts: bool,
 }
 
-/// A server with a wire protocol. It does not implement `Debug`, because headers contain the key.
-#[derive(Clone, Default, PartialEq)]
-pub(super) struct Endpoint {
-    /// The URL of chat completions; for other protocols than OpenAI's the URL of the server.
-    pub(super) url: String,
-    /// The URL of the list of models, for OpenAI's protocol.
-    pub(super) models_url: String,
-    pub(super) headers: Vec<(String, String)>,
+/// A server with a wire protocol, and its dialect of OpenAI's.
+///
+/// It does not implement `Debug`, because header values are secrets.
+#[derive(Clone, PartialEq)]
+pub struct Endpoint {
+    /// The complete URL of chat completions, for example `https://api.openai.com/v1/chat/completions`; for another
+    /// protocol than OpenAI's the URL of the server.
+    pub url: String,
+    /// The complete URL of the list of models, for OpenAI's protocol.
+    pub models_url: String,
+    /// Sent with every request, `Authorization` included.
+    pub headers: Vec<(String, String)>,
     /// Request a stream.
-    pub(super) stream: bool,
-    /// Request the number of tokens in a stream.
-    pub(super) counts_on_request: bool,
-    /// Send the model's reasoning back.
-    pub(super) wants_reasoning: bool,
+    pub stream: bool,
+    /// Request the number of tokens in a stream. Some servers refuse the option.
+    pub stream_usage: bool,
+    /// Send the model's reasoning back as `reasoning_content` with its tool calls. DeepSeek requires it;
+    /// others ignore or refuse it.
+    pub reasoning_back: bool,
+}
+
+impl Endpoint {
+    /// A server with the dialect of OpenAI itself, without headers.
+    pub fn new(url: impl Into<String>, models_url: impl Into<String>) -> Self {
+        Endpoint {
+            url: url.into(),
+            models_url: models_url.into(),
+            headers: Vec::new(),
+            stream: true,
+            stream_usage: true,
+            reasoning_back: false,
+        }
+    }
 }
 
 impl PartialEq for WireProtocol {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+        self.vendor.name == other.vendor.name
     }
 }
 
@@ -79,7 +97,9 @@ impl PartialEq for WireProtocol {
 /// # Errors
 /// [`ErrorClass::Config`] when the build leaves it out.
 pub(super) fn protocol_named(name: &str) -> Result<&'static WireProtocol, Error> {
-    let found = PROTOCOLS.iter().find(|protocol| protocol.name == name);
+    let found = PROTOCOLS
+        .iter()
+        .find(|protocol| protocol.vendor.name == name);
     found.copied().ok_or_else(|| {
         let hint = features::hint(name);
         let reason = format!("the protocol `{name}` is not available{hint}");

@@ -3,7 +3,7 @@
 //! The files are not trusted: their number, and every field, is limited.
 
 use super::settings::{
-    DEFAULT_TIMEOUT, Settings, SettingsReader, key_header, missing_key, models_url,
+    DEFAULT_TIMEOUT, Settings, SettingsReader, endpoint, key_header, missing_key,
 };
 use crate::provider::wire_protocol::{Endpoint, protocol_named};
 use crate::provider::{Error, ErrorClass};
@@ -155,12 +155,9 @@ impl CustomProvider {
             protocol,
             title: self.display_name.clone(),
             endpoint: Endpoint {
-                models_url: models_url(&url),
-                url,
                 headers,
                 stream: self.supports_streaming.unwrap_or(true),
-                counts_on_request: true,
-                wants_reasoning: false,
+                ..endpoint(url)
             },
             timeout: (self.timeout_seconds)
                 .filter(|limit| !limit.is_zero())

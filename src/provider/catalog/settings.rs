@@ -180,12 +180,10 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
         protocol: spec.protocol,
         title: spec.title.to_owned(),
         endpoint: Endpoint {
-            models_url: models_url(&url),
-            url,
             headers,
-            stream: true,
-            counts_on_request: spec.counts_on_request,
-            wants_reasoning: spec.wants_reasoning,
+            stream_usage: spec.counts_on_request,
+            reasoning_back: spec.wants_reasoning,
+            ..endpoint(url)
         },
         timeout,
         key_hint: key_name.map_or(String::new(), |name| format!("check {name}")),
@@ -285,8 +283,14 @@ pub(in crate::provider) fn join(base: &str, path: &str) -> String {
     format!("{}/{}", origin(base), there.join("/"))
 }
 
+/// The server of these chat completions.
+pub(super) fn endpoint(chat: String) -> Endpoint {
+    let models = models_url(&chat);
+    Endpoint::new(chat, models)
+}
+
 /// The URL of the list of models, next to chat completions.
-pub(super) fn models_url(chat: &str) -> String {
+fn models_url(chat: &str) -> String {
     let chat = chat.split('?').next().unwrap_or_default();
     match chat.strip_suffix(CHAT) {
         Some(before) => format!("{before}models"),

@@ -3,7 +3,7 @@
 mod requests;
 
 use super::decoder::OpenAiDecoder;
-use super::{OpenAi, OpenAiOptions};
+use super::{Endpoint, OpenAi};
 use crate::conversation::{Content, Outcome};
 use crate::provider::decoder_testing::{self, decode_every_split, event_stream};
 use crate::provider::protocol::{Decoder, Protocol};
@@ -381,7 +381,7 @@ fn an_answer_is_not_lost_because_its_count_of_tokens_is_none() {
 
 #[test]
 fn the_list_of_models_is_read_in_its_common_shapes() {
-    let openai = OpenAi::new(OpenAiOptions::new("http://a", "http://b"));
+    let openai = OpenAi::new(Endpoint::new("http://a", "http://b"));
     for list in [
         r#"{"object":"list","data":[{"id":"a","object":"model"},{"id":"b"}]}"#,
         r#"[{"id":"a"},{"id":"b","x":1}]"#,
@@ -412,7 +412,7 @@ fn models_behind_the_responses_protocol_alone_are_not_offered() {
     let list = json!({"data": all.map(|id| json!({"id": id}))}).to_string();
     let offered = |server: &str| {
         let models = format!("{server}/v1/models");
-        let openai = OpenAi::new(OpenAiOptions::new("http://a", models));
+        let openai = OpenAi::new(Endpoint::new("http://a", models));
         openai.parse_models(list.as_bytes()).unwrap()
     };
     assert_eq!(
