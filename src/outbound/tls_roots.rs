@@ -9,9 +9,10 @@ use ureq::typestate::AgentScope;
 use ureq::{Proxy, ProxyProtocol};
 
 type Config = ConfigBuilder<AgentScope>;
+type AddTls = fn(Config) -> Result<Config, String>;
 
 /// What adds TLS to a connection, in a build that has it.
-pub(super) const TLS: &[fn(Config) -> Result<Config, String>] = &[
+pub(super) const TLS: &[AddTls] = &[
     #[cfg(feature = "tls")]
     cert_file::configure,
 ];

@@ -328,7 +328,7 @@ fn an_error_in_mid_stream_ends_the_answer_and_keeps_what_was_heard() {
             ErrorClass::RateLimit { after: None },
         ),
     ] {
-        let (heard, completion) = everyhow(&format!("{text}event: error\ndata: {error}\n\n{DONE}"));
+        let (heard, completion) = everyhow(format!("{text}event: error\ndata: {error}\n\n{DONE}"));
         let error = completion.unwrap_err();
         assert_eq!(error.class, class);
         assert!(error.message.contains("boom"), "{error}");
