@@ -10,18 +10,9 @@ use ureq::{AsSendBody, Body, Error};
 /// How much memory a body of any length gets before it comes, in bytes.
 const MAX_FIRST_CAPACITY: u64 = 16 << 10;
 
-/// The limits on what may be read of a response.
-#[derive(Clone, Copy)]
-pub struct ReadLimits {
-    /// The most bytes, of whatever kind.
-    pub bytes: usize,
-    /// No read lasts beyond it.
-    pub deadline: Option<Instant>,
-}
-
 impl Connection {
     /// Sends the request that `prepare` makes, which fails if the caller has given up, and returns the head of the
-    /// response, whatever its status.
+    /// response, whatever its status. `limit` sets the limits on what may be read.
     ///
     /// If the server closed an idle connection just before it was reused, the request is sent once more on a new
     /// one, provided that it was not written completely or `is_repeatable`.
@@ -30,8 +21,8 @@ impl Connection {
     /// That of `prepare`, and what `describe` makes of an error of ureq.
     pub fn send<B: AsSendBody, E>(
         &self,
-        limits: ReadLimits,
         prepare: impl Fn() -> Result<Request<B>, E>,
+        limit: impl Fn(),
         is_repeatable: impl Fn() -> bool,
         describe: impl Fn(&Error) -> E,
     ) -> Result<Response<Body>, E> {
@@ -40,10 +31,7 @@ impl Connection {
         loop {
             let request = prepare()?;
             progress.begin_request();
-            progress.limit_bytes(limits.bytes);
-            if let Some(deadline) = limits.deadline {
-                progress.set_read_deadline(deadline);
-            }
+            limit();
             let error = match agent.run(request) {
                 Ok(response) => return Ok(response),
                 Err(error) => error,

@@ -25,7 +25,7 @@ mod tls_roots;
 
 pub use address_cache::AddressCache;
 pub use connection::Connection;
-pub use exchange::{ReadLimits, is_compressed, read_whole_body};
+pub use exchange::{is_compressed, read_whole_body};
 pub use fetch::Fetch;
 pub use retry_after::retry_after;
 pub use retry_after::wait_of;

@@ -3,8 +3,7 @@
 use super::{Failure, HttpProvider, HttpProviderOptions, MAX_ERROR_BODY};
 use crate::outbound::error_text::one_line;
 use crate::outbound::{
-    Connection, ReadLimits, Target, error_cause, is_compressed, media_type, read_whole_body,
-    retry_after,
+    Connection, Target, error_cause, is_compressed, media_type, read_whole_body, retry_after,
 };
 use crate::provider::output_limit;
 use crate::provider::protocol::{Decoder, HttpRequest};
@@ -122,18 +121,21 @@ impl<'a> Exchange<'a> {
         headers: &[(HeaderName, HeaderValue)],
         body: B,
     ) -> Result<Response<Body>, Failure> {
-        let limits = ReadLimits {
-            bytes: MAX_RESPONSE,
-            deadline: self.deadline,
-        };
         let prepare = || {
             self.check_cancelled()?;
             let (method, headers) = (method.clone(), headers.iter().cloned());
             let uri = self.target.uri();
             Ok(self.target.request(method, uri, headers, body))
         };
+        let progress = &self.connection.progress;
+        let limit = || {
+            progress.limit_bytes(MAX_RESPONSE);
+            if let Some(deadline) = self.deadline {
+                progress.set_read_deadline(deadline);
+            }
+        };
         let describe = |error: &ureq::Error| self.transport_failure(error);
-        self.connection.send(limits, prepare, || true, describe)
+        self.connection.send(prepare, limit, || true, describe)
     }
 
     /// Passes the body to the decoder until the completion is complete or the body ends.

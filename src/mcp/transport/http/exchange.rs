@@ -8,7 +8,7 @@ use crate::transport::{Stream, TransportError};
 use gosling_outbound::error_text::{error_message, one_line};
 use gosling_outbound::sse::Decoder;
 use gosling_outbound::{
-    Connection, ReadLimits, error_cause, is_compressed, media_type, read_whole_body, retry_after,
+    Connection, error_cause, is_compressed, media_type, read_whole_body, retry_after,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -192,12 +192,9 @@ impl Shared {
             let request = agent.configure_request(request());
             Ok(request.timeout_global(Some(left)).build())
         };
-        let limits = ReadLimits {
-            bytes: MAX_HEAD,
-            deadline: None,
-        };
+        let limit = || progress.limit_bytes(MAX_HEAD);
         let describe = |error: &Error| self.describe(error, progress.is_written());
-        let response = (exchange.connection).send(limits, prepare, repeatable, describe)?;
+        let response = (exchange.connection).send(prepare, limit, repeatable, describe)?;
         progress.clear_byte_limit();
         Ok(response)
     }
