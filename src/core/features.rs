@@ -21,6 +21,7 @@
 //! | `recipes` | recipes: templates, links, folders, slash commands, runs, the command `gosling recipe`; prompts of the user |
 //! | `schedules` | recipes that run at set times, and the command `gosling schedule`; needs `recipes` |
 //! | `screening` | advisories about packages, and a list of allowed extensions; `gosling advisories` |
+//! | `scripted` | the provider `scripted`, which answers from a file |
 //! | `streamable-http` | MCP servers that are reached over HTTP, extensions of type `streamable_http` |
 //! | `tls` | `https` to models and MCP servers, and `gosling agent --tls` |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
@@ -144,6 +145,7 @@ features! {
         Delete "/schedule/delete/{id}",
     ];
     "screening", "", [];
+    "scripted", "", [];
     "streamable-http", "", [];
     "tls", "", [];
     "todo", "", [];
@@ -184,7 +186,7 @@ pub fn hint(name: &str) -> String {
 pub const SERVERS: &[&str] = &["demo", "developer", "memory", "todo"];
 
 /// The features of the providers, which have their names.
-pub const PROVIDERS: &[&str] = &["anthropic", "google", "ollama"];
+pub const PROVIDERS: &[&str] = &["anthropic", "google", "ollama", "scripted"];
 
 /// As [`hint`], if `name` is one of `features`; empty for all other names.
 pub fn hint_among(features: &[&str], name: &str) -> String {

@@ -143,7 +143,7 @@ impl Registry {
         let (config, secrets) = (stores.config.clone(), stores.secrets.clone());
         let cancel = Cancel::new();
         Registry {
-            catalog: Catalog::new(config, secrets, offline).with(provider::scripted()),
+            catalog: Catalog::new(config, secrets, offline).with(provider::in_process_providers()),
             stores,
             offline,
             has_user_interfaces: false,

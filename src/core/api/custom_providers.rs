@@ -3,7 +3,8 @@
 use super::{cancel_of, with};
 use crate::agent::Registry;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
-use crate::provider::{CustomProviderError, CustomProviderRequest, ErrorClass};
+use crate::provider::ErrorClass;
+use crate::provider::catalog::custom_provider_edit::{CustomProviderError, CustomProviderRequest};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ mod agents;
 mod apps;
 mod config;
 mod config_file;
+#[cfg(feature = "desktop")]
 mod custom_providers;
 mod diagnostics;
 mod extensions;
@@ -75,6 +76,7 @@ fn goose_features(_: &Request) -> Result<Response, Error> {
 fn desktop_routes(router: Router, registry: &Arc<Registry>) -> Router {
     let router = config_file::routes(router, registry);
     let router = prompts::routes(router, registry);
+    #[cfg(feature = "desktop")]
     let router = custom_providers::routes(router, registry);
     let router = diagnostics::routes(router, registry);
     let router = system_info::routes(router, registry);

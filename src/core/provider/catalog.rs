@@ -4,14 +4,17 @@
 //! once. It keeps a provider, with its connections, while the settings stay the same.
 
 mod builtin_providers;
-mod custom_provider_edit;
+#[cfg(feature = "desktop")]
+pub mod custom_provider_edit;
 mod custom_providers;
+#[cfg(feature = "desktop")]
 mod detect_provider;
-mod known_models;
-mod settings;
+pub(super) mod known_models;
+pub(super) mod settings;
 #[cfg(test)]
 mod tests;
 
+use super::provider_spec::{ModelSpec, ProviderSpec};
 use super::{Error, ErrorClass, ModelConfig, Provider};
 use crate::features;
 use crate::outbound::is_loopback_url;
@@ -20,11 +23,8 @@ use crate::store::settings::{
 };
 use crate::store::{self, Config, Secrets};
 use crate::sys::lock;
-use builtin_providers::{Engine, PROVIDERS, ProviderSpec, builtin_providers};
-pub use custom_provider_edit::{CustomProviderError, CustomProviderRequest};
+use builtin_providers::{builtin_providers, builtin_settings};
 use custom_providers::{CustomProvider, CustomProviders};
-pub use detect_provider::DetectedProvider;
-use known_models::ModelSpec;
 use serde::Serialize;
 use settings::{Settings, SettingsReader};
 use std::collections::HashMap;
@@ -32,9 +32,6 @@ use std::sync::{Arc, Mutex};
 
 /// The context size of a model that is not in a list.
 const DEFAULT_CONTEXT: u64 = 128_000;
-/// The largest context to request from Ollama, unless the user sets another. Ollama allocates the memory for
-/// all of it at once; its own default is so small that the tools alone fill it.
-const MAX_OLLAMA_CONTEXT: u64 = 32_768;
 const FOLDER: &str = "custom_providers";
 /// How many files that cannot be used one error names.
 const MAX_UNUSED_FILES: usize = 3;
@@ -210,9 +207,9 @@ impl Catalog {
         }
     }
 
-    /// Adds a provider that is part of the program.
-    pub fn with(mut self, own: InProcessProvider) -> Self {
-        self.own.push(own);
+    /// Adds providers that are part of the program.
+    pub fn with(mut self, own: impl IntoIterator<Item = InProcessProvider>) -> Self {
+        self.own.extend(own);
         self
     }
 
@@ -231,7 +228,7 @@ impl Catalog {
             Found::Custom(custom) => custom.resolve(self.reader()).map_err(failed)?,
             Found::InProcess(own) => return (own.make)(&self.config).map_err(failed),
         };
-        if self.offline && !is_loopback_url(&settings.url) {
+        if self.offline && !is_loopback_url(&settings.endpoint.url) {
             return Err(failed(Error::new(
                 ErrorClass::Config,
                 "It is on another machine, and gosling runs offline; use one on this machine or \
@@ -244,10 +241,7 @@ impl Catalog {
         {
             return Ok(known.provider.clone());
         }
-        let provider = settings
-            .clone()
-            .provider(name, self.offline)
-            .map_err(failed)?;
+        let provider = settings.clone().provider(name, self.offline);
         let now = Made {
             settings,
             provider: provider.clone(),
@@ -291,10 +285,11 @@ impl Catalog {
         let context = known
             .as_ref()
             .map_or(DEFAULT_CONTEXT, |known| known.context_limit);
-        let context = match provider {
-            "ollama" => context.min(MAX_OLLAMA_CONTEXT),
-            _ => context,
+        let most = match self.find(provider) {
+            Ok(Found::Builtin(spec)) => spec.max_context,
+            _ => u64::MAX,
         };
+        let context = context.min(most);
         let output = known.and_then(|known| known.max_output_tokens);
         // If a request may omit the limit, the server knows better: it may run the model with another
         // context, or count the limit as output against a rate limit.
@@ -312,7 +307,7 @@ impl Catalog {
     /// sets it.
     fn sends_output_limit(&self, provider: &str) -> bool {
         match self.find(provider) {
-            Ok(Found::Builtin(spec)) => spec.engine == Engine::Anthropic,
+            Ok(Found::Builtin(spec)) => spec.protocol.requires_output_limit,
             Ok(Found::Custom(_)) => true,
             Ok(Found::InProcess(_)) | Err(_) => false,
         }
@@ -368,8 +363,7 @@ impl Catalog {
     /// The names of all settings of providers, and whether each is a secret. Providers that the build leaves
     /// out count, because a configuration may hold their keys.
     pub fn setting_names(&self) -> Vec<(String, bool)> {
-        let builtin = PROVIDERS.iter().flat_map(|spec| spec.settings);
-        let mut names: Vec<(String, bool)> = builtin
+        let mut names: Vec<(String, bool)> = builtin_settings()
             .map(|setting| (setting.name.to_owned(), setting.secret()))
             .collect();
         let customs = self.custom.read();
@@ -380,8 +374,9 @@ impl Catalog {
 
     /// The settings of builtin providers.
     pub fn settings(&self) -> Vec<Setting<'static>> {
-        let settings = PROVIDERS.iter().flat_map(|spec| spec.settings);
-        settings.map(|setting| setting.declared()).collect()
+        builtin_settings()
+            .map(|setting| setting.declared())
+            .collect()
     }
 
     /// What is wrong with the secrets of providers, and with the files of the user's own.
@@ -397,7 +392,7 @@ impl Catalog {
             }
         }
         let (customs, unused) = self.custom.read_all();
-        for name in customs.iter().filter_map(CustomProvider::key_name) {
+        for name in customs.iter().filter_map(|(_, custom)| custom.key_name()) {
             if self
                 .config
                 .given(name)?

@@ -1,8 +1,8 @@
 //! Creating, changing and deleting custom providers for clients. The key goes to the secrets, never into the file.
 
-use super::builtin_providers::PROVIDERS;
+use super::builtin_providers::builtin_settings;
 use super::custom_providers::{
-    CustomProvider, MAX_FILE, MAX_FILES, MAX_HEADERS, MAX_MODELS, MAX_NAME,
+    CustomProvider, MAX_FILE, MAX_FILES, MAX_HEADERS, MAX_MODELS, MAX_NAME, engine_named,
 };
 use super::{Catalog, DEFAULT_CONTEXT};
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
@@ -97,17 +97,10 @@ fn invalid(field: &'static str, reason: impl Into<String>) -> CustomProviderErro
 impl CustomProviderRequest {
     /// The name of the wire protocol in files.
     fn check(&self) -> Result<&'static str> {
-        let engine = match self.engine.as_str() {
-            "openai" | "openai_compatible" => "openai",
-            "anthropic" | "anthropic_compatible" => "anthropic",
-            "ollama" | "ollama_compatible" => "ollama",
-            _ => {
-                return Err(invalid(
-                    "engine",
-                    "is not openai_compatible, anthropic_compatible or ollama_compatible",
-                ));
-            }
-        };
+        let engine = engine_named(&self.engine).ok_or_else(|| {
+            let reason = "is not openai_compatible, anthropic_compatible or ollama_compatible";
+            invalid("engine", reason)
+        })?;
         let name = self.display_name.trim();
         if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
             return Err(invalid(
@@ -220,9 +213,9 @@ impl Catalog {
     /// # Errors
     /// [`CustomProviderError::NotFound`], [`CustomProviderError::Store`].
     pub fn custom_provider(&self, id: &str) -> Result<Map<String, Value>> {
-        let custom = self.existing(id)?;
-        let mut fields = read_fields(&custom.path, id)?;
-        let engine = custom.engine().map_or("openai", |engine| engine.in_files());
+        let (path, custom) = self.existing(id)?;
+        let mut fields = read_fields(&path, id)?;
+        let engine = custom.engine().unwrap_or("openai");
         fields.insert("engine".to_owned(), engine.into());
         for (name, value) in [("models", json!([])), ("api_key_env", "".into())] {
             fields.entry(name).or_insert(value);
@@ -241,9 +234,8 @@ impl Catalog {
             let reason = "is empty; send the key, or `requires_auth` as false";
             return Err(invalid("api_key", reason));
         }
-        let folder = self.custom.folder();
         let _lock = self.lock_folder()?;
-        if self.custom.file_count() >= MAX_FILES {
+        if self.custom.paths().len() >= MAX_FILES {
             return Err(CustomProviderError::TooMany);
         }
         let id = self.free_id(&request.display_name);
@@ -263,7 +255,7 @@ impl Catalog {
             return Err(invalid("display_name", "has no JSON form"));
         };
         request.write_to(&mut fields, engine);
-        let path = folder.join(format!("{id}.json"));
+        let path = self.custom.path.join(format!("{id}.json"));
         write(&path, &fields)?;
         if needs_key {
             let stored = self.secrets.set(&key_name, &request.api_key.trim().into());
@@ -278,9 +270,9 @@ impl Catalog {
     /// [`CustomProviderError`]; nothing is changed then.
     pub fn update_custom_provider(&self, id: &str, request: &CustomProviderRequest) -> Result<()> {
         let _lock = self.existing(id).and_then(|_| self.lock_folder())?;
-        let custom = self.existing(id)?;
+        let (path, custom) = self.existing(id)?;
         let engine = request.check()?;
-        let before = read_fields(&custom.path, id)?;
+        let before = read_fields(&path, id)?;
         let old_key = custom.key_name().map(str::to_owned);
         let needs_key = match request.requires_auth {
             Some(needs) => needs,
@@ -303,7 +295,7 @@ impl Catalog {
         if request.requires_auth.is_some() || old_key.is_none() {
             fields.insert("requires_auth".to_owned(), needs_key.into());
         }
-        write(&custom.path, &fields)?;
+        write(&path, &fields)?;
         let stored = if !needs_key {
             self.remove_key(&custom)
         } else if !key.is_empty() {
@@ -312,7 +304,7 @@ impl Catalog {
             Ok(())
         };
         if let Err(error) = stored {
-            write(&custom.path, &before)?;
+            write(&path, &before)?;
             return Err(error.into());
         }
         Ok(())
@@ -324,36 +316,42 @@ impl Catalog {
     /// [`CustomProviderError::NotFound`], [`CustomProviderError::Store`].
     pub fn delete_custom_provider(&self, id: &str) -> Result<()> {
         let _lock = self.existing(id).and_then(|_| self.lock_folder())?;
-        let custom = self.existing(id)?;
+        let (path, custom) = self.existing(id)?;
         // The key first: after a crash, the deletion can be repeated.
         self.remove_key(&custom)?;
-        match fs::remove_file(&custom.path) {
+        match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(store::Error::io("remove", &custom.path)(error).into());
+                return Err(store::Error::io("remove", &path)(error).into());
             }
             _ => {}
         }
-        files::sync_names(files::parent(&custom.path))?;
+        files::sync_names(files::parent(&path))?;
         lock(&self.made).remove(id);
         Ok(())
     }
 
-    fn existing(&self, id: &str) -> Result<CustomProvider> {
+    /// A custom provider with its file.
+    fn existing(&self, id: &str) -> Result<(PathBuf, CustomProvider)> {
         let (customs, unused) = self.custom.read_all();
         let mut customs = customs.into_iter();
-        if let Some(custom) = customs.find(|custom| custom.name == id) {
+        if let Some(custom) = customs.find(|(_, custom)| custom.name == id) {
             return Ok(custom);
         }
         Err(match unused.into_iter().find(|file| file.is_for(id)) {
-            Some(file) => CustomProviderError::Store(file.into_error()),
+            Some(file) => CustomProviderError::Store(store::Error::Broken {
+                path: file.path,
+                line: 0,
+                column: 0,
+                reason: file.reason,
+            }),
             None => CustomProviderError::NotFound { id: id.to_owned() },
         })
     }
 
     fn lock_folder(&self) -> Result<FileLock> {
-        files::ensure_dir(self.custom.folder())?;
+        files::ensure_dir(&self.custom.path)?;
         Ok(FileLock::acquire(
-            &self.custom.folder().join(".lock"),
+            &self.custom.path.join(".lock"),
             LOCK_TIMEOUT,
         )?)
     }
@@ -364,7 +362,7 @@ impl Catalog {
             return Ok(());
         };
         let is_same = |other: &str| other.eq_ignore_ascii_case(name);
-        let mut builtin = PROVIDERS.iter().flat_map(|spec| spec.settings);
+        let mut builtin = builtin_settings();
         let others = self.custom.read().into_iter();
         let mut others = others.filter(|other| other.name != custom.name);
         let is_shared = builtin.any(|setting| is_same(setting.name))
@@ -379,7 +377,7 @@ impl Catalog {
     fn free_id(&self, display_name: &str) -> String {
         let customs = self.custom.read();
         let is_free = |id: &String| {
-            let path = self.custom.folder().join(format!("{id}.json"));
+            let path = self.custom.path.join(format!("{id}.json"));
             fs::symlink_metadata(path).is_err() && !customs.iter().any(|other| other.name == *id)
         };
         let base = id_from(display_name);

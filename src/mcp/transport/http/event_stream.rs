@@ -2,13 +2,13 @@
 //! stream that answers a request. Both are resumed with a GET that names the last event. MCP 2025-11-25,
 //! basic/transports, resumability and redelivery.
 
-use super::exchange::{Exchange, LAST_EVENT_ID, is_compressed, read_short_body};
+use super::exchange::{Exchange, LAST_EVENT_ID, read_short_body};
 use super::status::{is_conflict, is_failure, is_temporary};
 use super::{Shared, StandaloneStream, State, lock};
 use crate::transport::TransportError;
 use gosling_outbound::error_text::one_line;
 use gosling_outbound::sse::Decoder;
-use gosling_outbound::{media_type, retry_after};
+use gosling_outbound::{is_compressed, media_type, retry_after};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use ureq::Body;
