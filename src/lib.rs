@@ -254,8 +254,12 @@ pub use gosling_core::{
 };
 #[cfg(feature = "deeplinks")]
 pub use gosling_deeplink as deeplink;
+#[cfg(feature = "pinning")]
+pub use gosling_pinning as pinning;
 #[cfg(feature = "schedules")]
 pub use gosling_recipes::schedule;
+#[cfg(feature = "screening")]
+pub use gosling_screening as screening;
 
 pub mod cmd;
 #[cfg(fuzzing)]

@@ -23,12 +23,14 @@ pub const PARTS: &[&Part] = &[
     &crate::manual::PART,
     #[cfg(feature = "memory")]
     &gosling_builtin::memory::PART,
+    #[cfg(feature = "pinning")]
+    &gosling_pinning::PART,
     #[cfg(feature = "recipes")]
     &gosling_recipes::PART,
     #[cfg(feature = "schedules")]
     &gosling_recipes::schedule::PART,
     #[cfg(feature = "screening")]
-    &crate::cmd::advisories::PART,
+    &gosling_screening::PART,
     #[cfg(feature = "todo")]
     &gosling_builtin::todo::PART,
 ];

@@ -3,6 +3,8 @@
 use crate::agent::Registry;
 use crate::builtin::{BuiltinServer, ShellCheck};
 use crate::command_line::Command;
+use crate::extension::pinning::CreatePinner;
+use crate::extension::screening::CreateScreener;
 use crate::http::Router;
 use crate::sys::cancel::Cancel;
 use std::sync::{Arc, OnceLock};
@@ -28,6 +30,10 @@ pub struct Part {
     pub service: Option<CreateService>,
     /// Its builtin MCP servers.
     pub servers: &'static [BuiltinServer],
+    /// Its pinning of the tools of extensions.
+    pub pinner: Option<CreatePinner>,
+    /// Its screening of what extensions start.
+    pub screener: Option<CreateScreener>,
     /// Its shell, for the success checks of recipes.
     pub shell: Option<RunCheck>,
     /// Its pages of the manual.
@@ -43,6 +49,8 @@ impl Part {
             routes: None,
             service: None,
             servers: &[],
+            pinner: None,
+            screener: None,
             shell: None,
             topics: &[],
         }

@@ -2,7 +2,9 @@
 
 use super::Registry;
 use crate::extension::environment::Inherited;
-use crate::extension::{Containers, Limits, inline_python, pinning, screening};
+use crate::extension::pinning::Pinning;
+use crate::extension::screening::Screening;
+use crate::extension::{Containers, Limits, inline_python};
 use crate::store::settings::{self, Fault};
 use crate::store::{self, Config};
 use crate::sys::TimeLimit;
@@ -102,16 +104,16 @@ impl Registry {
         inline_python::Settings::read(&self.stores().config)
     }
 
-    /// The settings of the screening of packages.
-    pub fn screening(&self) -> screening::Settings {
+    /// The screening of what extensions start.
+    pub fn screening(&self) -> Screening {
         let stores = self.stores();
-        screening::Settings::read(&stores.config, &stores.paths, self.offline)
+        Screening::read(&stores.config, &stores.paths, self.offline)
     }
 
-    /// The settings of the pinning of tools.
-    pub fn pinning(&self) -> pinning::Settings {
+    /// The pinning of tools.
+    pub fn pinning(&self) -> Pinning {
         let stores = self.stores();
-        pinning::Settings::read(&stores.config, &stores.paths)
+        Pinning::read(&stores.config, &stores.paths)
     }
 
     /// The lowest level at which MCP servers log: the setting `GOOSE_MCP_LOG_LEVEL`.

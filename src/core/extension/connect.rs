@@ -10,7 +10,7 @@ use super::pinning::Reviewed;
 use super::platform_extensions;
 use super::program_lookup;
 use super::restart_policy::backoff;
-use super::screening::{Decision, Outcome};
+use super::screening::Decision;
 use super::server_requests::RequestForwarder;
 use super::start_folder;
 use super::status::Location;
@@ -340,7 +340,7 @@ impl Context {
             ExtensionConfig::Stdio(stdio) => {
                 let environment = self.environment(name, &stdio.envs, &stdio.env_keys)?;
                 let line = (stdio.cmd.as_str(), &*stdio.args);
-                let screening = self.screen(config, line, cancel)?;
+                let screening = self.screening.check(config, line, cancel)?;
                 let transport = self.stdio(config, line, &environment, inside, cancel)?;
                 Ok(Started {
                     screening,
@@ -390,7 +390,7 @@ impl Context {
         let (cmd, args) = words
             .split_first()
             .map_or(("", words.as_slice()), |(cmd, args)| (cmd, args));
-        let screening = self.screen(config, (cmd, args), cancel)?;
+        let screening = self.screening.check(config, (cmd, args), cancel)?;
         let launch = self.inline_python.prepare(python)?;
         let environment = Environment::default();
         let line = (launch.cmd.as_str(), &*launch.args);
@@ -404,35 +404,6 @@ impl Context {
             screening,
             ..Started::process(transport, environment)
         })
-    }
-
-    /// Checks the packages that a command line installs, before it starts.
-    ///
-    /// # Errors
-    /// It may not start.
-    fn screen(
-        &self,
-        config: &ExtensionConfig,
-        (cmd, args): (&str, &[String]),
-        cancel: &Cancel,
-    ) -> Result<Option<Decision>, Error> {
-        if !cfg!(feature = "screening") {
-            if !self.screening.is_configured() {
-                return Ok(None);
-            }
-            // Nothing starts unscreened that the settings want screened.
-            let hint = features::hint("screening");
-            let reason = format!("packages cannot be screened, which a setting wants{hint}");
-            return Err(Error::forbidden(config.name(), reason));
-        }
-        let Some(decision) = self.screening.screen(cmd, args, config.variables(), cancel) else {
-            return Ok(None);
-        };
-        decision.log(&config.key());
-        if decision.decision == Outcome::Refused {
-            return Err(Error::screened(config.name(), decision));
-        }
-        Ok(Some(decision))
     }
 
     /// Starts a builtin server: in this process, or as a process in the container.

@@ -7,11 +7,13 @@ use super::container::Containers;
 use super::environment::Inherited;
 use super::launch::launch;
 use super::listing::MAX_CONCURRENT;
+use super::pinning::Pinning;
+use super::screening::Screening;
 use super::server_requests::ServerRequestHandler;
 use super::status::{State, Status};
 use super::subscriptions::{MAX_SUBSCRIPTIONS, OnResourceUpdated};
 use super::supervisor::{Operation, Supervisor};
-use super::{Error, Phase, inline_python, pinning, screening, tool_names};
+use super::{Error, Phase, inline_python, tool_names};
 use crate::builtin::SessionData;
 use crate::mcp;
 use crate::mcp::client::{CallOptions, Client, MAX_TIMEOUT};
@@ -63,10 +65,10 @@ pub struct Context {
     pub inherited: Inherited,
     /// The settings for inline Python.
     pub inline_python: inline_python::Settings,
-    /// The settings of the screening of packages.
-    pub screening: screening::Settings,
-    /// The settings of the pinning of tools.
-    pub pinning: pinning::Settings,
+    /// The screening of what extensions start.
+    pub screening: Screening,
+    /// The pinning of tools.
+    pub pinning: Pinning,
     /// Answers requests of servers; without it they are refused.
     pub request_handler: Option<Arc<dyn ServerRequestHandler>>,
 }

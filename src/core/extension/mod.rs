@@ -12,13 +12,11 @@ pub mod environment;
 mod error;
 mod imported_extensions;
 pub mod inline_python;
-mod launch;
-pub mod launchers;
+pub mod launch;
 mod listing;
 mod manager;
 #[cfg(feature = "streamable-http")]
 mod over_http;
-pub mod packages;
 pub mod pinning;
 pub mod platform_extensions;
 pub mod program_lookup;
@@ -33,7 +31,7 @@ mod subscriptions;
 mod supervisor;
 pub(crate) mod tool_names;
 pub(crate) mod unsupported;
-mod version_order;
+pub mod wrappers;
 
 pub use apps::App;
 pub use config::ExtensionConfig;
