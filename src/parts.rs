@@ -13,12 +13,16 @@ pub const PARTS: &[&Part] = &[
     &gosling_chat::PART,
     #[cfg(feature = "check")]
     &gosling_check::PART,
+    #[cfg(feature = "containers")]
+    &gosling_containers::PART,
     #[cfg(feature = "deeplinks")]
     &gosling_deeplink::PART,
     #[cfg(feature = "demo")]
     &gosling_builtin::demo_server::PART,
     #[cfg(feature = "developer")]
     &gosling_builtin::developer::PART,
+    #[cfg(feature = "inline-python")]
+    &gosling_inline_python::PART,
     #[cfg(feature = "manual")]
     &crate::manual::PART,
     #[cfg(feature = "memory")]

@@ -5,7 +5,7 @@ use crate::builtin::InMemoryData;
 use crate::command_line::{Command, Failure, print, text};
 use crate::extension::pinning::Pinning;
 use crate::extension::screening::Screening;
-use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager, inline_python};
+use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager};
 use crate::mcp::client::CallOptions;
 use crate::mcp::types::CallToolResult;
 use crate::store::Config;
@@ -128,7 +128,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         log_level: None,
         containers: Containers::default(),
         inherited: registry.inherited(),
-        inline_python: inline_python::Settings::default(),
+        inline_python: None,
         request_handler: None,
     });
     match manager.add(config, &Cancel::new()) {

@@ -175,8 +175,8 @@ fn confirm(
             config.name()
         ));
     }
-    let python = inline_python::Settings::read(settings);
-    let line = launch_line(config, &python).map_err(failed("not added"))?;
+    let python = inline_python::runner(settings);
+    let line = launch_line(config, python.as_deref()).map_err(failed("not added"))?;
     if let Some((cmd, args)) = line.as_deref().and_then(<[String]>::split_first) {
         let screening = Screening::read(settings, paths, options.offline);
         if let Some(decision) = screening.decide(config, (cmd, args), &Cancel::new()) {

@@ -5,7 +5,7 @@ use crate::agent::{Registry, Stores};
 use crate::command_line::{Failure, failed, logging, paths, print, text};
 use crate::extension::configured::{self, Entry, launch_line};
 use crate::extension::pinning::Pinner;
-use crate::extension::{ExtensionConfig, inline_python, redacted_config, values_to_redact};
+use crate::extension::{ExtensionConfig, redacted_config, values_to_redact};
 use crate::store::Secrets;
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -118,9 +118,8 @@ impl Shown {
         entry: &Entry,
         config: &ExtensionConfig,
     ) -> Result<Map<String, Json>, Failure> {
-        let stores = registry.stores();
-        let python = inline_python::Settings::read(&stores.config);
-        let (line, error) = match launch_line(config, &python) {
+        let python = registry.inline_python();
+        let (line, error) = match launch_line(config, python.as_deref()) {
             Ok(line) => (line, None),
             Err(error) => (None, Some(self.text(&error.to_string()))),
         };

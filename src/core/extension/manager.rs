@@ -5,6 +5,7 @@ use super::active_extension::Extension;
 use super::config::{ExtensionConfig, key};
 use super::container::Containers;
 use super::environment::Inherited;
+use super::inline_python::PythonRunner;
 use super::launch::launch;
 use super::listing::MAX_CONCURRENT;
 use super::pinning::Pinning;
@@ -13,7 +14,7 @@ use super::server_requests::ServerRequestHandler;
 use super::status::{State, Status};
 use super::subscriptions::{MAX_SUBSCRIPTIONS, OnResourceUpdated};
 use super::supervisor::{Operation, Supervisor};
-use super::{Error, Phase, inline_python, tool_names};
+use super::{Error, Phase, tool_names};
 use crate::builtin::SessionData;
 use crate::mcp;
 use crate::mcp::client::{CallOptions, Client, MAX_TIMEOUT};
@@ -63,8 +64,8 @@ pub struct Context {
     pub containers: Containers,
     /// What extensions that are programs inherit of this server's environment.
     pub inherited: Inherited,
-    /// The settings for inline Python.
-    pub inline_python: inline_python::Settings,
+    /// What runs inline Python.
+    pub inline_python: Option<Arc<dyn PythonRunner>>,
     /// The screening of what extensions start.
     pub screening: Screening,
     /// The pinning of tools.

@@ -231,12 +231,6 @@ impl Pinning {
     }
 }
 
-impl fmt::Debug for Pinning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pinning").finish_non_exhaustive()
-    }
-}
-
 /// The error for a call of a tool that is withheld. Models may get it, so it does not say how to accept the tool.
 pub(super) fn withheld_error(config: &ExtensionConfig, tool: &str) -> Error {
     let reason = format!(

@@ -11,7 +11,6 @@ use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use log::Level;
 use serde::Serialize;
-use std::fmt;
 use std::sync::Arc;
 
 /// Creates the screener of a part, with the settings of the user.
@@ -93,12 +92,6 @@ impl Screening {
             return Err(Error::screened(config.name(), decision));
         }
         Ok(Some(decision))
-    }
-}
-
-impl fmt::Debug for Screening {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Screening").finish_non_exhaustive()
     }
 }
 
