@@ -104,6 +104,7 @@
 //! - [`text`]: text and JSON from outside, without any I/O.
 //! - [`outbound`]: HTTP requests to models and MCP servers, over [`sys`] and [`text`].
 //! - [`mcp`]: the protocol, over these three and usable without the rest: a client, a server, their transports.
+//! - `builtin::demo`: a server for trying out clients, over [`mcp`]; also for the tests of a build without it.
 //!
 //! This crate has them under the names of their folders.
 //!
