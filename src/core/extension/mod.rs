@@ -17,7 +17,7 @@ pub mod launchers;
 mod listing;
 mod manager;
 #[cfg(feature = "streamable-http")]
-mod over_http;
+mod streamable_http;
 pub mod packages;
 pub mod pinning;
 pub mod platform_extensions;
