@@ -16,8 +16,6 @@ mod launch;
 pub mod launchers;
 mod listing;
 mod manager;
-#[cfg(feature = "streamable-http")]
-mod streamable_http;
 pub mod packages;
 pub mod pinning;
 pub mod platform_extensions;
@@ -29,6 +27,8 @@ pub mod screening;
 pub mod server_requests;
 mod start_folder;
 mod status;
+#[cfg(feature = "streamable-http")]
+mod streamable_http;
 mod subscriptions;
 mod supervisor;
 pub(crate) mod tool_names;
