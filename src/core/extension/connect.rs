@@ -138,7 +138,7 @@ type StartOverHttp = fn(&Context, &StreamableHttp) -> Result<Started, Error>;
 /// That of a build with the feature.
 const START_OVER_HTTP: Option<StartOverHttp> = {
     #[cfg(feature = "streamable-http")]
-    let start: Option<StartOverHttp> = Some(super::over_http::start);
+    let start: Option<StartOverHttp> = Some(super::streamable_http::start);
     #[cfg(not(feature = "streamable-http"))]
     let start = None;
     start

@@ -15,8 +15,6 @@ pub mod inline_python;
 pub mod launch;
 mod listing;
 mod manager;
-#[cfg(feature = "streamable-http")]
-mod over_http;
 pub mod pinning;
 pub mod platform_extensions;
 pub mod program_lookup;
@@ -27,6 +25,8 @@ pub mod screening;
 pub mod server_requests;
 mod start_folder;
 mod status;
+#[cfg(feature = "streamable-http")]
+mod streamable_http;
 mod subscriptions;
 mod supervisor;
 pub(crate) mod tool_names;
