@@ -23,11 +23,11 @@
 //! 7. [`http`] sends head and body with one write.
 //!
 //! [`extension::configured`] reads and changes the user's configured extensions, for [`api`] and for `gosling
-//! extensions`. Before the program of an extension is started, [`extension::screening`] checks its command line:
-//! against the user's list of allowed ones, and its packages against advisories about malware.
-//! [`extension::launchers`] reads the line as `npx`, `uvx` and their like do, for the judgement of links, too: what
-//! it does not understand to the last word is never taken for harmless. The tools that a server lists are compared
-//! with those that it listed first ([`extension::pinning`]).
+//! extensions`. Before the program of an extension is started, [`screening`] checks its command line, asked by
+//! [`extension::screening`]: against the user's list of allowed ones, and its packages against advisories about
+//! malware. [`screening::launchers`] reads the line as `npx`, `uvx` and their like do, for the judgement of links,
+//! too: what it does not understand to the last word is never taken for harmless. The tools that a server lists are
+//! compared with those that it listed first ([`pinning`], asked by [`extension::pinning`]).
 //!
 //! If an MCP server has exited or has forgotten its session, the first call that detects this reconnects. A
 //! request is sent again only if it certainly did not reach the server or is harmless when repeated. The
@@ -259,8 +259,12 @@ pub use gosling_core::{
 };
 #[cfg(feature = "deeplinks")]
 pub use gosling_deeplink as deeplink;
+#[cfg(feature = "pinning")]
+pub use gosling_pinning as pinning;
 #[cfg(feature = "schedules")]
 pub use gosling_recipes::schedule;
+#[cfg(feature = "screening")]
+pub use gosling_screening as screening;
 
 pub mod cmd;
 #[cfg(fuzzing)]

@@ -3,6 +3,10 @@
 use crate::agent::Registry;
 use crate::builtin::{BuiltinServer, ShellCheck};
 use crate::command_line::Command;
+use crate::extension::container::CreateRuntime;
+use crate::extension::inline_python::CreatePythonRunner;
+use crate::extension::pinning::CreatePinner;
+use crate::extension::screening::CreateScreener;
 use crate::http::Router;
 use crate::sys::cancel::Cancel;
 use std::sync::{Arc, OnceLock};
@@ -28,6 +32,14 @@ pub struct Part {
     pub service: Option<CreateService>,
     /// Its builtin MCP servers.
     pub servers: &'static [BuiltinServer],
+    /// What runs extensions in containers.
+    pub containers: Option<CreateRuntime>,
+    /// What runs inline Python.
+    pub inline_python: Option<CreatePythonRunner>,
+    /// Its pinning of the tools of extensions.
+    pub pinner: Option<CreatePinner>,
+    /// Its screening of what extensions start.
+    pub screener: Option<CreateScreener>,
     /// Its shell, for the success checks of recipes.
     pub shell: Option<RunCheck>,
     /// Its pages of the manual.
@@ -43,6 +55,10 @@ impl Part {
             routes: None,
             service: None,
             servers: &[],
+            containers: None,
+            inline_python: None,
+            pinner: None,
+            screener: None,
             shell: None,
             topics: &[],
         }

@@ -175,7 +175,7 @@ impl Registry {
     }
 
     /// Whether extensions and providers on other machines are forbidden.
-    pub(super) fn is_offline(&self) -> bool {
+    pub fn is_offline(&self) -> bool {
         self.offline
     }
 

@@ -12,8 +12,6 @@ mod diagnostics;
 mod extensions;
 mod metrics;
 mod not_offered;
-#[cfg(feature = "pinning")]
-mod pinning;
 mod prompts;
 mod providers;
 mod reply;
@@ -42,8 +40,6 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = providers::routes(router, &registry);
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);
-    #[cfg(feature = "pinning")]
-    let router = pinning::routes(router, &registry);
     let router = reply::routes(router, &registry);
     let router = session_events::routes(router, &registry);
     let router = resources_and_prompts::routes(router, &registry);

@@ -304,8 +304,7 @@ impl Supervisor {
         };
         if status.state == status::State::Active {
             status.location.clone_from(&connection.location);
-            let container = connection.container.as_ref();
-            status.container = container.map(|container| container.as_str().to_owned());
+            status.container.clone_from(&connection.container);
             status.uptime = Some(connection.since.elapsed().as_secs());
         }
         status.screening.clone_from(&connection.screening);
