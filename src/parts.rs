@@ -17,6 +17,8 @@ pub const PARTS: &[&Part] = &[
     &gosling_deeplink::PART,
     #[cfg(feature = "demo")]
     &gosling_builtin::demo_server::PART,
+    #[cfg(feature = "desktop")]
+    &gosling_desktop::PART,
     #[cfg(feature = "developer")]
     &gosling_builtin::developer::PART,
     #[cfg(feature = "manual")]

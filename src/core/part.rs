@@ -28,6 +28,8 @@ pub struct Part {
     pub service: Option<CreateService>,
     /// Its builtin MCP servers.
     pub servers: &'static [BuiltinServer],
+    /// Whether its pages show the user interfaces of MCP servers.
+    pub shows_user_interfaces: bool,
     /// Its shell, for the success checks of recipes.
     pub shell: Option<RunCheck>,
     /// Its pages of the manual.
@@ -43,6 +45,7 @@ impl Part {
             routes: None,
             service: None,
             servers: &[],
+            shows_user_interfaces: false,
             shell: None,
             topics: &[],
         }

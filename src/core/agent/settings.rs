@@ -3,8 +3,8 @@
 use super::Registry;
 use crate::extension::environment::Inherited;
 use crate::extension::{Containers, Limits, inline_python, pinning, screening};
-use crate::store::settings::{self, Fault};
-use crate::store::{self, Config};
+use crate::store::Config;
+use crate::store::settings;
 use crate::sys::TimeLimit;
 use std::time::Duration;
 
@@ -15,20 +15,6 @@ pub(super) fn idle_limit(config: &Config) -> Option<Duration> {
 }
 
 impl Registry {
-    /// What is wrong with the settings: values, names, secrets, and files of the user's providers.
-    ///
-    /// # Errors
-    /// When `config.yaml` cannot be read.
-    pub fn setting_faults(&self) -> store::Result<Vec<Fault>> {
-        let catalog = self.catalog();
-        let config = &self.stores().config;
-        let mut faults = settings::faults(config, &catalog.settings(), settings::variables())?;
-        let extensions = config.extensions()?.warnings.into_iter();
-        faults.extend(extensions.map(|text| Fault::warning(format!("extensions: {text}"))));
-        faults.extend(catalog.faults()?);
-        Ok(faults)
-    }
-
     /// The settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes).
     pub(super) fn bounds(&self) -> Limits {
         let config = &self.stores().config;

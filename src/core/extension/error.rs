@@ -106,7 +106,8 @@ pub struct Error {
 }
 
 impl Error {
-    pub(super) fn new(extension: &str, phase: Phase, message: impl Into<String>) -> Self {
+    /// The failure of an extension in a phase, with its cause.
+    pub fn new(extension: &str, phase: Phase, message: impl Into<String>) -> Self {
         Error {
             extension: crate::text::printable(extension, 100),
             phase,

@@ -2,7 +2,6 @@
 //! extension is an MCP client, whatever its type. CORE §5, §6, §8, §10.
 
 mod active_extension;
-mod apps;
 pub mod bundled_list;
 pub mod config;
 pub mod configured;
@@ -35,9 +34,8 @@ pub(crate) mod tool_names;
 pub(crate) mod unsupported;
 mod version_order;
 
-pub use apps::App;
 pub use config::ExtensionConfig;
-pub use connect::Started;
+pub use connect::{Started, UI_MIME_TYPE};
 pub(crate) use container::containers_left_out;
 pub use container::{Container, Containers};
 pub use error::{Class, Error, Phase};
