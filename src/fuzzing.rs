@@ -18,6 +18,8 @@ pub fn targets() -> impl Iterator<Item = Target> {
         gosling_builtin::developer::fuzzing::TARGETS,
         gosling_check::fuzzing::TARGETS,
         gosling_deeplink::fuzzing::TARGETS,
+        gosling_pinning::fuzzing::TARGETS,
+        gosling_screening::fuzzing::TARGETS,
     ];
     let members = members.into_iter().flatten().copied();
     members.chain(gosling_core::fuzzing::targets())

@@ -25,9 +25,6 @@ const TARGETS: &[Target] = &[
     #[cfg(feature = "recipes")]
     Target::new("template", crate::recipe::fuzzing::template, 3000),
     Target::new("environment", extension::environment::fuzz, 300),
-    #[cfg(feature = "pinning")]
-    Target::new("tool_pins", extension::pinning::fuzz, 1000),
-    Target::new("advisories", extension::screening::fuzzing::advisories, 600),
     Target::new("session_import", conversation::fuzzing::import, 600),
 ];
 

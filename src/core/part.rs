@@ -3,6 +3,10 @@
 use crate::agent::Registry;
 use crate::builtin::{BuiltinServer, ShellCheck};
 use crate::command_line::Command;
+use crate::extension::container::CreateRuntime;
+use crate::extension::inline_python::CreatePythonRunner;
+use crate::extension::pinning::CreatePinner;
+use crate::extension::screening::CreateScreener;
 use crate::http::Router;
 use crate::sys::cancel::Cancel;
 use std::sync::{Arc, OnceLock};
@@ -30,6 +34,14 @@ pub struct Part {
     pub servers: &'static [BuiltinServer],
     /// Whether its pages show the user interfaces of MCP servers.
     pub shows_user_interfaces: bool,
+    /// What runs extensions in containers.
+    pub containers: Option<CreateRuntime>,
+    /// What runs inline Python.
+    pub inline_python: Option<CreatePythonRunner>,
+    /// Its pinning of the tools of extensions.
+    pub pinner: Option<CreatePinner>,
+    /// Its screening of what extensions start.
+    pub screener: Option<CreateScreener>,
     /// Its shell, for the success checks of recipes.
     pub shell: Option<RunCheck>,
     /// Its pages of the manual.
@@ -46,6 +58,10 @@ impl Part {
             service: None,
             servers: &[],
             shows_user_interfaces: false,
+            containers: None,
+            inline_python: None,
+            pinner: None,
+            screener: None,
             shell: None,
             topics: &[],
         }

@@ -1,7 +1,6 @@
 //! `gosling deeplink`: what a `goose://` link would do, and the installation of its extension.
 
 use crate::command_line::{Command, Failure, failed, paths, print, text};
-use crate::extension::screening;
 use crate::provider::Catalog;
 use crate::recipe::Recipe;
 use crate::store::{Config, Secrets};
@@ -117,7 +116,7 @@ fn extension(link: &ExtensionLink, options: &Options) -> Result<(), Failure> {
         config: &config,
         secrets: &secrets,
         catalog: &catalog,
-        screening: screening::Settings::read(&config, &paths, false),
+        screening: gosling_screening::Settings::read(&config, &paths, false),
     };
     let judged = installer.classify(link).map_err(failed(unreadable))?;
     report(Some(link), &judged, options)?;

@@ -209,7 +209,7 @@ impl<T> IncomingRequests<T> {
         drop(self.wait_ended(timeout, 0));
     }
 
-    /// Calls [`cancel_all`](Self::cancel_all), then waits for the requests and joins their threads, for `grace` at
+    /// Refuses later requests, cancels all, then waits for them and joins their threads, for `grace` at
     /// most. Returns how many still run, without one in the calling thread.
     pub fn close(&self, grace: Duration) -> usize {
         self.cancel_all();

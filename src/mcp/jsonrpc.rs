@@ -12,9 +12,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// The only version with batches.
-pub(super) const BATCHES: &str = "2025-03-26";
+pub const BATCHES: &str = "2025-03-26";
 /// The most messages in a batch.
-pub(super) const BATCH_PARTS: usize = 1_000;
+pub const BATCH_PARTS: usize = 1_000;
 /// The deepest nesting of a message. Its content is passed on unchanged, and clients fail on more.
 const DEPTH: usize = 110;
 

@@ -6,8 +6,6 @@ mod agents;
 mod config;
 mod extensions;
 mod metrics;
-#[cfg(feature = "pinning")]
-mod pinning;
 mod providers;
 mod reply;
 mod resources_and_prompts;
@@ -35,8 +33,6 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = providers::routes(router, &registry);
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);
-    #[cfg(feature = "pinning")]
-    let router = pinning::routes(router, &registry);
     let router = reply::routes(router, &registry);
     let router = session_events::routes(router, &registry);
     let router = resources_and_prompts::routes(router, &registry);

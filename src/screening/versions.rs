@@ -1,8 +1,8 @@
 //! Affected versions as text: `*` for all, or items separated by spaces: `1.2.3`, `FROM..UNTIL` without
 //! `UNTIL`, `FROM..=UNTIL` with it, or `FROM..` without an end. `0` is before all versions.
 
-use crate::extension::packages::{Ecosystem, Version};
-use crate::extension::version_order::{NpmVersion, PythonVersion};
+use crate::packages::{Ecosystem, Version};
+use crate::version_order::{NpmVersion, PythonVersion};
 use std::cmp::Ordering;
 
 /// All versions.

@@ -1,6 +1,6 @@
 //! Names that resemble those of well-known packages.
 
-use crate::extension::packages::Ecosystem;
+use crate::packages::Ecosystem;
 
 /// Well-known packages of npm: MCP servers, and what many programs need. None of them is a look-alike.
 const NPM: &[&str] = &[

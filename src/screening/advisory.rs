@@ -1,7 +1,7 @@
 //! Advisories in the format of OSV (schema 1): which packages they call malware.
 
-use super::versions;
-use crate::extension::packages::{Ecosystem, MAX_NAME, normalized_pypi};
+use crate::packages::{Ecosystem, MAX_NAME, normalized_pypi};
+use crate::versions;
 use serde_json::Value;
 
 /// The largest file with advisories, in bytes.

@@ -3,8 +3,8 @@
 //! After the first line, each line is ecosystem, name, id and [versions](super::versions), separated by tabs.
 //! The lines are sorted by their bytes.
 
-use super::advisory::Malware;
-use crate::extension::packages::Ecosystem;
+use crate::advisory::Malware;
+use crate::packages::Ecosystem;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
 /// The first line.
@@ -138,7 +138,7 @@ fn broken(at: u64) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extension::screening::versions;
+    use crate::versions;
     use std::io::Cursor;
 
     fn malware(name: &str, id: &str, versions: &str) -> Malware {

@@ -1,12 +1,13 @@
 //! The review of a list of tools: what has changed, and what is offered.
 
-use super::pin_file::{AcceptError, PinFile};
-use super::pins::{self, Pins};
-use super::{Change, Mode, Pinned, Report, Reviewed, Settings, is_pinned};
 use crate::extension::ExtensionConfig;
+use crate::extension::pinning::{AcceptError, Change, Pinned, Pinner, Report, Reviewed, is_pinned};
 use crate::mcp::types::Tool;
+use crate::pin_file::PinFile;
+use crate::pins::{self, Pins};
 use crate::store;
 use crate::text::printable;
+use crate::{Mode, Settings};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -25,10 +26,8 @@ pub struct Comparison {
     pub changes: Vec<Change>,
 }
 
-impl Settings {
-    /// Compares the listed tools of an extension with the pinned ones, or pins them if none are. `secrets` must
-    /// not appear in what is kept and shown.
-    pub(in crate::extension) fn review(
+impl Pinner for Settings {
+    fn review(
         &self,
         config: &ExtensionConfig,
         listed: Arc<Vec<Tool>>,
@@ -68,7 +67,7 @@ impl Settings {
             .cloned()
             .collect();
         report.withheld = listed.len() - offered.len();
-        report.log(config);
+        log(&report, config);
         report.changes.truncate(MAX_SHOWN);
         Reviewed {
             offered: if report.withheld == 0 {
@@ -82,8 +81,7 @@ impl Settings {
         }
     }
 
-    /// Compares again if something differed, and the pins have changed since. Sends nothing to the server.
-    pub(in crate::extension) fn review_again(
+    fn review_again(
         &self,
         config: &ExtensionConfig,
         reviewed: &Reviewed,
@@ -96,53 +94,42 @@ impl Settings {
         Some(self.review(config, reviewed.listed.clone(), secrets))
     }
 
-    /// Accepts what the extension with this key listed last; returns what differed. Sessions notice it before
-    /// they use its tools.
-    ///
-    /// # Errors
-    /// There are no pins of this key, or they cannot be read or written.
-    pub fn accept(&self, key: &str) -> Result<Vec<Change>, AcceptError> {
+    fn accept(&self, key: &str) -> Result<Vec<Change>, AcceptError> {
         PinFile::new(&self.folder, key).accept()
     }
 
-    /// What is pinned of an extension; `None` if nothing is. Starts nothing.
-    ///
-    /// # Errors
-    /// The pins cannot be read.
-    pub fn pinned(&self, config: &ExtensionConfig) -> store::Result<Option<Pinned>> {
+    fn pinned(&self, config: &ExtensionConfig) -> store::Result<Option<Pinned>> {
         if self.mode == Mode::Off || !is_pinned(config) {
             return Ok(None);
         }
         self.pins(config).pinned(&Pins::without_tools(config))
     }
+}
 
+impl Settings {
     fn pins(&self, config: &ExtensionConfig) -> PinFile {
         PinFile::new(&self.folder, &config.key())
     }
 }
 
-impl Report {
-    fn log(&self, config: &ExtensionConfig) {
-        let key = printable(&config.key(), 100);
-        if let Some(reason) = &self.error {
-            log::warn!(
-                "tools not compared with the pinned ones extension={key:?} reason={reason:?}"
-            );
-            return;
-        }
+fn log(report: &Report, config: &ExtensionConfig) {
+    let key = printable(&config.key(), 100);
+    if let Some(reason) = &report.error {
+        log::warn!("tools not compared with the pinned ones extension={key:?} reason={reason:?}");
+        return;
+    }
+    log::warn!(
+        "tools differ from the pinned ones extension={key:?} launch_changed={} changes={} withheld={}",
+        report.launch_changed,
+        report.changes.len(),
+        report.withheld
+    );
+    for change in report.changes.iter().take(MAX_LOGGED) {
         log::warn!(
-            "tools differ from the pinned ones extension={key:?} launch_changed={} changes={} withheld={}",
-            self.launch_changed,
-            self.changes.len(),
-            self.withheld
+            "tool differs from the pinned one extension={key:?} tool={:?} change={:?} parts={:?}",
+            change.tool,
+            change.change,
+            change.parts.join(",")
         );
-        for change in self.changes.iter().take(MAX_LOGGED) {
-            log::warn!(
-                "tool differs from the pinned one extension={key:?} tool={:?} change={:?} parts={:?}",
-                change.tool,
-                change.change,
-                change.parts.join(",")
-            );
-        }
     }
 }

@@ -1,15 +1,16 @@
 //! `/agent/extensions/accept`: accepts the changed tools of an extension. An addition of gosling.
 
-use super::with;
+use crate::Settings;
 use crate::agent::Registry;
+use crate::api::with;
 use crate::extension::config;
-use crate::extension::pinning::AcceptError;
+use crate::extension::pinning::{AcceptError, Pinner};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
     router.post("/agent/extensions/accept", Keyed, with(registry, accept))
 }
 
@@ -21,7 +22,8 @@ struct AcceptRequest {
 fn accept(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let AcceptRequest { name } = request.json()?;
     let key = config::key(&name);
-    let accepted = registry.pinning().accept(&key);
+    let stores = registry.stores();
+    let accepted = Settings::read(&stores.config, &stores.paths).accept(&key);
     let changes = accepted.map_err(|error| match error {
         AcceptError::Unknown => Error::not_found(error.to_string()),
         AcceptError::Store(error) => error.into(),

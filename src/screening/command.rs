@@ -1,21 +1,14 @@
 //! `gosling advisories`: the index of known malware that extensions are checked against.
 
-use crate::extension::screening::{index, sources};
+use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::files;
 use crate::text::printable;
-use gosling_core::command_line::{Command, Failure, failed, logging, paths, print, text};
-use gosling_core::part::Part;
+use crate::{index, sources};
 use lexopt::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// What screening adds to gosling.
-pub(crate) const PART: Part = Part {
-    commands: &[COMMAND],
-    ..Part::new("screening")
-};
-
-const COMMAND: Command = Command {
+pub(crate) const COMMAND: Command = Command {
     name: "advisories",
     summary: "make the index of malware that packages are checked against",
     help: HELP,

@@ -1,8 +1,8 @@
 //! Where advisories are on this machine: an index, a file or a folder of OSV files.
 
-use super::advisory::{Advisory, MAX_FILE, Malware, read_all};
-use super::index;
-use crate::extension::packages::Ecosystem;
+use crate::advisory::{Advisory, MAX_FILE, Malware, read_all};
+use crate::index;
+use crate::packages::Ecosystem;
 use crate::store::files;
 use crate::sys::cancel::Cancel;
 use std::fs;

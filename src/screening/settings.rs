@@ -1,35 +1,21 @@
-//! Screening: whether a command line may start, by a list of allowed ones and by advisories about the packages
-//! that it installs.
-//!
-//! [`Settings`] says where the list and the advisories are; [`Settings::screen`] looks the packages up and decides.
-//! Of advisories nothing stays in memory between two launches; a list from an address does.
+//! The settings of the screening, and what they decide about a command line.
 
-pub mod advisory;
-mod allowlist;
-mod decision;
-#[cfg(any(test, fuzzing))]
-pub mod fuzzing;
-pub mod index;
-pub mod look_alikes;
-mod osv_server;
-pub mod sources;
-pub mod versions;
-
-pub use decision::{Decision, Outcome};
-
+use crate::advisory::Malware;
+use crate::allowlist::Allowlist;
 use crate::extension::environment;
-use crate::extension::launchers::{Given, Launch, Line, Meaning};
-use crate::extension::packages::{Ecosystem, Package, Version};
+use crate::extension::screening::{CommandLine, Decision, Outcome, Screener};
+use crate::extension::wrappers::{Given, Line, Meaning};
+use crate::launchers::Launch;
 use crate::outbound::is_loopback_url;
+use crate::packages::{Ecosystem, Package, Version};
 use crate::store::settings::{self, Setting};
 use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
-use advisory::Malware;
-use allowlist::Allowlist;
+use crate::versions::{self, Affects};
+use crate::{look_alikes, osv_server, sources};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use versions::Affects;
 
 /// The longest reason why advisories or a list cannot be read, in characters.
 const MAX_FAULT: usize = 300;
@@ -123,7 +109,7 @@ impl Settings {
         cancel: &Cancel,
     ) -> Option<Decision> {
         let line = Line::read(cmd, args);
-        let launch = line.launch();
+        let launch = Launch::of(&line);
         let mut packages: Vec<&Package> = Vec::new();
         for package in &launch.packages {
             if !packages.contains(&package) {
@@ -300,6 +286,17 @@ impl Settings {
             )),
             Affects::None => {}
         }
+    }
+}
+
+impl Screener for Settings {
+    fn screen(&self, line: &CommandLine<'_>, cancel: &Cancel) -> Option<Decision> {
+        let CommandLine {
+            cmd,
+            args,
+            variables,
+        } = line;
+        Settings::screen(self, cmd, args, variables.iter().copied(), cancel)
     }
 }
 

@@ -1,14 +1,13 @@
 //! The file with the pins of one extension: `data/tool_pins/KEY.json`. Several sessions and processes share it.
 
-use super::pins::Pins;
-use super::review::Comparison;
-use super::{Change, Pinned};
+use crate::extension::pinning::{AcceptError, Change, Pinned};
+use crate::pins::Pins;
+use crate::review::Comparison;
 use crate::store;
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::files;
 use crate::sys::fs::Stamp;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The largest file that is read, in bytes: more than is ever written.
@@ -33,30 +32,6 @@ struct Content {
     /// What differed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     seen: Option<Pins>,
-}
-
-/// Why pins could not be accepted.
-#[derive(Debug)]
-pub enum AcceptError {
-    /// No extension of this key was started while pinning was on.
-    Unknown,
-    /// The file cannot be read or written.
-    Store(store::Error),
-}
-
-impl fmt::Display for AcceptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AcceptError::Unknown => f.write_str("no tools of an extension of this name are pinned"),
-            AcceptError::Store(error) => error.fmt(f),
-        }
-    }
-}
-
-impl From<store::Error> for AcceptError {
-    fn from(error: store::Error) -> Self {
-        AcceptError::Store(error)
-    }
 }
 
 impl PinFile {

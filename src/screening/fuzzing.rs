@@ -1,11 +1,23 @@
 //! Fuzz target of advisories.
 
-use super::advisory::{Advisory, Malware, read_all};
-use super::versions::{ALL, Affects, affects};
-use super::{index, look_alikes};
-use crate::extension::packages::{Ecosystem, Version};
+use crate::advisory::{Advisory, Malware, read_all};
+use crate::packages::{Ecosystem, Version};
+use crate::text::fuzz_input::Target;
+#[cfg(test)]
+use crate::text::fuzz_input::check_seeds;
 use crate::text::fuzz_input::texts;
+use crate::versions::{ALL, Affects, affects};
+use crate::{index, look_alikes};
 use std::io::Cursor;
+
+/// The targets.
+pub const TARGETS: &[Target] = &[Target::new("advisories", advisories, 600)];
+
+#[cfg(test)]
+#[test]
+fn seeds_hold_the_properties_of_their_targets() {
+    check_seeds(TARGETS);
+}
 
 /// Whatever advisories name as malware is found in the index of them, under the name that it has there, and a
 /// version that is listed is affected.

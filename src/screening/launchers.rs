@@ -7,12 +7,17 @@
 
 #[rustfmt::skip]
 mod options;
-mod wrappers;
 
-use super::packages::{Package, normalized_pypi, requirements};
-use options::{Choice, Options, PROGRAMS, Row, Syntax, Takes};
-pub use options::{Meaning, is_interpreter};
-pub use wrappers::{Line, parts, runner_name};
+pub use options::is_interpreter;
+
+use crate::extension::wrappers::{
+    Given, Line, Meaning, Row, Syntax, Words, has, parts, program_name, runner_name,
+};
+use crate::packages::{Package, normalized_pypi, requirements};
+use options::{Choice, Launcher, PROGRAMS};
+
+/// How many launchers are read where it is not known whether they start.
+const MAX_MENTIONS: usize = 8;
 
 /// What a command line fetches and runs.
 #[derive(Debug, Default)]
@@ -33,32 +38,8 @@ pub struct Launch<'a> {
     pub candidates: Vec<Package>,
 }
 
-/// An option of a command line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Given<'a> {
-    /// Its name in the table, without dashes.
-    pub name: &'static str,
-    /// What it means.
-    pub meaning: Meaning,
-    /// Its value.
-    pub value: Option<&'a str>,
-    /// The word of the command line.
-    pub word: &'a str,
-}
-
 /// A word that is not understood.
 struct Unclear<'a>(&'a str);
-
-type Words<'a> = std::slice::Iter<'a, String>;
-
-/// The name of a program without its folder and without a suffix of Windows, in lower case.
-pub fn program_name(cmd: &str) -> String {
-    let name = cmd.rsplit(['/', '\\']).next().unwrap_or_default();
-    let name = name.to_ascii_lowercase();
-    let suffixes = [".cmd", ".exe", ".bat", ".ps1"];
-    let bare = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
-    bare.map_or(name.clone(), str::to_owned)
-}
 
 impl<'a> Launch<'a> {
     /// Reads a command line; `None` if the program is not a launcher.
@@ -73,6 +54,31 @@ impl<'a> Launch<'a> {
         Some(launch)
     }
 
+    /// What a line fetches and runs. It is unclear if its arguments name a launcher, which may start, too.
+    pub fn of(line: &'a Line) -> Self {
+        let read = line.words.split_first();
+        let read = read.and_then(|(cmd, args)| Launch::read(cmd, args));
+        let words = match &read {
+            Some(launch) => {
+                // What a container runs in place of the program of its image.
+                let entrypoint = launch.options.iter().filter(|it| it.name == "entrypoint");
+                let entrypoint = entrypoint.filter_map(|it| it.value);
+                entrypoint.chain(launch.operands.iter().copied()).collect()
+            }
+            None => line.words.iter().map(String::as_str).collect::<Vec<_>>(),
+        };
+        let mut launch = read.unwrap_or_default();
+        let mut named = words.clone();
+        if let (Some(first), Some(program)) = (named.first_mut(), &launch.program) {
+            *first = program;
+        }
+        if let Some((at, candidates)) = mentioned(&named) {
+            launch.unclear.get_or_insert(words[at]);
+            launch.candidates.extend(candidates);
+        }
+        launch
+    }
+
     fn choose(
         &mut self,
         choice: &'static Choice,
@@ -84,10 +90,10 @@ impl<'a> Launch<'a> {
                 Ok(())
             }
             Choice::Unclear => Err(Unclear("")),
-            Choice::Package(options) => self.operands(options, words, true),
-            Choice::Program(options) => self.operands(options, words, false),
-            Choice::Command(options, commands, others) => {
-                let Some(word) = self.options(options, words)? else {
+            Choice::Package(launcher) => self.operands(launcher, words, true),
+            Choice::Program(launcher) => self.operands(launcher, words, false),
+            Choice::Command(launcher, commands, others) => {
+                let Some(word) = self.options(launcher, words)? else {
                     return Ok(());
                 };
                 if word == "--" {
@@ -98,7 +104,7 @@ impl<'a> Launch<'a> {
                 let chosen = named.map_or(*others, |(_, chosen)| chosen);
                 match chosen {
                     Choice::Nothing => self.operands.push(word),
-                    Choice::Unclear => self.guess_arguments(options, word, words),
+                    Choice::Unclear => self.guess_arguments(launcher, word, words),
                     _ => {}
                 }
                 let chosen = self.choose(chosen, words);
@@ -110,15 +116,15 @@ impl<'a> Launch<'a> {
     /// Reads options, and the word after them.
     fn options(
         &mut self,
-        options: &'static Options,
+        launcher: &'static Launcher,
         words: &mut Words<'a>,
     ) -> Result<Option<&'a str>, Unclear<'a>> {
         while let Some(word) = words.next() {
             if word == "--" || !word.starts_with('-') {
                 return Ok(Some(word));
             }
-            if self.option(options, word, words).is_none() {
-                self.guess(options, word, words);
+            if self.option(launcher, word, words).is_none() {
+                self.guess(launcher, word, words);
                 return Err(Unclear(word));
             }
         }
@@ -129,14 +135,14 @@ impl<'a> Launch<'a> {
     /// `runs_package`, unless an option names the package.
     fn operands(
         &mut self,
-        options: &'static Options,
+        launcher: &'static Launcher,
         words: &mut Words<'a>,
         runs_package: bool,
     ) -> Result<(), Unclear<'a>> {
-        while let Some(word) = self.options(options, words)? {
+        while let Some(word) = self.options(launcher, words)? {
             let is_end = word == "--";
             self.operands.extend((!is_end).then_some(word));
-            if is_end || options.syntax != Syntax::NpmExec {
+            if is_end || launcher.syntax != Syntax::NpmExec {
                 self.operands.extend(words.by_ref().map(String::as_str));
             }
         }
@@ -149,14 +155,14 @@ impl<'a> Launch<'a> {
             .filter(|it| it.meaning == Meaning::Provides);
         let provided: Vec<&str> = provided.filter_map(|it| it.value).collect();
         if runs_package && provided.is_empty() {
-            let named = options.program.unwrap_or(options.package)(first);
+            let named = launcher.program.unwrap_or(launcher.package)(first);
             let program = || own_program(named.as_ref(), first);
-            self.program = options.program.is_some().then(program);
+            self.program = launcher.program.is_some().then(program);
             self.packages.extend(named);
             return Ok(());
         }
         self.program = Some(program_name(first));
-        let read = options.program.unwrap_or(options.package);
+        let read = launcher.program.unwrap_or(launcher.package);
         let mut provided = provided.into_iter().filter_map(read);
         self.is_foreign = !provided.any(|package| provides(&package, first));
         if first.contains("://") {
@@ -165,71 +171,24 @@ impl<'a> Launch<'a> {
         Ok(())
     }
 
-    /// Reads an option: one word with its value, or several short options and the value of the last; `None` if it
-    /// is not understood.
+    /// Reads an option, as [`Options::read`](crate::extension::wrappers::Options::read).
     fn option(
         &mut self,
-        options: &'static Options,
+        launcher: &'static Launcher,
         word: &'a str,
         words: &mut Words<'a>,
     ) -> Option<()> {
-        let bare = word.trim_start_matches('-');
-        let dashes = word.len() - bare.len();
-        if options.syntax.is_npm() || dashes == 2 {
-            let (name, joined) = match bare.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (bare, None),
-            };
-            let (row, name) = options.find(name, dashes == 2)?;
-            return self.given(options, (row, name, word), joined, words);
-        }
-        let mut rest = bare;
-        while dashes == 1 && !rest.is_empty() {
-            let length = rest.chars().next().map_or(0, char::len_utf8);
-            let (short, joined) = rest.split_at(length);
-            let (row, name) = options.find(short, false)?;
-            if row.0 == Takes::Value {
-                let joined = joined.strip_prefix('=').unwrap_or(joined);
-                let joined = Some(joined).filter(|joined| !joined.is_empty());
-                return self.given(options, (row, name, word), joined, words);
-            }
-            self.given(options, (row, name, word), None, words)?;
-            rest = joined;
-        }
-        (dashes == 1 && !bare.is_empty()).then_some(())
+        let mut add = |given| self.given(launcher, given);
+        launcher.options().read(word, words, &mut add)
     }
 
-    /// Adds an option with the value that it takes.
-    fn given(
-        &mut self,
-        options: &'static Options,
-        (row, name, word): (&'static Row, &'static str, &'a str),
-        joined: Option<&'a str>,
-        words: &mut Words<'a>,
-    ) -> Option<()> {
-        let Row(takes, meaning, _) = *row;
-        let is_npm = options.syntax.is_npm();
-        let next = words.as_slice().first().map(String::as_str);
-        let value = match takes {
-            Takes::Value if joined.is_some() => joined.filter(|value| !value.is_empty()),
-            Takes::Value => {
-                let value = next.filter(|next| !next.is_empty() && !next.starts_with('-'));
-                value.and_then(|_| words.next()).map(String::as_str)
-            }
-            // npm takes such a word for the value of the flag.
-            _ if is_npm && matches!(next, Some("true" | "false" | "null")) => return None,
-            // npm takes any other value for a word of its own.
-            _ if is_npm && !matches!(joined, None | Some("true" | "false")) => return None,
-            Takes::Nothing if joined.is_some() => return None,
-            Takes::Nothing | Takes::Switch => joined,
-        };
-        if takes == Takes::Value && value.is_none() {
-            return None;
-        }
+    /// Adds an option with the packages that it names.
+    fn given(&mut self, launcher: &'static Launcher, given: Given<'a>) -> Option<()> {
+        let Given { meaning, value, .. } = given;
         let is_again = |it: &Given<'_>| it.meaning == Meaning::Provides && meaning == it.meaning;
         let read = match meaning {
-            Meaning::Provides => options.program.unwrap_or(options.package),
-            Meaning::Adds => options.package,
+            Meaning::Provides => launcher.program.unwrap_or(launcher.package),
+            Meaning::Adds => launcher.package,
             Meaning::Requirements => |value: &str| Some(Package::elsewhere(value)),
             _ => |_: &str| None,
         };
@@ -240,20 +199,15 @@ impl<'a> Launch<'a> {
             self.packages.extend(requirements(text).filter_map(read));
         }
         // Launchers differ in which one counts.
-        if !options.syntax.is_npm() && self.options.iter().any(is_again) {
+        if !launcher.syntax.is_npm() && self.options.iter().any(is_again) {
             return None;
         }
-        self.options.push(Given {
-            name,
-            meaning,
-            value,
-            word,
-        });
+        self.options.push(given);
         Some(())
     }
 
     /// Notes what the operands, and the words from one that is not understood, could mean.
-    fn guess(&mut self, options: &'static Options, word: &'a str, words: &mut Words<'a>) {
+    fn guess(&mut self, launcher: &'static Launcher, word: &'a str, words: &mut Words<'a>) {
         let earlier = std::mem::take(&mut self.operands).into_iter();
         let words = earlier
             .chain([word])
@@ -263,7 +217,7 @@ impl<'a> Launch<'a> {
             let name = parts
                 .next_if(|part| part.starts_with('-'))
                 .map(|it| it.trim_start_matches('-'));
-            let found = name.and_then(|name| options.find(name, false));
+            let found = name.and_then(|name| launcher.options().find(name, false));
             if let Some((&Row(_, meaning @ (Meaning::Code | Meaning::Power), _), name)) = found {
                 let value = word.split_once('=').map(|(_, value)| value);
                 self.options.push(Given {
@@ -275,7 +229,7 @@ impl<'a> Launch<'a> {
             }
             let parts = parts.filter(|part| !part.starts_with('-'));
             let published = |text: &str| {
-                let package = (options.package)(text);
+                let package = (launcher.package)(text);
                 package.filter(|it| matches!(it, Package::Published { .. }))
             };
             // What has no version that is understood may have any.
@@ -288,41 +242,22 @@ impl<'a> Launch<'a> {
 
     /// Notes what the arguments of a command that is not understood could mean. `npm create NAME` and its like fetch
     /// `create-NAME`.
-    fn guess_arguments(&mut self, options: &'static Options, command: &str, words: &mut Words<'a>) {
+    fn guess_arguments(
+        &mut self,
+        launcher: &'static Launcher,
+        command: &str,
+        words: &mut Words<'a>,
+    ) {
         let args = words.as_slice().iter();
         if has("create c init innit", command) {
             let names = args.filter(|word| !word.starts_with('-'));
-            let packages = names.filter_map(|word| (options.package)(&initializer(word)));
+            let packages = names.filter_map(|word| (launcher.package)(&initializer(word)));
             self.candidates.extend(packages);
         }
         if let Some(first) = words.next() {
-            self.guess(options, first, words);
+            self.guess(launcher, first, words);
         }
     }
-}
-
-impl Options {
-    /// The option of this name, without dashes. `is_long` says whether there were two.
-    fn find(&self, name: &str, is_long: bool) -> Option<(&'static Row, &'static str)> {
-        let rows = self.rows.iter().copied().flatten();
-        let all = || {
-            rows.clone()
-                .flat_map(|row| row.2.split_whitespace().map(move |name| (row, name)))
-        };
-        let is_named = |it: &str| it == name && (self.syntax.is_npm() || (it.len() > 1) == is_long);
-        let exact = all().find(|(_, it)| is_named(it));
-        if exact.is_some() || self.syntax != Syntax::Argparse || !is_long {
-            return exact;
-        }
-        let mut begun = all().filter(|(_, it)| it.len() > 1 && it.starts_with(name));
-        let found = begun.next();
-        found.filter(|_| begun.next().is_none())
-    }
-}
-
-/// Whether a list of words has this one.
-fn has(words: &str, word: &str) -> bool {
-    words.split_whitespace().any(|it| it == word)
 }
 
 /// The package that `npm create` fetches for this name, with its version.
@@ -355,10 +290,49 @@ fn provides(package: &Package, program: &str) -> bool {
     bare == program || package.pypi_name() == Some(&normalized_pypi(program))
 }
 
+/// The launcher that a word names: alone, as a file in a folder of programs, or with a suffix of programs. A folder
+/// can have such a name, too.
+fn launcher(word: &str) -> Option<String> {
+    let name = runner_name(word);
+    let folder = word.rsplit(['/', '\\']).nth(1);
+    let has_suffix = !word.to_ascii_lowercase().ends_with(&name);
+    let name = name.split('@').next().unwrap_or_default();
+    let is_place = |folder: &str| folder.ends_with("bin") || folder == "shims";
+    let is_program =
+        has_suffix || folder.is_none_or(is_place) || has("npx uvx bunx pnpx pipx", name);
+    let mut launchers = PROGRAMS.iter();
+    let is_launcher = is_program && launchers.any(|(names, _)| has(names, name));
+    is_launcher.then(|| name.to_owned())
+}
+
+/// The first of the words that names a launcher with anything behind it, and the packages that could be meant.
+fn mentioned(words: &[&str]) -> Option<(usize, Vec<Package>)> {
+    let each = words
+        .iter()
+        .enumerate()
+        .flat_map(|(at, word)| parts(word).map(move |part| (at, part)));
+    let each = each.filter(|(_, part)| !part.is_empty());
+    let (places, parts): (Vec<usize>, Vec<String>) =
+        each.map(|(at, part)| (at, part.to_owned())).unzip();
+    let named = parts
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| n + 1 < parts.len());
+    let named = named.filter_map(|(n, part)| Some((n, launcher(part)?)));
+    let mut first = None;
+    let mut packages = Vec::new();
+    for (n, name) in named.take(MAX_MENTIONS) {
+        first.get_or_insert(places[n]);
+        let launch = Launch::read(&name, &parts[n + 1..]).unwrap_or_default();
+        packages.extend(launch.packages.into_iter().chain(launch.candidates));
+    }
+    first.map(|first| (first, packages))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extension::packages::Version;
+    use crate::packages::Version;
 
     /// The packages of a command line, as `ecosystem name version`, or what is elsewhere.
     fn named(line: &str) -> Vec<String> {
@@ -516,7 +490,7 @@ mod tests {
                 args.push(arg);
             }
             let line = Line::read(program, &args);
-            let launch = line.launch();
+            let launch = Launch::of(&line);
             for package in launch.packages.iter().chain(&launch.candidates) {
                 if let Package::Published { name, .. } = package {
                     let is_lower = !name.contains(|c: char| c.is_ascii_uppercase());

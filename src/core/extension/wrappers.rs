@@ -1,14 +1,16 @@
 //! Programs that only start another one: `env`, `nice`, `sh -c`, `python -m`, `corepack` and the like.
 
-use super::options::{Inner, WRAPPERS};
-use super::{Launch, Meaning, PROGRAMS, Package, Words, has, program_name};
+mod options;
+#[rustfmt::skip]
+mod table;
+
+pub use options::{Given, Meaning, Options, Row, Syntax, Takes, Words};
+
 use crate::text::split_command;
+use table::{Inner, WRAPPERS};
 
 /// How many such programs are taken off a command line.
 const MAX_WRAPPERS: usize = 16;
-
-/// How many launchers are read where it is not known whether they start.
-const MAX_MENTIONS: usize = 8;
 
 /// Package managers, as scripts of Node have their names and as `corepack` starts them.
 const MANAGERS: &str = "npm npx pnpm pnpx yarn yarnpkg";
@@ -36,31 +38,20 @@ impl Line {
         }
         Line { words, variables }
     }
+}
 
-    /// What it fetches and runs. It is unclear if its arguments name a launcher, which may start, too.
-    pub fn launch(&self) -> Launch<'_> {
-        let read = self.words.split_first();
-        let read = read.and_then(|(cmd, args)| Launch::read(cmd, args));
-        let words = match &read {
-            Some(launch) => {
-                // What a container runs in place of the program of its image.
-                let entrypoint = launch.options.iter().filter(|it| it.name == "entrypoint");
-                let entrypoint = entrypoint.filter_map(|it| it.value);
-                entrypoint.chain(launch.operands.iter().copied()).collect()
-            }
-            None => self.words.iter().map(String::as_str).collect::<Vec<_>>(),
-        };
-        let mut launch = read.unwrap_or_default();
-        let mut named = words.clone();
-        if let (Some(first), Some(program)) = (named.first_mut(), &launch.program) {
-            *first = program;
-        }
-        if let Some((at, candidates)) = mentioned(&named) {
-            launch.unclear.get_or_insert(words[at]);
-            launch.candidates.extend(candidates);
-        }
-        launch
-    }
+/// The name of a program without its folder and without a suffix of Windows, in lower case.
+pub fn program_name(cmd: &str) -> String {
+    let name = cmd.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    let suffixes = [".cmd", ".exe", ".bat", ".ps1"];
+    let bare = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
+    bare.map_or(name.clone(), str::to_owned)
+}
+
+/// Whether a list of words has this one.
+pub fn has(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|it| it == word)
 }
 
 /// The parts of a text for a shell that may be words, whatever the shell makes of it.
@@ -97,19 +88,20 @@ fn inner(words: &[String], variables: &mut Vec<String>) -> Option<Vec<String>> {
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let mut wrappers = WRAPPERS.iter();
     let (_, options, inner) = wrappers.find(|(names, ..)| has(names, name))?;
-    let mut read = Launch::default();
+    let mut read: Vec<Given<'_>> = Vec::new();
     let mut rest = args.iter();
-    let is_code = |read: &Launch<'_>| {
-        let last = read.options.last();
-        last.is_some_and(|it| it.meaning == Meaning::Code && it.value.is_some())
-    };
-    while !is_code(&read)
+    let is_code = |it: &Given<'_>| it.meaning == Meaning::Code && it.value.is_some();
+    while !read.last().is_some_and(is_code)
         && let Some(word) = next_if(&mut rest, |word| word.starts_with('-'))
         && word != "--"
     {
-        read.option(options, word, &mut rest)?;
+        let mut add = |given| {
+            read.push(given);
+            Some(())
+        };
+        options.read(word, &mut rest, &mut add)?;
     }
-    let code = read.options.iter().find(|it| it.meaning == Meaning::Code);
+    let code = read.iter().find(|it| it.meaning == Meaning::Code);
     let text = code.and_then(|it| it.value);
     let inner = match inner {
         Inner::Program(operands) => rest.as_slice().get(*operands..)?.to_vec(),
@@ -119,7 +111,7 @@ fn inner(words: &[String], variables: &mut Vec<String>) -> Option<Vec<String>> {
                 words.extend(rest.cloned());
                 return Some(words);
             }
-            let removed = read.options.iter().filter_map(|it| it.value);
+            let removed = read.iter().filter_map(|it| it.value);
             variables.extend(removed.map(str::to_owned));
             while let Some(word) = next_if(&mut rest, |word| word.find('=') > Some(0)) {
                 variables.extend(word.split('=').next().map(str::to_owned));
@@ -139,7 +131,8 @@ fn inner(words: &[String], variables: &mut Vec<String>) -> Option<Vec<String>> {
             prefixed(&runner, rest.as_slice())
         }
         Inner::Manager => {
-            let (manager, version) = before_version(rest.next()?);
+            let word = rest.next()?;
+            let (manager, version) = word.split_once('@').unwrap_or((word, ""));
             let is_version = |c: char| c.is_ascii_digit() || c == '.';
             let is_known = has(MANAGERS, manager) && version.chars().all(is_version);
             is_known.then(|| prefixed(manager, rest.as_slice()))?
@@ -178,48 +171,4 @@ fn batch(mut words: Words<'_>) -> Option<Vec<String>> {
         .iter()
         .all(is_plain)
         .then(|| split().map(str::to_owned).collect())
-}
-
-/// The name of a package and its version, which may be empty.
-fn before_version(word: &str) -> (&str, &str) {
-    word.split_once('@').unwrap_or((word, ""))
-}
-
-/// The launcher that a word names: alone, as a file in a folder of programs, or with a suffix of programs. A folder
-/// can have such a name, too.
-fn launcher(word: &str) -> Option<String> {
-    let name = runner_name(word);
-    let folder = word.rsplit(['/', '\\']).nth(1);
-    let has_suffix = !word.to_ascii_lowercase().ends_with(&name);
-    let (name, _) = before_version(&name);
-    let is_place = |folder: &str| folder.ends_with("bin") || folder == "shims";
-    let is_program =
-        has_suffix || folder.is_none_or(is_place) || has("npx uvx bunx pnpx pipx", name);
-    let mut launchers = PROGRAMS.iter();
-    let is_launcher = is_program && launchers.any(|(names, _)| has(names, name));
-    is_launcher.then(|| name.to_owned())
-}
-
-/// The first of the words that names a launcher with anything behind it, and the packages that could be meant.
-fn mentioned(words: &[&str]) -> Option<(usize, Vec<Package>)> {
-    let each = words
-        .iter()
-        .enumerate()
-        .flat_map(|(at, word)| parts(word).map(move |part| (at, part)));
-    let each = each.filter(|(_, part)| !part.is_empty());
-    let (places, parts): (Vec<usize>, Vec<String>) =
-        each.map(|(at, part)| (at, part.to_owned())).unzip();
-    let named = parts
-        .iter()
-        .enumerate()
-        .filter(|(n, _)| n + 1 < parts.len());
-    let named = named.filter_map(|(n, part)| Some((n, launcher(part)?)));
-    let mut first = None;
-    let mut packages = Vec::new();
-    for (n, name) in named.take(MAX_MENTIONS) {
-        first.get_or_insert(places[n]);
-        let launch = Launch::read(&name, &parts[n + 1..]).unwrap_or_default();
-        packages.extend(launch.packages.into_iter().chain(launch.candidates));
-    }
-    first.map(|first| (first, packages))
 }

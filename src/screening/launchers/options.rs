@@ -1,69 +1,10 @@
 //! The options of launchers, as data. An option that is not here is not understood.
 
-use crate::extension::packages::{Package, image, npm, pypi, uv_tool};
+use crate::extension::wrappers::{Meaning, Options, Row, Syntax, Takes, has};
+use crate::packages::{Package, image, npm, pypi, uv_tool};
 
-/// How a launcher reads options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Syntax {
-    /// npm, behind `npx`: any number of dashes, and each option has a word of its own. The first word that is not an
-    /// option ends them.
-    Npx,
-    /// npm: the same, but options may stand anywhere before `--`.
-    NpmExec,
-    /// `--name value`, `--name=value`, `-n value`, `-nvalue`, and several short options in one word.
-    Plain,
-    /// The same, and long options may be abbreviated.
-    Argparse,
-}
-
-impl Syntax {
-    pub(super) fn is_npm(self) -> bool {
-        matches!(self, Syntax::Npx | Syntax::NpmExec)
-    }
-}
-
-/// What an option takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Takes {
-    /// No value.
-    Nothing,
-    /// No value, or a boolean after `=`.
-    Switch,
-    /// The rest of the word, or the next word.
-    Value,
-}
-
-/// What an option means for that which is fetched and run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
-    /// Nothing.
-    Harmless,
-    /// It names the package of the program.
-    Provides,
-    /// It names a package that is fetched, too.
-    Adds,
-    /// It names a file or a folder that says what is fetched.
-    Requirements,
-    /// It chooses where packages come from.
-    Source,
-    /// It names a file or a folder of this machine, or something else that this machine decides.
-    Machine,
-    /// It runs other code than the package's, or names a file that can.
-    Code,
-    /// It gives a container power over this machine.
-    Power,
-}
-
-/// Options with the same meaning: their names without dashes, separated by spaces.
-#[derive(Debug)]
-pub(super) struct Row(
-    pub(super) Takes,
-    pub(super) Meaning,
-    pub(super) &'static str,
-);
-
-/// How a launcher or a part of one reads its options.
-pub(super) struct Options {
+/// How a launcher or a part of one reads its options, and what names a package.
+pub(super) struct Launcher {
     pub(super) syntax: Syntax,
     pub(super) rows: &'static [&'static [Row]],
     /// Reads the text that names a package.
@@ -72,15 +13,21 @@ pub(super) struct Options {
     pub(super) program: Option<fn(&str) -> Option<Package>>,
 }
 
+impl Launcher {
+    pub(super) fn options(&self) -> Options {
+        Options { syntax: self.syntax, rows: self.rows }
+    }
+}
+
 /// What follows.
 pub(super) enum Choice {
     /// Options, and a package that runs.
-    Package(&'static Options),
+    Package(&'static Launcher),
     /// Options, and a program that runs.
-    Program(&'static Options),
+    Program(&'static Launcher),
     /// Options, and a command that decides what follows; the last is for commands that are not listed.
     Command(
-        &'static Options,
+        &'static Launcher,
         &'static [(&'static str, Choice)],
         &'static Choice,
     ),
@@ -88,24 +35,6 @@ pub(super) enum Choice {
     Nothing,
     /// Something that is not understood.
     Unclear,
-}
-
-/// What a program that only starts another one does with the words behind its options.
-pub(super) enum Inner {
-    /// So many operands, and the program.
-    Program(usize),
-    /// Variables and the program; or an option has the text that names them.
-    Variables,
-    /// A text, if there is an option for one.
-    Shell,
-    /// The command interpreter of Windows, whose options begin with `/`.
-    Batch,
-    /// An option names the module of Python that is the program.
-    Module,
-    /// A script of Node that is the program.
-    Script,
-    /// A package manager.
-    Manager,
 }
 
 use Choice::Command;
@@ -160,68 +89,9 @@ const OF_CONTAINER: &[(&str, Choice)] = &[
     ("exec start attach", Choice::Nothing),
 ];
 
-/// Programs that only start another one, by their names without a version.
-pub(super) const WRAPPERS: &[(&str, &Options, Inner)] = &[
-    ("env", &ENV, Inner::Variables),
-    ("nice", &NICE, Inner::Program(0)),
-    ("ionice", &IONICE, Inner::Program(0)),
-    ("timeout", &TIMEOUT, Inner::Program(1)),
-    ("stdbuf", &STDBUF, Inner::Program(0)),
-    ("setsid", &SETSID, Inner::Program(0)),
-    ("nohup time exec command call busybox toybox", &NO_OPTIONS, Inner::Program(0)),
-    ("sh bash dash ash zsh ksh mksh fish csh tcsh", &SHELL, Inner::Shell),
-    ("cmd", &NO_OPTIONS, Inner::Batch),
-    ("python pythonw pypy py graalpy ipython", &PYTHON, Inner::Module),
-    ("node nodejs", &NO_OPTIONS, Inner::Script),
-    ("corepack", &NO_OPTIONS, Inner::Manager),
-];
+const NO_OPTIONS: Launcher = Launcher { rows: &[], ..UV };
 
-/// Not `-i`, by which the settings of launchers in variables are lost, nor `-C`, by which they get other ones.
-const ENV: Options = Options {
-    rows: &[&[
-        Row(Nothing, Harmless, "v debug"),
-        Row(Value, Harmless, "u unset"),
-        Row(Value, Code, "S split-string"),
-    ]],
-    ..UV
-};
-
-const NICE: Options = Options { rows: &[&[Row(Value, Harmless, "n adjustment")]], ..UV };
-
-const IONICE: Options = Options {
-    rows: &[&[Row(Nothing, Harmless, "t ignore"), Row(Value, Harmless, "c class n classdata")]],
-    ..UV
-};
-
-const TIMEOUT: Options = Options {
-    rows: &[&[
-        Row(Nothing, Harmless, "f foreground p preserve-status v verbose"),
-        Row(Value, Harmless, "k kill-after s signal"),
-    ]],
-    ..UV
-};
-
-const STDBUF: Options = Options { rows: &[&[Row(Value, Harmless, "i input o output e error")]], ..UV };
-
-const SETSID: Options = Options { rows: &[&[Row(Nothing, Harmless, "c ctty f fork w wait")]], ..UV };
-
-const SHELL: Options = Options {
-    rows: &[&[Row(Nothing, Harmless, "a e f l u v x login posix"), Row(Nothing, Code, "c")]],
-    ..UV
-};
-
-const PYTHON: Options = Options {
-    rows: &[&[
-        Row(Nothing, Harmless, "B E I O P S b d q s u v"),
-        Row(Value, Harmless, "W X"),
-        Row(Value, Code, "m"),
-    ]],
-    ..UV
-};
-
-const NO_OPTIONS: Options = Options { rows: &[], ..UV };
-
-const NPX: Options = Options {
+const NPX: Launcher = Launcher {
     syntax: Syntax::Npx,
     rows: &[
         &[
@@ -236,7 +106,7 @@ const NPX: Options = Options {
     program: Some(npm),
 };
 
-const NPM: Options = Options {
+const NPM: Launcher = Launcher {
     syntax: Syntax::NpmExec,
     rows: &[&[Row(Nothing, Harmless, "p parseable no-audit no-fund no-progress")], NPM_OPTIONS],
     ..NPX
@@ -254,7 +124,7 @@ const NPM_OPTIONS: &[Row] = &[
 ];
 
 /// What `bunx`, `pnpm dlx` and `yarn dlx` have in common.
-const DLX: Options = Options {
+const DLX: Launcher = Launcher {
     syntax: Syntax::Plain,
     rows: &[&[
         Row(Nothing, Harmless, "bun silent verbose no-install q quiet s y yes"),
@@ -264,14 +134,14 @@ const DLX: Options = Options {
     ..NPX
 };
 
-const UV: Options = Options {
+const UV: Launcher = Launcher {
     syntax: Syntax::Plain,
     rows: &[UV_OPTIONS],
     package: pypi,
     program: Some(pypi),
 };
 
-const UVX: Options = Options {
+const UVX: Launcher = Launcher {
     rows: &[
         &[
             Row(Value, Provides, "from"),
@@ -285,7 +155,7 @@ const UVX: Options = Options {
     ..UV
 };
 
-const UV_RUN: Options = Options {
+const UV_RUN: Launcher = Launcher {
     rows: &[
         &[
             Row(Nothing, Harmless, "m module s script gui-script active all-extras all-groups all-packages exact"),
@@ -320,7 +190,7 @@ const UV_OPTIONS: &[Row] = &[
 ];
 
 /// All options, since an abbreviation is one if it fits no other.
-const PIPX: Options = Options {
+const PIPX: Launcher = Launcher {
     syntax: Syntax::Argparse,
     rows: &[&[
         Row(Nothing, Harmless, "h help q quiet v verbose no-cache no-path-check refresh skip-maintenance"),
@@ -335,7 +205,7 @@ const PIPX: Options = Options {
     ..UV
 };
 
-const DOCKER: Options = Options {
+const DOCKER: Launcher = Launcher {
     syntax: Syntax::Plain,
     rows: &[&[
         Row(Switch, Harmless, "D debug"),
@@ -346,7 +216,7 @@ const DOCKER: Options = Options {
     program: None,
 };
 
-const DOCKER_RUN: Options = Options {
+const DOCKER_RUN: Launcher = Launcher {
     rows: &[&[
         Row(Switch, Harmless, "i interactive t tty q quiet init no-healthcheck read-only rm sig-proxy"),
         Row(Value, Harmless, "a attach cap-drop cpu-shares cpus cpuset-cpus domainname e env entrypoint expose"),
@@ -380,13 +250,13 @@ pub fn is_interpreter(program: &str) -> bool {
     let name = name.trim_end_matches(['-', '_', '.']);
     // `python3-x` is another program, and `cpython-3-x` is Python for a platform.
     let is_version = |c: char| c.is_ascii_digit() || "-_.td".contains(c);
-    let is_alone = version.chars().all(is_version) || name != "python" && super::has(PYTHONS, name);
-    is_alone && super::has(INTERPRETERS, name)
+    let is_alone = version.chars().all(is_version) || name != "python" && has(PYTHONS, name);
+    is_alone && has(INTERPRETERS, name)
 }
 
 /// The package of a program of `uvx`, which runs Python itself without one.
 fn pypi_or_python(specifier: &str) -> Option<Package> {
     let is_version = |c: char| c.is_ascii_digit() || c == '-';
-    let is_python = |it: &Package| super::has(PYTHONS, it.name().trim_end_matches(is_version));
+    let is_python = |it: &Package| has(PYTHONS, it.name().trim_end_matches(is_version));
     uv_tool(specifier).filter(|package| !is_python(package))
 }

@@ -1,11 +1,11 @@
 //! The pins of a list of tools: hashes of what a model sees of each tool, and how two lists differ.
 
-use super::review::Comparison;
-use super::{Change, Difference};
 use crate::extension::ExtensionConfig;
 use crate::extension::launch::hash;
+use crate::extension::pinning::{Change, Difference};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::Tool;
+use crate::review::Comparison;
 use crate::text::{printable, redact};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
