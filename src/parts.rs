@@ -29,6 +29,8 @@ pub const PARTS: &[&Part] = &[
     &crate::manual::PART,
     #[cfg(feature = "memory")]
     &gosling_builtin::memory::PART,
+    #[cfg(feature = "metrics")]
+    &gosling_metrics::PART,
     #[cfg(feature = "pinning")]
     &gosling_pinning::PART,
     #[cfg(feature = "recipes")]

@@ -5,7 +5,6 @@
 mod agents;
 mod config;
 mod extensions;
-mod metrics;
 mod providers;
 mod reply;
 mod resources_and_prompts;
@@ -36,11 +35,6 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = reply::routes(router, &registry);
     let router = session_events::routes(router, &registry);
     let router = resources_and_prompts::routes(router, &registry);
-    let router = if cfg!(feature = "metrics") {
-        metrics::routes(router, &registry)
-    } else {
-        router
-    };
     let parts = part::all().iter().filter_map(|part| part.routes);
     let router = parts.fold(router, |router, routes| routes(router, &registry));
     let router = features::routes(router);
