@@ -19,6 +19,8 @@ pub const PARTS: &[&Part] = &[
     &gosling_deeplink::PART,
     #[cfg(feature = "demo")]
     &gosling_builtin::demo_server::PART,
+    #[cfg(feature = "desktop")]
+    &gosling_desktop::PART,
     #[cfg(feature = "developer")]
     &gosling_builtin::developer::PART,
     #[cfg(feature = "inline-python")]
@@ -27,6 +29,8 @@ pub const PARTS: &[&Part] = &[
     &crate::manual::PART,
     #[cfg(feature = "memory")]
     &gosling_builtin::memory::PART,
+    #[cfg(feature = "metrics")]
+    &gosling_metrics::PART,
     #[cfg(feature = "pinning")]
     &gosling_pinning::PART,
     #[cfg(feature = "recipes")]

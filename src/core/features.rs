@@ -3,6 +3,7 @@
 //! | feature | contains |
 //! |---|---|
 //! | `acp` | the Agent Client Protocol: the command `gosling acp` |
+//! | `analyze` | the tool of `developer` that outlines source code; needs `developer` |
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
 //! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
 //! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension`; needs `streamable-http` |
@@ -10,8 +11,9 @@
 //! | `deeplinks` | `goose://` links: the command `gosling deeplink`, and their installation through the API |
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
 //! | `desktop` | what the pages of Goose Desktop use besides chat and history: prompts, custom providers, diagnostics, the configuration's backups, user interfaces of MCP servers |
-//! | `developer` | the builtin server `developer`: shell, editor, code analysis, screen |
+//! | `developer` | the builtin server `developer`: shell and editor |
 //! | `google` | the provider `google` and its wire protocol |
+//! | `image` | the tool of `developer` that shows image files; needs `developer` |
 //! | `inline-python` | extensions that are Python code in the configuration |
 //! | `manual` | the pages that `gosling help TOPIC` prints, and the OpenAPI document |
 //! | `memory` | the builtin server `memory` |
@@ -20,6 +22,7 @@
 //! | `pinning` | the comparison of the tools of a server with those that it had first |
 //! | `recipes` | recipes: templates, links, folders, slash commands, runs, the command `gosling recipe`; prompts of the user |
 //! | `schedules` | recipes that run at set times, and the command `gosling schedule`; needs `recipes` |
+//! | `screen` | the tools of `developer` that show the screen and its windows; needs `image` |
 //! | `screening` | advisories about packages, and a list of allowed extensions; `gosling advisories` |
 //! | `scripted` | the provider `scripted`, which answers from a file |
 //! | `streamable-http` | MCP servers that are reached over HTTP, extensions of type `streamable_http` |
@@ -62,6 +65,7 @@ features! {
     "acp", "the Agent Client Protocol is not spoken", [
         Get "/acp",
     ];
+    "analyze", "", [];
     "anthropic", "", [];
     "chat", "", [];
     "check", "no server is checked", [
@@ -107,6 +111,7 @@ features! {
     ];
     "developer", "", [];
     "google", "", [];
+    "image", "", [];
     "inline-python", "", [];
     "manual", "This server does not have its OpenAPI document", [
         Get "/openapi.json",
@@ -144,6 +149,7 @@ features! {
         Put "/schedule/{id}",
         Delete "/schedule/delete/{id}",
     ];
+    "screen", "", [];
     "screening", "", [];
     "scripted", "", [];
     "streamable-http", "", [];

@@ -32,6 +32,8 @@ pub struct Part {
     pub service: Option<CreateService>,
     /// Its builtin MCP servers.
     pub servers: &'static [BuiltinServer],
+    /// Whether its pages show the user interfaces of MCP servers.
+    pub shows_user_interfaces: bool,
     /// What runs extensions in containers.
     pub containers: Option<CreateRuntime>,
     /// What runs inline Python.
@@ -55,6 +57,7 @@ impl Part {
             routes: None,
             service: None,
             servers: &[],
+            shows_user_interfaces: false,
             containers: None,
             inline_python: None,
             pinner: None,

@@ -103,7 +103,7 @@ fn post(endpoint: &Endpoint, request: &Request) -> Result<Response, Error> {
     if fault != "http-version" && version.is_some_and(|version| !VERSIONS.contains(&version)) {
         return Err(Error::bad_request("The version is not supported"));
     }
-    let Ok(message) = crate::json::from_slice::<Value>(&request.body) else {
+    let Ok(message) = gosling_core::json::from_slice::<Value>(&request.body) else {
         if fault == "http-html" {
             return Ok(Response::bytes("text/html", HTML).with_status(400));
         }

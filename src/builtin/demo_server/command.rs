@@ -4,15 +4,15 @@ mod api_client;
 mod turn;
 
 use crate::command_line::{Command, Failure, failed, print, rest, text};
-use crate::extension::program_lookup;
 use crate::mcp::Client;
 use crate::mcp::client::{DEFAULT_TIMEOUT, IgnoreNotifications, Options};
 use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 use crate::sys::process;
-use crate::text::printable;
 use api_client::SpawnedServer;
+use gosling_core::extension::program_lookup;
+use gosling_core::text::printable;
 use lexopt::prelude::*;
 use serde_json::{Value as Json, json};
 use std::env;
@@ -234,7 +234,7 @@ fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
             .into_iter()
             .map(|tool| OfferedTool {
                 name: tool.name,
-                schema: crate::json::from_str(tool.input_schema.get()).unwrap_or_default(),
+                schema: gosling_core::json::from_str(tool.input_schema.get()).unwrap_or_default(),
                 changes: tool.annotations.and_then(|a| a.read_only_hint) != Some(true),
             })
             .collect(),

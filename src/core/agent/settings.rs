@@ -6,8 +6,8 @@ use crate::extension::inline_python::PythonRunner;
 use crate::extension::pinning::Pinning;
 use crate::extension::screening::Screening;
 use crate::extension::{Containers, Limits, inline_python};
-use crate::store::settings::{self, Fault};
-use crate::store::{self, Config};
+use crate::store::Config;
+use crate::store::settings;
 use crate::sys::TimeLimit;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,20 +19,6 @@ pub(super) fn idle_limit(config: &Config) -> Option<Duration> {
 }
 
 impl Registry {
-    /// What is wrong with the settings: values, names, secrets, and files of the user's providers.
-    ///
-    /// # Errors
-    /// When `config.yaml` cannot be read.
-    pub fn setting_faults(&self) -> store::Result<Vec<Fault>> {
-        let catalog = self.catalog();
-        let config = &self.stores().config;
-        let mut faults = settings::faults(config, &catalog.settings(), settings::variables())?;
-        let extensions = config.extensions()?.warnings.into_iter();
-        faults.extend(extensions.map(|text| Fault::warning(format!("extensions: {text}"))));
-        faults.extend(catalog.faults()?);
-        Ok(faults)
-    }
-
     /// The settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes).
     pub(super) fn bounds(&self) -> Limits {
         let config = &self.stores().config;

@@ -3,23 +3,15 @@
 //! CORE §4, §7. [`mcp_endpoint`] serves the builtin MCP servers over HTTP.
 
 mod agents;
-mod apps;
 mod config;
-mod config_file;
-#[cfg(feature = "desktop")]
-mod custom_providers;
-mod diagnostics;
 mod extensions;
-mod metrics;
-mod not_offered;
-mod prompts;
 mod providers;
 mod reply;
 mod resources_and_prompts;
 mod session_events;
 mod sessions;
-mod system_info;
-mod ui_proxy;
+
+pub use agents::text_of;
 
 use crate::agent::{self, Registry};
 use crate::features;
@@ -43,17 +35,6 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = reply::routes(router, &registry);
     let router = session_events::routes(router, &registry);
     let router = resources_and_prompts::routes(router, &registry);
-    // What is not reached from here is not in the program.
-    let router = if cfg!(feature = "desktop") {
-        desktop_routes(router, &registry)
-    } else {
-        router
-    };
-    let router = if cfg!(feature = "metrics") {
-        metrics::routes(router, &registry)
-    } else {
-        router
-    };
     let parts = part::all().iter().filter_map(|part| part.routes);
     let router = parts.fold(router, |router, routes| routes(router, &registry));
     let router = features::routes(router);
@@ -66,19 +47,6 @@ fn goose_features(_: &Request) -> Result<Response, Error> {
     Ok(Response::json(
         &json!({"features": {"local-inference": false, "code-mode": false}}),
     ))
-}
-
-/// What the pages of Goose Desktop use besides chat and history.
-fn desktop_routes(router: Router, registry: &Arc<Registry>) -> Router {
-    let router = config_file::routes(router, registry);
-    let router = prompts::routes(router, registry);
-    #[cfg(feature = "desktop")]
-    let router = custom_providers::routes(router, registry);
-    let router = diagnostics::routes(router, registry);
-    let router = system_info::routes(router, registry);
-    let router = apps::routes(router, registry);
-    let router = ui_proxy::routes(router);
-    not_offered::routes(router)
 }
 
 /// A handler of this API.

@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The type of the resources that are user interfaces (SEP-1865).
-pub(super) const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
+pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// A connection to an initialized MCP server, and the server's tools.
 pub(super) struct Connection {

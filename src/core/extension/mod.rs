@@ -2,7 +2,6 @@
 //! extension is an MCP client, whatever its type. CORE §5, §6, §8, §10.
 
 mod active_extension;
-mod apps;
 pub mod bundled_list;
 pub mod config;
 pub mod configured;
@@ -33,9 +32,8 @@ pub(crate) mod tool_names;
 pub(crate) mod unsupported;
 pub mod wrappers;
 
-pub use apps::App;
 pub use config::ExtensionConfig;
-pub use connect::Started;
+pub use connect::{Started, UI_MIME_TYPE};
 pub use container::Containers;
 pub use error::{Class, Error, Phase};
 pub use imported_extensions::{ImportedExtensions, classify_imported};

@@ -4,11 +4,7 @@
 //! once. It keeps a provider, with its connections, while the settings stay the same.
 
 mod builtin_providers;
-#[cfg(feature = "desktop")]
-pub mod custom_provider_edit;
-mod custom_providers;
-#[cfg(feature = "desktop")]
-mod detect_provider;
+pub mod custom_providers;
 pub(super) mod known_models;
 pub(super) mod settings;
 #[cfg(test)]
@@ -18,10 +14,8 @@ use super::provider_spec::{ModelSpec, ProviderSpec};
 use super::{Error, ErrorClass, ModelConfig, Provider};
 use crate::features;
 use crate::outbound::is_loopback_url;
-use crate::store::settings::{
-    CONTEXT_LIMIT, Fault, Kind, MAX_TOKENS, PROVIDER, Setting, TEMPERATURE, misplaced_secret,
-};
-use crate::store::{self, Config, Secrets};
+use crate::store::settings::{CONTEXT_LIMIT, MAX_TOKENS, PROVIDER, Setting, TEMPERATURE};
+use crate::store::{Config, Secrets};
 use crate::sys::lock;
 use builtin_providers::{builtin_providers, builtin_settings};
 use custom_providers::{CustomProvider, CustomProviders};
@@ -31,7 +25,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 /// The context size of a model that is not in a list.
-const DEFAULT_CONTEXT: u64 = 128_000;
+pub const DEFAULT_CONTEXT: u64 = 128_000;
 const FOLDER: &str = "custom_providers";
 /// How many files that cannot be used one error names.
 const MAX_UNUSED_FILES: usize = 3;
@@ -251,6 +245,21 @@ impl Catalog {
         Ok(provider)
     }
 
+    /// The URL to which a provider sends its requests with these settings.
+    ///
+    /// # Errors
+    /// [`ErrorClass::Config`] if there is none of this name, it is not configured, or it is in this process.
+    pub fn url(&self, name: &str) -> Result<String, Error> {
+        match self.find(name)? {
+            Found::Builtin(spec) => Ok(settings::resolve(spec, self.reader())?.endpoint.url),
+            Found::Custom(custom) => Ok(custom.resolve(self.reader())?.endpoint.url),
+            Found::InProcess(own) => {
+                let message = format!("{} is in this process", own.display_name);
+                Err(Error::new(ErrorClass::Config, message))
+            }
+        }
+    }
+
     /// Whether the provider can list its models.
     ///
     /// # Errors
@@ -379,30 +388,14 @@ impl Catalog {
             .collect()
     }
 
-    /// What is wrong with the secrets of providers, and with the files of the user's own.
-    ///
-    /// # Errors
-    /// When a file cannot be read.
-    pub fn faults(&self) -> store::Result<Vec<Fault>> {
-        let mut found = Vec::new();
-        for setting in self.settings() {
-            let is_secret = matches!(setting.kind, Kind::Secret | Kind::Headers);
-            if is_secret && let Some(given) = self.secrets.given(setting.name)? {
-                found.extend(setting.fault_of(&given));
-            }
-        }
-        let (customs, unused) = self.custom.read_all();
-        for name in customs.iter().filter_map(|(_, custom)| custom.key_name()) {
-            if self
-                .config
-                .given(name)?
-                .is_some_and(|given| given.is_in_file())
-            {
-                found.push(misplaced_secret(name, self.config.path()));
-            }
-        }
-        found.extend(unused.iter().map(|file| Fault::warning(file.to_string())));
-        Ok(found)
+    /// The files of the user's own providers.
+    pub fn custom_providers(&self) -> &CustomProviders {
+        &self.custom
+    }
+
+    /// Drops what the catalog keeps of a provider: its connections.
+    pub fn forget(&self, name: &str) {
+        lock(&self.made).remove(name);
     }
 
     fn find(&self, name: &str) -> Result<Found<'_>, Error> {
@@ -441,8 +434,6 @@ impl Catalog {
         SettingsReader {
             config: &self.config,
             secrets: &self.secrets,
-            given: None,
-            defaults_only: false,
         }
     }
 

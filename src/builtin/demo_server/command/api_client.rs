@@ -1,9 +1,9 @@
 //! A minimal client of the API, for `gosling demo`.
 
-use crate::outbound::sse::Decoder;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::{Command, Grace, Pipes, Process, SERVER_KEY};
+use gosling_core::outbound::sse::Decoder;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ impl SpawnedServer {
         let text = text.map_err(|e| e.to_string())?;
         let value = match text.as_str() {
             "" => Value::Null,
-            text => crate::json::from_str(text).unwrap_or_else(|_| text.into()),
+            text => gosling_core::json::from_str(text).unwrap_or_else(|_| text.into()),
         };
         Ok((status, value))
     }
@@ -189,7 +189,7 @@ fn read_events(mut stream: impl Read) -> Result<Vec<Value>, String> {
             Err(error) => return Err(format!("the event stream ended early: {error}")),
         };
         let whole = decoder.push(&buffer[..n], |data| {
-            events.push(crate::json::from_slice(data));
+            events.push(gosling_core::json::from_slice(data));
         });
         whole.map_err(|_| "an event is too long".to_owned())?;
     }

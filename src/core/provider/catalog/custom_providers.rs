@@ -16,19 +16,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-pub(super) const MAX_FILES: usize = 128;
-pub(super) const MAX_FILE: u64 = 1 << 20;
-pub(super) const MAX_MODELS: usize = 1000;
-pub(super) const MAX_HEADERS: usize = 64;
-pub(super) const MAX_NAME: usize = 128;
+/// The most files that are read.
+pub const MAX_FILES: usize = 128;
+/// The largest file, in bytes.
+pub const MAX_FILE: u64 = 1 << 20;
+/// The most models of a provider.
+pub const MAX_MODELS: usize = 1000;
+/// The most further headers of a provider.
+pub const MAX_HEADERS: usize = 64;
+/// The longest name of a provider, a model or a header, in bytes.
+pub const MAX_NAME: usize = 128;
 const MAX_TEXT: usize = 4096;
 /// The wire protocols, by their names in files. Those that the build leaves out count.
 const ENGINES: [&str; 3] = ["openai", "anthropic", "ollama"];
 
 /// A provider as its file describes it. It does not implement `Debug`, because headers may contain the key.
 #[derive(Clone, Deserialize)]
-pub(super) struct CustomProvider {
-    pub(super) name: String,
+pub struct CustomProvider {
+    /// Its id.
+    pub name: String,
     engine: String,
     pub(super) display_name: String,
     #[serde(default)]
@@ -111,7 +117,10 @@ impl CustomProvider {
     }
 
     /// The name of its wire protocol.
-    pub(super) fn engine(&self) -> Result<&'static str, String> {
+    ///
+    /// # Errors
+    /// Why `engine` names none.
+    pub fn engine(&self) -> Result<&'static str, String> {
         engine_named(&self.engine).ok_or_else(|| {
             let other = &self.engine;
             format!("`engine` is {other:?}; openai, anthropic and ollama are supported")
@@ -119,7 +128,7 @@ impl CustomProvider {
     }
 
     /// The name of the variable or secret with the key, if there is one.
-    pub(super) fn key_name(&self) -> Option<&str> {
+    pub fn key_name(&self) -> Option<&str> {
         Some(self.api_key_env.trim()).filter(|name| !name.is_empty())
     }
 
@@ -170,20 +179,22 @@ impl CustomProvider {
 }
 
 /// The wire protocol of an `engine`, which may end with `_compatible`.
-pub(super) fn engine_named(engine: &str) -> Option<&'static str> {
+pub fn engine_named(engine: &str) -> Option<&'static str> {
     let name = engine.strip_suffix("_compatible").unwrap_or(engine);
     ENGINES.into_iter().find(|known| *known == name)
 }
 
 /// A file that cannot be used, and why.
-pub(super) struct UnusedFile {
-    pub(super) path: PathBuf,
-    pub(super) reason: String,
+pub struct UnusedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Why it cannot be used.
+    pub reason: String,
 }
 
 impl UnusedFile {
     /// Whether the file is meant to describe the provider of this name: by its own name, or by its field `name`.
-    pub(super) fn is_for(&self, name: &str) -> bool {
+    pub fn is_for(&self, name: &str) -> bool {
         #[derive(Deserialize)]
         struct Named {
             name: String,
@@ -204,9 +215,8 @@ impl fmt::Display for UnusedFile {
 }
 
 /// The folder with the files.
-pub(super) struct CustomProviders {
-    /// It may not exist.
-    pub(super) path: PathBuf,
+pub struct CustomProviders {
+    path: PathBuf,
     /// The warnings that were logged, so that each is logged once.
     warnings: Mutex<HashSet<String>>,
 }
@@ -219,8 +229,13 @@ impl CustomProviders {
         }
     }
 
+    /// The path of the folder, which may not exist.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The providers, in the order of the names of their files. A file that cannot be used is logged once.
-    pub(super) fn read(&self) -> Vec<CustomProvider> {
+    pub fn read(&self) -> Vec<CustomProvider> {
         let (found, unused) = self.read_all();
         for file in unused {
             self.warn_once(file.to_string());
@@ -229,7 +244,7 @@ impl CustomProviders {
     }
 
     /// The providers with their files, and the files that cannot be used. Of two providers with one name the first counts.
-    pub(super) fn read_all(&self) -> (Vec<(PathBuf, CustomProvider)>, Vec<UnusedFile>) {
+    pub fn read_all(&self) -> (Vec<(PathBuf, CustomProvider)>, Vec<UnusedFile>) {
         let mut paths = self.paths();
         paths.sort();
         let mut found: Vec<(PathBuf, CustomProvider)> = Vec::new();
@@ -258,7 +273,7 @@ impl CustomProviders {
     }
 
     /// The files that describe a provider, or are meant to.
-    pub(super) fn paths(&self) -> Vec<PathBuf> {
+    pub fn paths(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(&self.path) else {
             return Vec::new();
         };

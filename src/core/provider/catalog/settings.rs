@@ -42,27 +42,17 @@ impl Settings {
 pub(super) struct SettingsReader<'a> {
     pub(super) config: &'a Config,
     pub(super) secrets: &'a Secrets,
-    /// The name and value of a secret to use instead of all stored ones.
-    pub(super) given: Option<(&'a str, &'a str)>,
-    /// Whether settings that are not secrets have their defaults, whatever is stored.
-    pub(super) defaults_only: bool,
 }
 
 impl SettingsReader<'_> {
     /// The value of a setting, which is not a secret; `None` if it is not set.
     fn given(&self, name: &str) -> Result<Option<Given<'_>>, Error> {
-        Ok(match self.defaults_only {
-            true => None,
-            false => self.config.given(name)?,
-        })
+        Ok(self.config.given(name)?)
     }
 
     /// The value of a secret; `None` if it is not set.
     pub(super) fn given_secret(&self, name: &str) -> Result<Option<Given<'_>>, Error> {
-        match self.given {
-            Some((given, value)) => Ok((given == name).then(|| Given::of_variable(value))),
-            None => Ok(self.secrets.given(name)?),
-        }
+        Ok(self.secrets.given(name)?)
     }
 
     /// A secret that is text; `None` if it is blank.

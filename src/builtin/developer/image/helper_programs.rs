@@ -1,14 +1,14 @@
 //! Runs the programs that tools need, such as ImageMagick. They are searched for in the `PATH` of the user's
 //! shell, get no input, and end with the call or at its time limit.
 
-use super::child_output::{ChildOutput, Source};
-use super::{Developer, login_shell_path, shell};
+use crate::developer::child_output::{ChildOutput, Source};
+use crate::developer::{Developer, login_shell_path, shell};
 use crate::mcp::server::{Context, ToolError};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
 use crate::sys::process::{Command, Family, Grace, Process};
-use crate::text::printable;
+use gosling_core::text::printable;
 use std::env;
 use std::ffi::OsString;
 use std::io;
@@ -35,27 +35,22 @@ const READ_BUFFER: usize = 16 << 10;
 const TERM_GRACE: Duration = Duration::from_millis(500);
 
 /// Starts the programs of one call.
-pub(super) struct Programs<'a> {
+pub(in crate::developer) struct Programs<'a> {
     family: Arc<Family>,
     until: Instant,
     cancel: &'a Cancel,
 }
 
 /// The result of a program that has run to its end.
-pub(super) struct ProgramOutput {
-    pub(super) success: bool,
-    pub(super) stdout: Vec<u8>,
+pub(in crate::developer) struct ProgramOutput {
+    pub(in crate::developer) success: bool,
+    pub(in crate::developer) stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
 
 impl ProgramOutput {
-    /// The stdout as text.
-    pub(super) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.stdout).into_owned()
-    }
-
     /// The stderr, or the stdout if that is blank, on one line.
-    pub(super) fn error_text(&self) -> String {
+    pub(in crate::developer) fn error_text(&self) -> String {
         let text = if self.stderr.trim_ascii().is_empty() {
             &self.stdout
         } else {
@@ -73,7 +68,10 @@ impl ProgramOutput {
 
 impl<'a> Programs<'a> {
     /// Creates it for a call, whose time limit begins now.
-    pub(super) fn new(developer: &Developer, context: &'a Context) -> Result<Self, ToolError> {
+    pub(in crate::developer) fn new(
+        developer: &Developer,
+        context: &'a Context,
+    ) -> Result<Self, ToolError> {
         let family = developer
             .family()
             .map_err(|error| ToolError::Failed(format!("No program can be started: {error}.")))?;
@@ -90,7 +88,10 @@ impl<'a> Programs<'a> {
     }
 
     /// The programs of this name, in the order of the `PATH`.
-    fn all<'n>(&'n self, name: &'n str) -> impl Iterator<Item = PathBuf> + 'n {
+    pub(in crate::developer) fn all<'n>(
+        &'n self,
+        name: &'n str,
+    ) -> impl Iterator<Item = PathBuf> + 'n {
         let name = format!("{name}{}", env::consts::EXE_SUFFIX);
         env::split_paths(self.path())
             .filter(|folder| folder.is_absolute())
@@ -98,17 +99,15 @@ impl<'a> Programs<'a> {
             .filter(|program| sys::is_executable(program))
     }
 
-    /// The first program of this name in the `PATH`.
-    pub(super) fn find(&self, name: &str) -> Option<Command> {
-        self.all(name).next().map(Command::new)
-    }
-
     /// The ImageMagick program `convert` or `import`. Other programs have these names, too, so each candidate
     /// is asked for its version.
     ///
     /// # Errors
     /// When the call is cancelled.
-    pub(super) fn imagemagick(&self, name: &str) -> Result<Option<Command>, ToolError> {
+    pub(in crate::developer) fn imagemagick(
+        &self,
+        name: &str,
+    ) -> Result<Option<Command>, ToolError> {
         for program in self.all("magick") {
             if self.is_imagemagick(&program)? {
                 let mut command = Command::new(program);
@@ -144,7 +143,7 @@ impl<'a> Programs<'a> {
     /// # Errors
     /// When it cannot be started, takes too long, or the call is cancelled. A failure of the program itself
     /// is not an error.
-    pub(super) fn run(&self, command: Command) -> Result<ProgramOutput, ToolError> {
+    pub(in crate::developer) fn run(&self, command: Command) -> Result<ProgramOutput, ToolError> {
         self.run_until(command, self.until)
     }
 
@@ -213,7 +212,7 @@ fn append_limited(kept: &mut Vec<u8>, bytes: &[u8], max: usize) {
 }
 
 /// The file name of a program, for messages.
-pub(super) fn name(command: &Command) -> String {
+pub(in crate::developer) fn name(command: &Command) -> String {
     let program = Path::new(command.program());
     let name = program.file_name().unwrap_or(program.as_os_str());
     name.to_string_lossy().into_owned()
@@ -274,7 +273,7 @@ mod tests {
         // Background processes are not waited for, and reading stdin ends at once.
         let done = run("sleep 1000 & cat; echo hi", LONG, &none).unwrap();
         assert!(done.success);
-        assert_eq!(done.text(), "hi\n");
+        assert_eq!(done.stdout, b"hi\n");
         none.cancel();
         assert_eq!(run("echo hi", LONG, &none).err().unwrap(), "Cancelled.");
         assert!(begin.elapsed() < LONG / 2);

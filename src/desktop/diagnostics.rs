@@ -1,12 +1,13 @@
 //! A report for the developers of a client or of gosling: an archive with what a fault needs to be understood,
 //! and without secrets.
 
-use super::{Error, Registry, SystemInfo};
+use crate::agent::{Error, Registry};
 use crate::features::FEATURES;
-use crate::store::zip::{DosTime, ZipWriter};
 use crate::store::{Secret, files, read_object, render_yaml_object};
 use crate::sys::clock;
+use crate::system_info::SystemInfo;
 use crate::text::{Cut, redact, redact_credentials, redact_excerpt, url_userinfo};
+use crate::zip::{DosTime, ZipWriter};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::env;
@@ -38,7 +39,7 @@ const MIN_SECRET: usize = 4;
 const REDACTED: &str = "[secret]";
 
 /// The parts of a report, with the paths of its files. They are read when it is written.
-pub struct Diagnostics {
+pub(crate) struct Diagnostics {
     /// Names and complete texts.
     texts: Vec<(String, String)>,
     /// Names, paths, and how much of the end is included.
@@ -46,17 +47,17 @@ pub struct Diagnostics {
     secrets: Vec<String>,
 }
 
-impl Registry {
+impl Diagnostics {
     /// A report on the session: the system, the settings, the newest logs, and the session's files. It also
     /// works for a session or a configuration that cannot be read.
     ///
     /// # Errors
     /// [`Error::NoSession`] when the session does not exist.
-    pub fn diagnostics(&self, id: &str) -> Result<Diagnostics, Error> {
-        let stores = self.stores();
+    pub(crate) fn of_session(registry: &Registry, id: &str) -> Result<Diagnostics, Error> {
+        let stores = registry.stores();
         let session_files = stores.sessions.files(id, OUTPUTS).ok_or(Error::NoSession)?;
         let mut secrets = SecretValues::default();
-        self.collect_secrets(&mut secrets);
+        collect_secrets(registry, &mut secrets);
         let mut report = Diagnostics {
             texts: Vec::new(),
             files: Vec::new(),
@@ -88,45 +89,21 @@ impl Registry {
         report
             .files
             .extend(logs.into_iter().map(|(name, path)| (name, path, MAX_FILE)));
-        let system = system_text(&self.system_info(), id, stores.sessions.goose_database());
+        let system = system_text(
+            &SystemInfo::of(registry),
+            id,
+            stores.sessions.goose_database(),
+        );
         report.texts.insert(0, ("system.txt".to_owned(), system));
         report.secrets = secrets.into_patterns();
         Ok(report)
     }
 
-    /// The values of all secrets, of variables with secrets, and of the variables and headers of configured
-    /// extensions.
-    fn collect_secrets(&self, secrets: &mut SecretValues) {
-        let stores = self.stores();
-        for secret in stores.secrets.values() {
-            secrets.add(secret.expose());
-        }
-        let declared: BTreeSet<String> = (self.catalog().setting_names().into_iter())
-            .filter_map(|(name, is_secret)| is_secret.then(|| name.to_uppercase()))
-            .collect();
-        for (name, value) in env::vars_os() {
-            let name = name.to_string_lossy().to_uppercase();
-            let is_declared = || stores.secrets.declares(&name).unwrap_or(true);
-            if is_secret_name(&name) || declared.contains(&name) || is_declared() {
-                secrets.add_text(&value.to_string_lossy());
-            }
-        }
-        let entries = stores.config.extensions().unwrap_or_default().entries;
-        for (_, entry) in entries {
-            for name in entry["env_keys"].as_array().into_iter().flatten() {
-                let value = name.as_str().and_then(|name| env::var(name).ok());
-                secrets.add_text(&value.unwrap_or_default());
-            }
-        }
-    }
-}
-
-impl Diagnostics {
     /// Writes the report as a ZIP archive. A file that cannot be read is replaced by the reason.
     ///
     /// # Errors
     /// Those of `out`, and when a file changes while it is read.
-    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let time = DosTime::parse(&clock::now_rfc3339());
         let mut zip = ZipWriter::new(out, time);
         for (name, text) in &self.texts {
@@ -147,6 +124,32 @@ impl Diagnostics {
             }
         }
         zip.finish()
+    }
+}
+
+/// The values of all secrets, of variables with secrets, and of the variables and headers of configured
+/// extensions.
+fn collect_secrets(registry: &Registry, secrets: &mut SecretValues) {
+    let stores = registry.stores();
+    for secret in stores.secrets.values() {
+        secrets.add(secret.expose());
+    }
+    let declared: BTreeSet<String> = (registry.catalog().setting_names().into_iter())
+        .filter_map(|(name, is_secret)| is_secret.then(|| name.to_uppercase()))
+        .collect();
+    for (name, value) in env::vars_os() {
+        let name = name.to_string_lossy().to_uppercase();
+        let is_declared = || stores.secrets.declares(&name).unwrap_or(true);
+        if is_secret_name(&name) || declared.contains(&name) || is_declared() {
+            secrets.add_text(&value.to_string_lossy());
+        }
+    }
+    let entries = stores.config.extensions().unwrap_or_default().entries;
+    for (_, entry) in entries {
+        for name in entry["env_keys"].as_array().into_iter().flatten() {
+            let value = name.as_str().and_then(|name| env::var(name).ok());
+            secrets.add_text(&value.unwrap_or_default());
+        }
     }
 }
 

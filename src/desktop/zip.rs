@@ -15,7 +15,7 @@ const MADE_BY: u16 = (3 << 8) | 20;
 const ATTRIBUTES: u32 = 0o100_600 << 16;
 
 /// Writes an archive to `out` as its files are added, with the memory of their names only.
-pub struct ZipWriter<'a> {
+pub(crate) struct ZipWriter<'a> {
     out: &'a mut dyn Write,
     /// How many bytes were written.
     offset: u64,
@@ -27,14 +27,14 @@ pub struct ZipWriter<'a> {
 
 /// A time in the form of MS-DOS, section 4.4.6.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct DosTime {
+pub(crate) struct DosTime {
     date: u16,
     time: u16,
 }
 
 impl DosTime {
     /// The time of a text like `2026-11-21T22:16:27Z`; the start of 1980 for another text.
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let part = |from: usize| -> Option<u16> {
             let end = if from == 0 { 4 } else { from + 2 };
             text.get(from..end)?.parse().ok()
@@ -63,7 +63,7 @@ impl DosTime {
 
 impl<'a> ZipWriter<'a> {
     /// An archive whose files were last changed at `time`.
-    pub fn new(out: &'a mut dyn Write, time: DosTime) -> Self {
+    pub(crate) fn new(out: &'a mut dyn Write, time: DosTime) -> Self {
         ZipWriter {
             out,
             offset: 0,
@@ -78,7 +78,7 @@ impl<'a> ZipWriter<'a> {
     /// # Errors
     /// Those of `out` and `content`, and when the two runs differ, or the archive would need the extension for
     /// large ones. The archive cannot be completed then.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         name: &str,
         content: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
@@ -122,7 +122,7 @@ impl<'a> ZipWriter<'a> {
     ///
     /// # Errors
     /// As [`ZipWriter::add`].
-    pub fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         let size = small(self.directory.len() as u64)?;
         let mut end = self.directory;
         end.extend_from_slice(b"PK\x05\x06");

@@ -2,9 +2,12 @@
 
 use super::{cancel_of, with};
 use crate::agent::Registry;
+use crate::custom_provider_edit::{
+    CustomProviderEditor, CustomProviderError, CustomProviderRequest,
+};
+use crate::detect_provider::detect_provider;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::provider::ErrorClass;
-use crate::provider::catalog::custom_provider_edit::{CustomProviderError, CustomProviderRequest};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -23,27 +26,34 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
         .post("/config/detect-provider", Keyed, with(registry, detect))
 }
 
+fn editor(registry: &Registry) -> CustomProviderEditor<'_> {
+    CustomProviderEditor {
+        catalog: registry.catalog(),
+        secrets: &registry.stores().secrets,
+    }
+}
+
 fn create(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: CustomProviderRequest = request.json()?;
-    let id = registry.catalog().create_custom_provider(&body)?;
+    let id = editor(registry).create(&body)?;
     Ok(Response::json(&format!("Custom provider added - ID: {id}")))
 }
 
 fn get(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let config = registry.catalog().custom_provider(request.param("id"))?;
+    let config = editor(registry).get(request.param("id"))?;
     let loaded = json!({"config": config, "is_editable": true});
     Ok(Response::json(&loaded))
 }
 
 fn update(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let (id, body) = (request.param("id"), request.json()?);
-    registry.catalog().update_custom_provider(id, &body)?;
+    editor(registry).update(id, &body)?;
     Ok(Response::json(&format!("Updated custom provider: {id}")))
 }
 
 fn delete(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let id = request.param("id");
-    registry.catalog().delete_custom_provider(id)?;
+    editor(registry).delete(id)?;
     Ok(Response::json(&format!("Removed custom provider: {id}")))
 }
 
@@ -61,7 +71,7 @@ fn detect(registry: &Registry, request: &Request) -> Result<Response, Error> {
         )));
     }
     let cancel = cancel_of(registry, request);
-    match registry.catalog().detect_provider(key, &cancel) {
+    match detect_provider(registry, key, &cancel) {
         Ok(Some(found)) => Ok(Response::json(
             &json!({"provider_name": found.name, "models": found.models}),
         )),

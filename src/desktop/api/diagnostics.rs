@@ -2,6 +2,7 @@
 
 use super::with;
 use crate::agent::Registry;
+use crate::diagnostics::Diagnostics;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
 
 fn report(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let id = request.param("session_id");
-    let report = registry.diagnostics(id)?;
+    let report = Diagnostics::of_session(registry, id)?;
     let name = format!("attachment; filename=\"diagnostics_{id}.zip\"");
     let response = Response::stream("application/zip", move |out| report.write(out));
     Ok(response.header("Content-Disposition", &name))

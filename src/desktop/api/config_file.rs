@@ -2,7 +2,9 @@
 
 use super::with;
 use crate::agent::Registry;
+use crate::config_recovery::recover_config;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::setting_faults::setting_faults;
 use std::sync::Arc;
 
 pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
@@ -27,7 +29,7 @@ fn init(registry: &Registry, _: &Request) -> Result<Response, Error> {
 /// error.
 fn validate(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let exists = registry.stores().config.validate()?;
-    let faults = registry.setting_faults()?;
+    let faults = setting_faults(registry)?;
     let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
     if faults.iter().any(|fault| fault.is_error) {
         return Err(Error::unprocessable(lines.join("\n")));
@@ -55,7 +57,7 @@ fn back_up(registry: &Registry, _: &Request) -> Result<Response, Error> {
 }
 
 fn recover(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let recovered = registry.stores().config.recover()?;
+    let recovered = recover_config(&registry.stores().config)?;
     if recovered.keys.is_empty() {
         return Ok(Response::json(
             &"Config recovery completed, but there was no key to recover",

@@ -24,7 +24,11 @@ fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
 }
 
 fn get(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let prompt = registry.stores().prompts.get(request.param("name"))?;
+    let prompt = registry
+        .stores()
+        .prompts
+        .get(request.param("name"))
+        .map_err(failed)?;
     let content = prompt
         .user_content
         .as_ref()
@@ -41,23 +45,25 @@ fn save(registry: &Registry, request: &Request) -> Result<Response, Error> {
         content: String,
     }
     let (name, Save { content }) = (request.param("name"), request.json()?);
-    registry.stores().prompts.save(name, &content)?;
+    registry
+        .stores()
+        .prompts
+        .save(name, &content)
+        .map_err(failed)?;
     Ok(Response::json(&format!("Saved prompt: {name}")))
 }
 
 fn reset(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let name = request.param("name");
-    registry.stores().prompts.reset(name)?;
+    registry.stores().prompts.reset(name).map_err(failed)?;
     Ok(Response::json(&format!("Reset prompt to default: {name}")))
 }
 
-impl From<PromptError> for Error {
-    fn from(error: PromptError) -> Self {
-        let message = error.to_string();
-        match error {
-            PromptError::Unknown { .. } => Error::not_found(message),
-            PromptError::Invalid { .. } | PromptError::LeftOut => Error::bad_request(message),
-            PromptError::Store(error) => error.into(),
-        }
+fn failed(error: PromptError) -> Error {
+    let message = error.to_string();
+    match error {
+        PromptError::Unknown { .. } => Error::not_found(message),
+        PromptError::Invalid { .. } | PromptError::LeftOut => Error::bad_request(message),
+        PromptError::Store(error) => error.into(),
     }
 }

@@ -3,6 +3,7 @@
 use super::with;
 use crate::agent::Registry;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::system_info::SystemInfo;
 use std::sync::Arc;
 
 pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
@@ -10,5 +11,5 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
 }
 
 fn system_info(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    Ok(Response::json(&registry.system_info()))
+    Ok(Response::json(&SystemInfo::of(registry)))
 }

@@ -1,13 +1,11 @@
 //! Creating, changing and deleting custom providers for clients. The key goes to the secrets, never into the file.
 
-use super::builtin_providers::builtin_settings;
-use super::custom_providers::{
+use crate::provider::catalog::custom_providers::{
     CustomProvider, MAX_FILE, MAX_FILES, MAX_HEADERS, MAX_MODELS, MAX_NAME, engine_named,
 };
-use super::{Catalog, DEFAULT_CONTEXT};
+use crate::provider::catalog::{Catalog, DEFAULT_CONTEXT};
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
-use crate::store::{self, files, read_object};
-use crate::sys::lock;
+use crate::store::{self, Secrets, files, read_object};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -25,28 +23,28 @@ const MAX_ID: usize = 64;
 /// What a client sends of a provider (`UpdateCustomProviderRequest` of Goose's OpenAPI document). It does not
 /// implement `Debug`, because it contains the key.
 #[derive(Deserialize)]
-pub struct CustomProviderRequest {
+pub(crate) struct CustomProviderRequest {
     /// The wire protocol, such as `openai_compatible`.
-    pub engine: String,
+    pub(crate) engine: String,
     /// The name for users.
-    pub display_name: String,
+    pub(crate) display_name: String,
     /// The URL of the server.
-    pub api_url: String,
+    pub(crate) api_url: String,
     /// The key; empty for none, or to keep the stored one.
-    pub api_key: String,
+    pub(crate) api_key: String,
     /// The names of models.
-    pub models: Vec<String>,
+    pub(crate) models: Vec<String>,
     /// Further header fields of every request; absent to keep them.
-    pub headers: Option<BTreeMap<String, String>>,
+    pub(crate) headers: Option<BTreeMap<String, String>>,
     /// Whether the provider needs the key; absent to decide by whether there is one.
-    pub requires_auth: Option<bool>,
+    pub(crate) requires_auth: Option<bool>,
     /// Whether the server streams.
-    pub supports_streaming: Option<bool>,
+    pub(crate) supports_streaming: Option<bool>,
 }
 
 /// Why a custom provider cannot be created, read, changed or deleted.
 #[derive(Debug)]
-pub enum CustomProviderError {
+pub(crate) enum CustomProviderError {
     /// A field of the request is invalid.
     Invalid {
         /// Its name.
@@ -206,13 +204,19 @@ fn check_headers(headers: &BTreeMap<String, String>) -> Result<()> {
     Ok(())
 }
 
-impl Catalog {
+/// Changes the files of the user's own providers, and their keys.
+pub(crate) struct CustomProviderEditor<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) secrets: &'a Secrets,
+}
+
+impl CustomProviderEditor<'_> {
     /// The description of a custom provider, as its file has it (`DeclarativeProviderConfig` of Goose's OpenAPI
     /// document). It contains no key.
     ///
     /// # Errors
     /// [`CustomProviderError::NotFound`], [`CustomProviderError::Store`].
-    pub fn custom_provider(&self, id: &str) -> Result<Map<String, Value>> {
+    pub(crate) fn get(&self, id: &str) -> Result<Map<String, Value>> {
         let (path, custom) = self.existing(id)?;
         let mut fields = read_fields(&path, id)?;
         let engine = custom.engine().unwrap_or("openai");
@@ -227,7 +231,7 @@ impl Catalog {
     ///
     /// # Errors
     /// [`CustomProviderError`]; nothing is stored then.
-    pub fn create_custom_provider(&self, request: &CustomProviderRequest) -> Result<String> {
+    pub(crate) fn create(&self, request: &CustomProviderRequest) -> Result<String> {
         let engine = request.check()?;
         let needs_key = request.requires_auth.unwrap_or(!request.api_key.is_empty());
         if needs_key && request.api_key.trim().is_empty() {
@@ -235,7 +239,7 @@ impl Catalog {
             return Err(invalid("api_key", reason));
         }
         let _lock = self.lock_folder()?;
-        if self.custom.paths().len() >= MAX_FILES {
+        if self.catalog.custom_providers().paths().len() >= MAX_FILES {
             return Err(CustomProviderError::TooMany);
         }
         let id = self.free_id(&request.display_name);
@@ -255,7 +259,11 @@ impl Catalog {
             return Err(invalid("display_name", "has no JSON form"));
         };
         request.write_to(&mut fields, engine);
-        let path = self.custom.path.join(format!("{id}.json"));
+        let path = self
+            .catalog
+            .custom_providers()
+            .path()
+            .join(format!("{id}.json"));
         write(&path, &fields)?;
         if needs_key {
             let stored = self.secrets.set(&key_name, &request.api_key.trim().into());
@@ -268,7 +276,7 @@ impl Catalog {
     ///
     /// # Errors
     /// [`CustomProviderError`]; nothing is changed then.
-    pub fn update_custom_provider(&self, id: &str, request: &CustomProviderRequest) -> Result<()> {
+    pub(crate) fn update(&self, id: &str, request: &CustomProviderRequest) -> Result<()> {
         let _lock = self.existing(id).and_then(|_| self.lock_folder())?;
         let (path, custom) = self.existing(id)?;
         let engine = request.check()?;
@@ -314,7 +322,7 @@ impl Catalog {
     ///
     /// # Errors
     /// [`CustomProviderError::NotFound`], [`CustomProviderError::Store`].
-    pub fn delete_custom_provider(&self, id: &str) -> Result<()> {
+    pub(crate) fn delete(&self, id: &str) -> Result<()> {
         let _lock = self.existing(id).and_then(|_| self.lock_folder())?;
         let (path, custom) = self.existing(id)?;
         // The key first: after a crash, the deletion can be repeated.
@@ -326,13 +334,13 @@ impl Catalog {
             _ => {}
         }
         files::sync_names(files::parent(&path))?;
-        lock(&self.made).remove(id);
+        self.catalog.forget(id);
         Ok(())
     }
 
     /// A custom provider with its file.
     fn existing(&self, id: &str) -> Result<(PathBuf, CustomProvider)> {
-        let (customs, unused) = self.custom.read_all();
+        let (customs, unused) = self.catalog.custom_providers().read_all();
         let mut customs = customs.into_iter();
         if let Some(custom) = customs.find(|(_, custom)| custom.name == id) {
             return Ok(custom);
@@ -349,9 +357,9 @@ impl Catalog {
     }
 
     fn lock_folder(&self) -> Result<FileLock> {
-        files::ensure_dir(&self.custom.path)?;
+        files::ensure_dir(self.catalog.custom_providers().path())?;
         Ok(FileLock::acquire(
-            &self.custom.path.join(".lock"),
+            &self.catalog.custom_providers().path().join(".lock"),
             LOCK_TIMEOUT,
         )?)
     }
@@ -362,8 +370,8 @@ impl Catalog {
             return Ok(());
         };
         let is_same = |other: &str| other.eq_ignore_ascii_case(name);
-        let mut builtin = builtin_settings();
-        let others = self.custom.read().into_iter();
+        let mut builtin = self.catalog.settings().into_iter();
+        let others = self.catalog.custom_providers().read().into_iter();
         let mut others = others.filter(|other| other.name != custom.name);
         let is_shared = builtin.any(|setting| is_same(setting.name))
             || others.any(|other| other.key_name().is_some_and(is_same));
@@ -375,9 +383,13 @@ impl Catalog {
 
     /// An id from the display name that no file and no provider has.
     fn free_id(&self, display_name: &str) -> String {
-        let customs = self.custom.read();
+        let customs = self.catalog.custom_providers().read();
         let is_free = |id: &String| {
-            let path = self.custom.path.join(format!("{id}.json"));
+            let path = self
+                .catalog
+                .custom_providers()
+                .path()
+                .join(format!("{id}.json"));
             fs::symlink_metadata(path).is_err() && !customs.iter().any(|other| other.name == *id)
         };
         let base = id_from(display_name);

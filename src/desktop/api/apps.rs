@@ -1,10 +1,10 @@
 //! `/agent/list_apps`, `/agent/export_app` and `/agent/import_app`: the MCP Apps of a session. Part of Goose's API
 //! after 1.24. gosling keeps no apps of its own: an app belongs to an MCP server.
 
-use super::agents::text_of;
-use super::{cancel_of, with};
+use super::{cancel_of, text_of, with};
 use crate::agent::Registry;
-use crate::extension::{App, ExtensionItem};
+use crate::app_listing::{self, App};
+use crate::extension::ExtensionItem;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::mcp::jsonrpc::RawJson;
 use crate::text::printable;
@@ -47,7 +47,7 @@ fn list(registry: &Registry, request: &Request) -> Result<Response, Error> {
     };
     let cancel = cancel_of(registry, request);
     let agent = registry.agent(session)?;
-    let listing = agent.extensions(&cancel)?.apps(&cancel);
+    let listing = app_listing::apps(&*agent.extensions(&cancel)?, &cancel);
     for error in &listing.errors {
         log::warn!("apps not listed session={session} reason={error}");
     }
