@@ -18,4 +18,5 @@ pub const TARGETS: &[&[Target]] = &[
     gosling_builtin::developer::fuzzing::TARGETS,
     gosling_check::fuzzing::TARGETS,
     gosling_deeplink::fuzzing::TARGETS,
+    gosling_recipes::fuzzing::TARGETS,
 ];

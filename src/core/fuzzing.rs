@@ -20,10 +20,6 @@ pub const TARGETS: &[Target] = &[
     Target::new("tool_schema", provider::fuzzing::tool_schema, 1000),
     Target::new("tool_result", provider::fuzzing::tool_result, 1000),
     Target::new("yaml", store::fuzzing::yaml, 1000),
-    #[cfg(feature = "recipes")]
-    Target::new("recipe", crate::recipe::fuzzing::recipe, 1000),
-    #[cfg(feature = "recipes")]
-    Target::new("template", crate::recipe::fuzzing::template, 3000),
     Target::new("environment", extension::environment::fuzz, 300),
     #[cfg(feature = "pinning")]
     Target::new("tool_pins", extension::pinning::fuzz, 1000),

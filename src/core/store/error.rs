@@ -76,7 +76,7 @@ pub enum Error {
 
 impl Error {
     /// For `map_err`: adds the action and the path.
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             action,
             path: path.to_owned(),
