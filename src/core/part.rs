@@ -1,7 +1,7 @@
 //! The parts of a program: whatever a build can leave out says itself what it adds.
 
 use crate::agent::Registry;
-use crate::agent::prompt_templates::PromptKind;
+use crate::agent::prompt_kind::PromptKind;
 use crate::agent::recipes::Recipes;
 use crate::builtin::{BuiltinServer, ShellCheck};
 use crate::command_line::Command;

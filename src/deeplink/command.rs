@@ -1,6 +1,6 @@
 //! `gosling deeplink`: what a `goose://` link would do, and the installation of its extension.
 
-use crate::agent::recipes;
+use crate::agent::session_recipes;
 use crate::command_line::{Command, Failure, failed, paths, print, text};
 use crate::extension::screening;
 use crate::provider::Catalog;
@@ -92,7 +92,7 @@ fn opens(link: &Link, options: &Options) -> Result<(), Failure> {
     }
     let what = match link {
         Link::Recipe { config, .. } => {
-            let recipe = recipes::of_program().and_then(|it| it.read_link(config));
+            let recipe = session_recipes::of_program().and_then(|it| it.read_link(config));
             let recipe = recipe.map_err(failed("the link has no valid recipe"))?;
             let title = printable(recipe.title(), WIDTH);
             format!("opens the recipe {title:?} in a client")

@@ -1,6 +1,6 @@
 //! A recipe made from a session: its model describes how to do the task of the conversation again.
 
-use crate::agent::prompt_templates::PromptKind;
+use crate::agent::prompt_kind::PromptKind;
 use crate::agent::{Error, Registry, without_reasoning};
 use crate::recipe::Recipe;
 use crate::sys::cancel::Cancel;

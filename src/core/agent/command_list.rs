@@ -1,7 +1,7 @@
 //! The slash commands, such as `/compact`: the builtin ones, and those that the setting `slash_commands` assigns to
 //! recipes.
 
-use super::recipes;
+use super::session_recipes;
 use crate::store::{self, Config, settings};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -53,7 +53,8 @@ pub fn list(config: &Config) -> store::Result<Vec<Command>> {
         help: (*help).to_owned(),
         command_type: CommandType::Builtin,
     });
-    let help = |file: &PathBuf| recipes::part().and_then(|recipes| recipes.command_help(file));
+    let help =
+        |file: &PathBuf| session_recipes::find().and_then(|recipes| recipes.command_help(file));
     let recipes = of_recipes(config)?
         .into_iter()
         .map(|(command, file)| Command {

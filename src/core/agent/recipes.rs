@@ -1,15 +1,12 @@
 //! What sessions and their turns get from recipes. The part of the program that has recipes implements these traits;
-//! for everything else a session's recipe is JSON of no meaning.
+//! for everything else a session's recipe is JSON without a meaning.
 
-use super::error::RecipeFault;
 use super::{Error, Registry};
 use crate::conversation::{RecipeOrigin, Session};
 use crate::mcp::types::{CallToolResult, Tool};
-use crate::part;
 use crate::sys::cancel::Cancel;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -225,11 +222,6 @@ pub trait TurnRecipe: Send + Sync {
     }
 }
 
-/// A turn without a recipe.
-pub(super) struct NoRecipe;
-
-impl TurnRecipe for NoRecipe {}
-
 /// What follows an answer without tool calls.
 pub enum AfterAnswer {
     /// The turn is over.
@@ -272,67 +264,3 @@ pub struct TemplateFault {
 /// Reads the session's recipe at the beginning of a turn: what it adds.
 pub type MakeTurnRecipe =
     Box<dyn FnOnce(&Session) -> Result<Arc<dyn TurnRecipe>, Error> + Send + 'static>;
-
-/// The recipes of this program; `None` if it has none.
-pub(super) fn part() -> Option<&'static dyn Recipes> {
-    part::all().iter().find_map(|part| part.recipes)
-}
-
-/// The recipes of this program.
-///
-/// # Errors
-/// [`Error::Recipe`] if it has none.
-pub fn of_program() -> Result<&'static dyn Recipes, Error> {
-    part().ok_or_else(|| Error::Recipe {
-        fault: RecipeFault::Invalid,
-        reason: NotAvailable.to_string(),
-    })
-}
-
-/// Why a program without recipes does not use one.
-struct NotAvailable;
-
-impl fmt::Display for NotAvailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hint = crate::features::hint("recipes");
-        write!(f, "recipes are not available{hint}")
-    }
-}
-
-/// As [`Recipes::apply`].
-///
-/// # Errors
-/// As there, and if the session has a recipe and the program has none.
-pub fn apply(session: &Session) -> Result<Option<Value>, Error> {
-    match session.recipe {
-        Some(_) => of_program()?.apply(session),
-        None => Ok(None),
-    }
-}
-
-/// What the session's recipe adds to a turn.
-pub(super) fn for_turn(session: &Session) -> Result<Arc<dyn TurnRecipe>, Error> {
-    match part() {
-        Some(recipes) if session.recipe.is_some() => return recipes.for_turn(session),
-        None if session.recipe.is_some() => {
-            let id = &session.id;
-            log::warn!("recipe not applied session={id} reason={NotAvailable}");
-        }
-        _ => {}
-    }
-    Ok(Arc::new(NoRecipe))
-}
-
-/// The settings of the session's recipe.
-pub(super) fn settings(session: &Session) -> Value {
-    match (part(), &session.recipe) {
-        (_, None) => Value::Null,
-        (Some(recipes), Some(_)) => recipes.settings(session),
-        (None, Some(recipe)) => recipe["settings"].clone(),
-    }
-}
-
-/// A setting of the session's recipe.
-pub(super) fn setting(session: &Session, key: &str) -> Option<String> {
-    settings(session)[key].as_str().map(str::to_owned)
-}

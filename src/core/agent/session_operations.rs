@@ -5,7 +5,7 @@ use super::permission_mode::Mode;
 use super::registry::home_dir;
 use super::session_agent::RUNNING_TURN_TIMEOUT;
 use super::turn_output::random_id;
-use super::{Error, Registry, recipes};
+use super::{Error, Registry, session_recipes};
 use crate::conversation::{Export, ImportReport, MAX_NAME, Message, Metadata, Role, Session};
 use crate::extension::{Container, containers_left_out};
 use crate::mcp::jsonrpc::RawJson;
@@ -136,7 +136,7 @@ impl Registry {
     pub fn set_recipe_values(&self, id: &str, values: Map<String, Value>) -> Result<Value, Error> {
         let mut session = self.session(id)?;
         session.user_recipe_values = Some(values.clone());
-        let Some(recipe) = recipes::apply(&session)? else {
+        let Some(recipe) = session_recipes::apply(&session)? else {
             return Err(invalid("the session was not started from a recipe"));
         };
         let keep = |session: &mut Session| session.user_recipe_values = Some(values);
@@ -218,7 +218,7 @@ impl Registry {
             ..ImportReport::default()
         };
         if let Some(recipe) = session.recipe.take() {
-            match recipes::of_program().and_then(|it| it.check_imported(&recipe)) {
+            match session_recipes::of_program().and_then(|it| it.check_imported(&recipe)) {
                 Ok(()) => session.recipe = Some(recipe),
                 Err(error) => {
                     let reason = printable(&error.to_string(), 500);

@@ -1,7 +1,7 @@
 //! Short answers of a model beside a turn: names, summaries and recipes.
 
 use super::conversation_digest::digest;
-use super::prompt_templates::PromptKind;
+use super::prompt_kind::PromptKind;
 use super::token_estimate::Estimate;
 use super::{Error, Registry};
 use crate::conversation::{Message, Role, Session};

@@ -3,7 +3,7 @@
 
 use super::turn::Turn;
 use super::turn_output::random_id;
-use super::{Error, command_list, recipes};
+use super::{Error, command_list, session_recipes};
 use crate::conversation::{Content, Message, Metadata, Role};
 use crate::extension::{ExtensionItem, tool_names};
 use crate::mcp::types::{Prompt, PromptMessage};
@@ -148,7 +148,7 @@ impl Turn<'_> {
             )),
         };
         let text = file.and_then(|file| {
-            let text = recipes::of_program()
+            let text = session_recipes::of_program()
                 .and_then(|it| it.command_message(&file, words(rest), &self.session.working_dir));
             text.map_err(|error| error.to_string())
         });

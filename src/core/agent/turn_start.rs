@@ -1,9 +1,10 @@
 //! The start of a turn: the session's state is loaded, and the user's message goes to a pending question or to a
 //! new turn. CORE §7.4; GUIDE §6.
 
-use super::recipes::{self, MakeTurnRecipe, NoRecipe};
+use super::recipes::MakeTurnRecipe;
 use super::refused_images::RefusedImages;
 use super::session_agent::{Agent, RUNNING_TURN_TIMEOUT, TurnStateGuard};
+use super::session_recipes::{self, NoRecipe};
 use super::turn::{Turn, TurnReport, TurnState, TurnStop};
 use super::turn_channel::TurnChannel;
 use super::turn_output::TurnOutput;
@@ -182,7 +183,7 @@ impl Registry {
         let mut turn = self.prepare_turn(session, &agent, state, output, turn_cancel)?;
         turn.recipe = match input.recipe {
             Some(make) => make(&turn.session)?,
-            None => recipes::for_turn(&turn.session)?,
+            None => session_recipes::for_turn(&turn.session)?,
         };
         turn.attended = input.attended;
         agent

@@ -2,8 +2,10 @@
 
 use super::sessions::with_warnings;
 use super::{cancel_of, with};
-use crate::agent::recipes::{self, SessionRecipe, StartRecipe};
-use crate::agent::{self, ExtensionResult, Mode, ModelChoice, RecipeSource, Registry, Start};
+use crate::agent::recipes::{SessionRecipe, StartRecipe};
+use crate::agent::{
+    self, ExtensionResult, Mode, ModelChoice, RecipeSource, Registry, Start, session_recipes,
+};
 use crate::conversation::Session;
 use crate::extension::{ExtensionConfig, ListedTool};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
@@ -73,7 +75,7 @@ struct GivenRecipe(Box<dyn StartRecipe>);
 
 impl<'de> Deserialize<'de> for GivenRecipe {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let recipes = recipes::of_program().map_err(D::Error::custom)?;
+        let recipes = session_recipes::of_program().map_err(D::Error::custom)?;
         let recipe = recipes.read(Map::deserialize(d)?);
         recipe.map(GivenRecipe).map_err(D::Error::custom)
     }
@@ -193,10 +195,10 @@ fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
         (Some(GivenRecipe(recipe)), _, _) => Some(SessionRecipe::new(recipe, RecipeSource::User)),
         (None, Some(id), _) => {
             let config = store::files::parent(registry.stores().config.path());
-            Some(recipes::of_program()?.find(&id, config, &body.working_dir)?)
+            Some(session_recipes::of_program()?.find(&id, config, &body.working_dir)?)
         }
         (None, None, Some(link)) => {
-            let recipe = recipes::of_program()?.read_link(&link)?;
+            let recipe = session_recipes::of_program()?.read_link(&link)?;
             Some(SessionRecipe::new(recipe, RecipeSource::Link))
         }
         (None, None, None) => None,
@@ -317,7 +319,7 @@ fn update_from_session(registry: &Registry, request: &Request) -> Result<Respons
     let body: SessionOnly = request.json()?;
     registry.agent(&body.session_id)?;
     let session = registry.session(&body.session_id)?;
-    recipes::apply(&session)?;
+    session_recipes::apply(&session)?;
     Ok(Response::empty(200))
 }
 
