@@ -547,5 +547,4 @@ fn shown(path: &[Step]) -> String {
 }
 
 #[cfg(test)]
-#[path = "faults_tests.rs"]
 mod tests;
