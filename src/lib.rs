@@ -247,6 +247,8 @@
 pub use gosling_acp as acp;
 #[cfg(feature = "builtin")]
 pub use gosling_builtin as builtin;
+#[cfg(not(feature = "builtin"))]
+pub use gosling_core::builtin;
 #[cfg(feature = "check")]
 pub use gosling_check as check;
 #[cfg(feature = "tls")]
