@@ -9,14 +9,19 @@
 use gosling_core::text::fuzz_input::Target;
 
 /// The targets of all members.
-pub const TARGETS: &[&[Target]] = &[
-    gosling_core::text::fuzzing::TARGETS,
-    gosling_core::outbound::fuzzing::TARGETS,
-    gosling_core::mcp::fuzzing::TARGETS,
-    gosling_core::fuzzing::TARGETS,
-    gosling_acp::fuzzing::TARGETS,
-    gosling_builtin::developer::fuzzing::TARGETS,
-    gosling_check::fuzzing::TARGETS,
-    gosling_deeplink::fuzzing::TARGETS,
-    gosling_recipes::fuzzing::TARGETS,
-];
+pub fn targets() -> impl Iterator<Item = Target> {
+    let members = [
+        gosling_core::text::fuzzing::TARGETS,
+        gosling_core::outbound::fuzzing::TARGETS,
+        gosling_core::mcp::fuzzing::TARGETS,
+        gosling_acp::fuzzing::TARGETS,
+        gosling_builtin::developer::fuzzing::TARGETS,
+        gosling_check::fuzzing::TARGETS,
+        gosling_deeplink::fuzzing::TARGETS,
+        gosling_pinning::fuzzing::TARGETS,
+        gosling_recipes::fuzzing::TARGETS,
+        gosling_screening::fuzzing::TARGETS,
+    ];
+    let members = members.into_iter().flatten().copied();
+    members.chain(gosling_core::fuzzing::targets())
+}

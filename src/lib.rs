@@ -23,11 +23,11 @@
 //! 7. [`http`] sends head and body with one write.
 //!
 //! [`extension::configured`] reads and changes the user's configured extensions, for [`api`] and for `gosling
-//! extensions`. Before the program of an extension is started, [`extension::screening`] checks its command line:
-//! against the user's list of allowed ones, and its packages against advisories about malware.
-//! [`extension::launchers`] reads the line as `npx`, `uvx` and their like do, for the judgement of links, too: what
-//! it does not understand to the last word is never taken for harmless. The tools that a server lists are compared
-//! with those that it listed first ([`extension::pinning`]).
+//! extensions`. Before the program of an extension is started, [`screening`] checks its command line, asked by
+//! [`extension::screening`]: against the user's list of allowed ones, and its packages against advisories about
+//! malware. [`screening::launchers`] reads the line as `npx`, `uvx` and their like do, for the judgement of links,
+//! too: what it does not understand to the last word is never taken for harmless. The tools that a server lists are
+//! compared with those that it listed first ([`pinning`], asked by [`extension::pinning`]).
 //!
 //! If an MCP server has exited or has forgotten its session, the first call that detects this reconnects. A
 //! request is sent again only if it certainly did not reach the server or is harmless when repeated. The
@@ -97,15 +97,20 @@
 //!
 //! # Members
 //!
-//! What is below the core is in crates of their own, each with a manifest in its folder that says what it may use; so
-//! the compiler holds these walls:
+//! The modules are in crates of their own, each with a manifest in its folder that says what it may use; so the
+//! compiler holds the walls. From the bottom up:
 //!
 //! - [`sys`]: all `unsafe` code and all that differs between systems. Every other crate forbids `unsafe`.
-//! - [`text`]: text and JSON from outside, without any I/O.
+//! - [`text`]: text and JSON from outside, without any I/O. `json_schema` validates values, over it.
 //! - [`outbound`]: HTTP requests to models and MCP servers, over [`sys`] and [`text`].
 //! - [`mcp`]: the protocol, over these three and usable without the rest: a client, a server, their transports.
+//! - `builtin::demo`: a server for trying out clients, over [`mcp`]; also for the tests of a build without it.
+//! - `core`: what every build has, from [`http`] and [`api`] to [`store`]. Arrows inside it are held by review.
+//! - The parts, over `core`: each is a crate that a build can leave out whole. What a part adds to commands, routes,
+//!   servers, the manual or a turn, it says itself in one value of the type [`part::Part`]; [`parts::PARTS`] lists
+//!   those of this build, and nothing below knows their names. `core` asks them through [`part::all`].
 //!
-//! This crate has them under the names of their folders.
+//! This crate has the command line and the list, and offers the members under the names of their folders.
 //!
 //! # Threads
 //!
@@ -252,10 +257,14 @@ pub use gosling_core::{
 };
 #[cfg(feature = "deeplinks")]
 pub use gosling_deeplink as deeplink;
+#[cfg(feature = "pinning")]
+pub use gosling_pinning as pinning;
 #[cfg(feature = "schedules")]
 pub use gosling_recipes::schedule;
 #[cfg(feature = "recipes")]
 pub use gosling_recipes::{recipe, recipe_run};
+#[cfg(feature = "screening")]
+pub use gosling_screening as screening;
 
 pub mod cmd;
 #[cfg(fuzzing)]

@@ -110,7 +110,7 @@ impl Drop for OverHttp {
 #[cfg(feature = "demo")]
 #[test]
 fn each_check_of_the_contract_that_a_server_can_fail_alone_has_a_fault() {
-    use gosling::builtin::demo::faults::FAULTS;
+    use gosling::builtin::demo_server::faults::FAULTS;
     use gosling::check::RequirementLevel;
     use gosling::check::catalogue::all_checks;
     let checks = all_checks();
@@ -132,7 +132,7 @@ fn each_check_of_the_contract_that_a_server_can_fail_alone_has_a_fault() {
 #[cfg(feature = "demo")]
 #[test]
 fn each_fault_is_found_by_its_check_and_by_no_other() {
-    use gosling::builtin::demo::faults::{FAULTS, Fault};
+    use gosling::builtin::demo_server::faults::{FAULTS, Fault};
     const THREADS: usize = 8;
     let left: Mutex<Vec<&Fault>> = Mutex::new(FAULTS.iter().collect());
     let wrong = Mutex::new(Vec::new());

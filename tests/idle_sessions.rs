@@ -232,6 +232,10 @@ fn stop_and_the_end_of_the_server_find_nothing_left() {
     assert!(server.terminate().success());
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn an_address_that_refuses_is_tried_again_and_was_not_lost() {
     let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, None, "here"));

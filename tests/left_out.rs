@@ -17,6 +17,7 @@
     feature = "schedules",
     feature = "pinning",
     feature = "screening",
+    feature = "streamable-http",
     feature = "tls",
     feature = "todo",
 )))]
@@ -87,16 +88,34 @@ fn the_key_of_a_provider_that_is_left_out_stays_secret() {
 }
 
 #[test]
-fn a_proxy_over_tls_is_refused_with_the_reason() {
-    let server = Server::new()
-        .env("HTTP_PROXY", "https://user:password@127.0.0.1:9")
+fn no_server_is_reached_over_http() {
+    let server = Server::new().start();
+    let remote = json!({"type": "streamable_http", "name": "remote", "uri": "http://127.0.0.1:9"});
+    let answer = server.session([]).add(Extension(remote));
+    answer
+        .says("no server can be reached over HTTP")
+        .says(&hint("streamable-http"));
+}
+
+/// A session with a model at `host`, and the answer to the choice of that model.
+fn with_model(server: Server, host: &str) -> String {
+    let server = server
+        .env("OPENAI_HOST", host)
+        .env("OPENAI_API_KEY", "key")
         .start();
     let session = server.session([]);
-    let remote =
-        json!({"type": "streamable_http", "name": "remote", "uri": "http://192.0.2.1/mcp"});
-    let body = json!({"session_id": session.id, "config": remote});
-    let answer = server.post("/agent/add_extension", body);
-    answer.says("the proxy needs TLS").says(&hint("tls"));
+    let body = json!({"provider": "openai", "model": "m"});
+    let chosen = session.post("/agent/update_provider", body);
+    chosen.text + &Value::from(session.say("hello").events).to_string()
+}
+
+#[test]
+fn a_proxy_over_tls_is_refused_with_the_reason() {
+    let proxied = Server::new().env("HTTP_PROXY", "https://user:password@127.0.0.1:9");
+    let answer = with_model(proxied, "http://192.0.2.1");
+    for part in ["the proxy needs TLS", &hint("tls")] {
+        assert!(answer.contains(part), "{answer}");
+    }
 }
 
 #[test]
@@ -120,15 +139,10 @@ fn a_provider_of_the_users_own_needs_its_protocol() {
 
 #[test]
 fn https_is_refused_with_the_reason() {
-    let server = Server::new().start();
-    let session = server.session([]);
-    let remote =
-        json!({"type": "streamable_http", "name": "remote", "uri": "https://127.0.0.1:9/mcp"});
-    let body = json!({"session_id": session.id, "config": remote});
-    let answer = server.post("/agent/add_extension", body);
-    let answer = answer.says("needs TLS").says(&hint("tls"));
-    assert!(answer.status >= 400, "{}", answer.status);
-    server.is_alive();
+    let answer = with_model(Server::new(), "https://127.0.0.1:9");
+    for part in ["needs TLS", &hint("tls")] {
+        assert!(answer.contains(part), "{answer}");
+    }
 }
 
 #[test]

@@ -294,7 +294,11 @@ fn the_manual_has_every_setting_of_the_table_with_its_default_and_no_other() {
 #[test]
 fn the_manual_names_every_route_of_the_api_and_no_other() {
     let mut routes = BTreeSet::new();
-    for file in rust_files(&root().join("src/api")) {
+    for file in rust_files(&root().join("src")) {
+        let adds_routes = fs::read_to_string(&file).unwrap().contains("Access::");
+        if !adds_routes {
+            continue;
+        }
         let is_route = |text: &String| {
             let is_path = |c: char| c.is_ascii_lowercase() || "/_-{}.".contains(c);
             text.len() > 1 && text.starts_with('/') && text.chars().all(is_path)

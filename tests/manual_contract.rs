@@ -255,16 +255,25 @@ fn faults_of_row(row: &Row) -> Vec<String> {
     faults
 }
 
-/// Whether `a::b` is `src/a/b.rs` or `src/a/b/mod.rs`.
+/// Whether `a::b` is a module of the member `a` or of the core.
 fn module_exists(path: &str) -> bool {
-    module_files(&root().join("src"), path)
-        .iter()
-        .any(|file| file.exists())
+    source_files(path).iter().any(|file| file.exists())
 }
 
-fn module_files(folder: &Path, path: &str) -> [PathBuf; 2] {
+/// Where the sources of a module may be.
+fn source_files(path: &str) -> Vec<PathBuf> {
+    let folders = ["src", "src/core"].map(|folder| root().join(folder));
+    let files = folders.iter().flat_map(|src| module_files(src, path));
+    files.collect()
+}
+
+fn module_files(folder: &Path, path: &str) -> [PathBuf; 3] {
     let place = folder.join(path.replace("::", "/"));
-    [place.with_extension("rs"), place.join("mod.rs")]
+    [
+        place.with_extension("rs"),
+        place.join("mod.rs"),
+        place.join("lib.rs"),
+    ]
 }
 
 /// Whether there is a test `FILE a::name` of `tests/FILE` or `a::tests::name` of the crate.
@@ -279,11 +288,10 @@ fn test_exists(test: &str) -> bool {
         }
         None => {
             let modules = test.rsplit_once("::").map_or("", |(modules, _)| modules);
-            let src = root().join("src");
-            let mut files = module_files(&src, modules).to_vec();
+            let mut files = source_files(modules);
             if let Some(tested) = modules.strip_suffix("::tests") {
-                files.extend(module_files(&src, tested));
-                files.extend(module_files(&src, &format!("{tested}_tests")));
+                files.extend(source_files(tested));
+                files.extend(source_files(&format!("{tested}_tests")));
             }
             files
         }

@@ -7,12 +7,12 @@ mod http_peer;
 mod support;
 
 use gosling::mcp::Error;
+use gosling::mcp::client::RequestTimeouts;
 use gosling::mcp::client::{
     CallObserver, CallOptions, Client, IgnoreNotifications, NotificationHandler, Options,
     RequestHandler,
 };
 use gosling::mcp::jsonrpc::ErrorObject;
-use gosling::mcp::pending_requests::RequestTimeouts;
 use gosling::mcp::transport::Transport;
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
 use gosling::mcp::transport::memory::{self, MemoryTransport, Outbox};

@@ -1,5 +1,6 @@
 //! Calls through gosling that an HTTP server refuses or whose answer is lost: they are repeated only if that
 //! does no harm, in the existing session.
+#![cfg(feature = "streamable-http")]
 
 #[allow(dead_code)] // Each test file uses its own part.
 #[path = "support/http_peer.rs"]

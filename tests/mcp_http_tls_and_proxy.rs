@@ -1,5 +1,6 @@
 //! Connections of gosling to an MCP server with TLS (certified by a private authority) and through proxies.
 //! No test needs a network.
+#![cfg(feature = "streamable-http")]
 // Some tests and their helpers need features that a build may leave out.
 #![cfg_attr(not(feature = "tls"), allow(dead_code, unused_imports))]
 

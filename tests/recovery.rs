@@ -284,6 +284,10 @@ fn over_http(url: &str) -> Extension {
     Extension(json!({"type": "streamable_http", "name": "one", "uri": url}))
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn a_session_that_the_server_forgot_is_begun_anew() {
     for (head, says) in [
@@ -318,6 +322,10 @@ fn a_session_that_the_server_forgot_is_begun_anew() {
     }
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn calls_that_find_themselves_forgotten_together_begin_one_session() {
     let sessions = AtomicUsize::new(0);
@@ -344,6 +352,10 @@ fn calls_that_find_themselves_forgotten_together_begin_one_session() {
     assert_eq!(peer.seen().iter().filter(initialized).count(), 2);
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn a_400_about_something_else_is_an_error() {
     let peer = Peer::new(|seen, stream| match seen.body.contains("tools/call") {
@@ -360,6 +372,10 @@ fn a_400_about_something_else_is_an_error() {
     assert_eq!(peer.seen().iter().filter(calls).count(), 1);
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn an_address_that_refuses_is_tried_again_within_the_deadline() {
     let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
@@ -394,6 +410,10 @@ fn an_address_that_refuses_is_tried_again_within_the_deadline() {
     assert!(said.contains("200 OK") && said.contains("back"), "{said}");
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn stopping_ends_the_attempts() {
     let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
@@ -410,6 +430,10 @@ fn stopping_ends_the_attempts() {
     assert!(begin.elapsed() < Duration::from_secs(10));
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn an_address_that_goes_on_refusing_is_an_error_at_the_deadline() {
     let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));

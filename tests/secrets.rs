@@ -177,6 +177,10 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn peers_that_repeat_secrets_do_not_get_them_shown() {
     let world = Talkative::new();
@@ -239,6 +243,10 @@ fn peers_that_repeat_secrets_do_not_get_them_shown() {
     shows_none("the log", server.log().as_bytes());
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn files_have_secrets_only_where_secrets_are_stored() {
     let world = Talkative::new();

@@ -63,14 +63,19 @@ impl ClientRequests {
             state.pending.insert(id, Box::new(handler));
             id
         };
-        match jsonrpc::request(&Id::Number(id), method, Some(params)) {
-            Ok(message) => self.outbox.send(message),
-            Err(error) => {
-                log::error!("a request has no JSON form method={method} reason={error}");
-                self.complete(&Id::Number(id), Err(unavailable()));
-            }
+        if !self.write(id, method, params) {
+            self.complete(&Id::Number(id), Err(unavailable()));
         }
         id
+    }
+
+    /// Writes a request; false if it has no JSON form.
+    fn write(&self, id: i64, method: &str, params: &impl Serialize) -> bool {
+        let message = jsonrpc::request(&Id::Number(id), method, Some(params));
+        if let Err(error) = &message {
+            log::error!("a request has no JSON form method={method} reason={error}");
+        }
+        message.map(|message| self.outbox.send(message)).is_ok()
     }
 
     /// Sends a request whose answer is ignored.
@@ -80,12 +85,7 @@ impl ClientRequests {
             state.last += 1;
             state.last
         };
-        match jsonrpc::request(&Id::Number(id), method, Some(params)) {
-            Ok(message) => self.outbox.send(message),
-            Err(error) => {
-                log::error!("a request has no JSON form method={method} reason={error}");
-            }
-        }
+        self.write(id, method, params);
     }
 
     /// Passes an answer on. An answer without a pending request is ignored: it may be late.

@@ -7,9 +7,9 @@ use super::open_session::OpenSession;
 use super::updates;
 use crate::builtin::{ClientWorkspace, TerminalCommand, TerminalResult};
 use crate::mcp::jsonrpc::RawJson;
-use crate::sys::cancel::Cancel;
+use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;
-use crossbeam_channel::{Receiver, bounded, select};
+use crossbeam_channel::{Receiver, bounded};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -158,14 +158,12 @@ impl SessionWorkspace {
 
 /// Waits for the answer to a request.
 fn wait(answer: &Receiver<Answer>, timeout: Duration, cancel: &Cancel) -> Result<Answer, NoResult> {
-    let (wake, woken) = bounded::<()>(0);
-    // The hook owns the sender, so the channel closes when the hook has run.
-    let _hook = cancel.on_cancel(move || drop(wake));
-    select! {
-        recv(answer) -> answer => answer.map_err(|_| NoResult::Refused),
-        recv(woken) -> _ => Err(NoResult::Cancelled),
-        default(timeout) => Err(NoResult::TimedOut),
-    }
+    let answer = cancel.receive(answer, timeout);
+    answer.map_err(|no_message| match no_message {
+        NoMessage::TimedOut => NoResult::TimedOut,
+        NoMessage::Cancelled => NoResult::Cancelled,
+        NoMessage::Closed => NoResult::Refused,
+    })
 }
 
 fn tell(connection: &ConnectionState, session: &str, method: &str, terminal: &str) {

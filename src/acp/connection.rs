@@ -10,12 +10,13 @@ use super::session_methods::{Opened, SessionOnly};
 use super::updates;
 use crate::agent::{NameObserver, Registry};
 use crate::conversation::Session;
+use crate::mcp::incoming_requests::{IncomingRequests, Limits, RequestGuard};
 use crate::mcp::jsonrpc::beginning::{Beginning, Kind};
 use crate::mcp::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
     Malformed, Message, PARSE_ERROR, Payload,
 };
-use crate::mcp::server::{CallGuard, Calls, read_params};
+use crate::mcp::params::read_params;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
@@ -52,7 +53,7 @@ pub(super) struct ConnectionState {
     pub(super) prefix: String,
     /// How many requests had null as their id.
     null_ids: AtomicU64,
-    calls: Arc<Calls>,
+    calls: Arc<IncomingRequests>,
     /// Cancelled at the end of the connection.
     cancel: Cancel,
     client: OnceLock<ClientCapabilities>,
@@ -76,7 +77,7 @@ impl Connection {
                 outbox,
                 prefix: sys::random_hex(8).unwrap_or_default(),
                 null_ids: AtomicU64::new(0),
-                calls: Arc::new(Calls::new(cancel)),
+                calls: Arc::new(IncomingRequests::new(Limits::CALLS, cancel)),
                 cancel: cancel.child(),
                 client: OnceLock::new(),
                 sessions: Mutex::default(),
@@ -129,7 +130,7 @@ impl Connection {
     pub fn close(&self, grace: Duration) {
         self.state.cancel.cancel();
         // First, so that no call does itself what the client has not answered.
-        self.state.calls.cancel_all();
+        self.state.calls.withdraw_all();
         self.state.requests.close();
         self.state.calls.close(grace);
     }
@@ -266,10 +267,10 @@ impl ConnectionState {
             return self.answer(id.as_ref(), Err(ErrorObject::new(INVALID_REQUEST, text)));
         }
         let key = id.clone().unwrap_or_else(|| self.key_without_id());
-        let guard = match self.calls.begin(&key) {
+        let guard = match self.calls.begin(&key, ()) {
             Ok(Some(guard)) => guard,
             Ok(None) => return,
-            Err(error) => return self.answer(id.as_ref(), Err(error)),
+            Err(refusal) => return self.answer(id.as_ref(), Err(refusal.into())),
         };
         let pending = PendingAnswer {
             state: self.clone(),
@@ -403,7 +404,7 @@ struct PendingAnswer {
     state: Arc<ConnectionState>,
     /// `None` for null.
     id: Option<Id>,
-    guard: CallGuard,
+    guard: RequestGuard,
 }
 
 impl PendingAnswer {

@@ -81,7 +81,7 @@ pub(super) struct Params {
 impl Params {
     pub(super) fn read(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         let all = match params {
-            Some(params) => crate::mcp::server::read_params(method, Some(params))?,
+            Some(params) => crate::mcp::params::read_params(method, Some(params))?,
             None => json!({}),
         };
         Ok(Params {

@@ -2,7 +2,7 @@
 
 use crate::conversation::{Content, Image};
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS, RawJson};
-use crate::mcp::server::place_and_reason;
+use crate::mcp::params::place_and_reason;
 use crate::text::fenced_block;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;

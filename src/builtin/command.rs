@@ -103,7 +103,7 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 fn serve_broken(name: &str, fault: &str, pages: bool, port: Option<u16>) -> Result<(), Failure> {
     #[cfg(feature = "demo")]
     if name == "demo" {
-        return crate::demo::broken_server::serve(fault, pages, port);
+        return crate::demo_server::broken_server::serve(fault, pages, port);
     }
     let _ = (name, fault, pages, port);
     let hint = features::hint("demo");

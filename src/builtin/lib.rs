@@ -4,7 +4,7 @@
 
 mod command;
 #[cfg(feature = "demo")]
-pub mod demo;
+pub mod demo_server;
 #[cfg(feature = "developer")]
 pub mod developer;
 pub mod mcp_endpoint;
@@ -19,9 +19,7 @@ pub use gosling_core::builtin::{
 
 use gosling_core::builtin::BuiltinContext;
 use gosling_core::part::Part;
-use gosling_core::{
-    agent, command_line, extension, features, http, json, mcp, outbound, sorting, store, sys, text,
-};
+use gosling_core::{command_line, features, http, mcp, store, sys};
 use mcp::server::{Context, InProcess, Server};
 use mcp::transport::Transport;
 use std::path::{Path, PathBuf};
@@ -34,24 +32,28 @@ pub const PART: Part = Part {
     ..Part::new("builtin")
 };
 
+/// Creates a server; with `pages`, its lists have several pages if it can do that.
+type Create = fn(pages: bool, &BuiltinContext<'_>) -> Server;
+
+/// The servers of this build.
+const SERVERS: &[(&str, Create)] = &[
+    #[cfg(feature = "demo")]
+    ("demo", |pages, _| demo_server::server(pages)),
+    #[cfg(feature = "developer")]
+    ("developer", |_, context| {
+        developer::server(context.paths, context.data.clone(), context.offline)
+    }),
+    #[cfg(feature = "memory")]
+    ("memory", |_, context| memory::server(context.paths)),
+    #[cfg(feature = "todo")]
+    ("todo", |_, context| todo::server(context.data.clone())),
+];
+
 /// Creates the server of this name, one of [`builtin::names`](gosling_core::builtin::names), for one client. With
 /// `pages`, the lists of `demo` have several pages.
 fn server(name: &str, pages: bool, context: &BuiltinContext<'_>) -> Option<Server> {
-    match name {
-        #[cfg(feature = "demo")]
-        "demo" => Some(demo::server(pages)),
-        #[cfg(feature = "developer")]
-        "developer" => Some(developer::server(
-            context.paths,
-            context.data.clone(),
-            context.offline,
-        )),
-        #[cfg(feature = "memory")]
-        "memory" => Some(memory::server(context.paths)),
-        #[cfg(feature = "todo")]
-        "todo" => Some(todo::server(context.data.clone())),
-        _ => None,
-    }
+    let (_, create) = SERVERS.iter().find(|(known, _)| *known == name)?;
+    Some(create(pages, context))
 }
 
 /// Connects a client in this process to a server.

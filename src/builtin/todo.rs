@@ -2,10 +2,10 @@
 //! list are those of Goose's extension of this name.
 
 use super::{SessionData, in_process};
-use crate::agent::checklist::{self, KEY, list};
 use crate::mcp::server::{Context, Server, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use crate::store::settings;
+use gosling_core::agent::checklist::{self, KEY, list};
 use gosling_core::builtin::BuiltinServer;
 use gosling_core::part::Part;
 use serde::Deserialize;

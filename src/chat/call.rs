@@ -3,9 +3,9 @@
 use crate::agent::{Registry, Stores};
 use crate::builtin::InMemoryData;
 use crate::command_line::{Command, Failure, print, text};
-use crate::extension::{
-    Containers, Context, ExtensionConfig, Limits, Manager, inline_python, pinning, screening,
-};
+use crate::extension::pinning::Pinning;
+use crate::extension::screening::Screening;
+use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager};
 use crate::mcp::client::CallOptions;
 use crate::mcp::types::CallToolResult;
 use crate::store::Config;
@@ -117,8 +117,8 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         session_id: "call".to_owned(),
         working_dir,
         secrets: Arc::new(|_| Ok(None)),
-        screening: screening::Settings::read(&Config::new(&paths), &paths, offline),
-        pinning: pinning::Settings::default(),
+        screening: Screening::read(&Config::new(&paths), &paths, offline),
+        pinning: Pinning::default(),
         paths: Arc::new(paths),
         data: Arc::new(InMemoryData::default()),
         offline,
@@ -128,7 +128,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         log_level: None,
         containers: Containers::default(),
         inherited: registry.inherited(),
-        inline_python: inline_python::Settings::default(),
+        inline_python: None,
         request_handler: None,
     });
     match manager.add(config, &Cancel::new()) {

@@ -6,9 +6,9 @@ mod show;
 use crate::builtin;
 use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
 use crate::extension::configured::{self, Change, ChangeError, Entry};
-use crate::extension::{ExtensionConfig, bundled_list};
-#[cfg(feature = "pinning")]
-use crate::extension::{config, pinning};
+use crate::extension::pinning::Pinning;
+use crate::extension::{ExtensionConfig, bundled_list, config};
+use crate::features;
 use crate::store::{self, Config, Secrets, files};
 use crate::text::printable;
 use lexopt::prelude::*;
@@ -316,24 +316,20 @@ fn accept(mut parser: lexopt::Parser) -> Result<(), Failure> {
 }
 
 /// Accepts the changed tools of an extension; returns its key and what had changed.
-#[cfg(feature = "pinning")]
 fn accept_tools(name: &str) -> Result<(String, Vec<Json>), Failure> {
     let paths = paths()?;
     let key = config::key(name);
-    let settings = pinning::Settings::read(&Config::new(&paths), &paths);
-    let changes = settings.accept(&key).map_err(|error| {
+    let pinning = Pinning::read(&Config::new(&paths), &paths);
+    let Some(pinner) = pinning.pinner() else {
+        let hint = features::hint("pinning");
+        return Err(Failure::Failed(format!("tools are not pinned{hint}")));
+    };
+    let changes = pinner.accept(&key).map_err(|error| {
         let name = printable(name, WIDTH);
         Failure::Failed(format!("nothing of {name:?} was accepted: {error}"))
     })?;
     let changes = changes.iter().map(crate::json::to_value);
     Ok((key, changes.map(Result::unwrap_or_default).collect()))
-}
-
-/// Accepts nothing.
-#[cfg(not(feature = "pinning"))]
-fn accept_tools(_: &str) -> Result<(String, Vec<Json>), Failure> {
-    let hint = crate::features::hint("pinning");
-    Err(Failure::Failed(format!("tools are not pinned{hint}")))
 }
 
 fn validate(mut parser: lexopt::Parser) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use crate::text::strip_invisible;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The longest line, in bytes.
 const MAX_LINE: u64 = 4 << 20;
@@ -74,23 +74,15 @@ impl StdinLines {
     /// The answer to the current question; `None` if stdin ends or `cancel` fires.
     pub(crate) fn answer(&mut self, cancel: &Cancel) -> Option<String> {
         let asked = Instant::now();
-        let (wake, woken) = bounded::<()>(0);
-        // The hook owns the sender, so the channel is closed once it has run.
-        let _hook = cancel.on_cancel(move || drop(wake));
         loop {
-            let lines = self.lines().clone();
-            crossbeam_channel::select! {
-                recv(woken) -> _ => return None,
-                recv(lines) -> line => match line {
-                    Ok((when, line)) if when < asked => self.early.push_back(line),
-                    Ok((_, InputLine::Text(line))) => return Some(line),
-                    Ok((_, InputLine::Cut)) => crate::command::print_note(CUT),
-                    Ok((_, end)) => {
-                        self.early.push_back(end);
-                        return None;
-                    }
-                    Err(_) => return None,
-                },
+            match cancel.receive(self.lines(), Duration::MAX).ok()? {
+                (when, line) if when < asked => self.early.push_back(line),
+                (_, InputLine::Text(line)) => return Some(line),
+                (_, InputLine::Cut) => crate::command::print_note(CUT),
+                (_, end) => {
+                    self.early.push_back(end);
+                    return None;
+                }
             }
         }
     }

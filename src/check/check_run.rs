@@ -8,7 +8,7 @@ use super::list_kind::ListKind;
 use super::wire::answer::ServerReply;
 use super::wire::client_kind::ClientKind;
 use super::wire::raw_connection::RawConnection;
-use super::wire::request_timeouts::RequestTimeouts;
+use super::wire::run_timeouts::RunTimeouts;
 use crate::extension::{Context, ExtensionConfig};
 use crate::mcp::types::VERSIONS;
 use crate::sys::cancel::Cancel;
@@ -70,7 +70,7 @@ pub(super) struct CheckRun<'a> {
     config: &'a ExtensionConfig,
     pub(super) options: &'a CheckOptions,
     cancel: &'a Cancel,
-    timeouts: Arc<RequestTimeouts>,
+    timeouts: Arc<RunTimeouts>,
     pub(super) findings: CheckFindings,
     main: Option<RawConnection>,
     reopened: usize,
@@ -96,7 +96,7 @@ impl<'a> CheckRun<'a> {
             config,
             options,
             cancel,
-            timeouts: Arc::new(RequestTimeouts::new(options.timeout, end)),
+            timeouts: Arc::new(RunTimeouts::new(options.timeout, end)),
             findings: CheckFindings::until(end),
             main: None,
             reopened: 0,

@@ -3,7 +3,7 @@
 use super::declaration::{Check, declare_checks};
 use super::findings::{CheckFindings, ShownExchange};
 use super::list_kind::ListKind;
-use super::wire::answer::{Answer, ServerReply};
+use super::wire::answer::{RawAnswer, ServerReply};
 use super::wire::raw_connection::RawConnection;
 use crate::text::printable;
 use serde_json::{Value, json};
@@ -191,7 +191,7 @@ impl FetchedList {
 
     fn broken_page(&mut self, kind: ListKind, cursor: Option<String>, reply: ServerReply) {
         let what = match &reply.answer {
-            Answer::Result(_) => format!("a result without the list `{}`", kind.field()),
+            RawAnswer::Result(_) => format!("a result without the list `{}`", kind.field()),
             _ => reply.describe(),
         };
         let reason = format!("{} got {what}", kind.method());

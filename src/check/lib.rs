@@ -32,7 +32,7 @@ mod findings;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod groups;
-mod installation;
+mod install_instructions;
 mod list_kind;
 mod outside_sessions;
 mod refusals;
@@ -45,9 +45,9 @@ mod wire;
 pub use check_options::CheckOptions;
 pub use declaration::{Check, Profile, RequirementLevel, Row};
 pub use findings::{CheckOutcome, ShownExchange};
-pub use installation::Installation;
+pub use install_instructions::InstallInstructions;
 pub use outside_sessions::check_extension;
-pub use report::{CheckReport, Checked};
+pub use report::{CheckReport, CheckResult};
 pub use runner::run;
 
 /// What the checks of servers add to gosling.

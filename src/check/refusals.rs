@@ -2,7 +2,7 @@
 
 use super::declaration::declare_checks;
 use super::findings::CheckFindings;
-use super::wire::answer::{Answer, ServerReply};
+use super::wire::answer::{RawAnswer, ServerReply};
 
 declare_checks! {
     ERRORS_STEADY {
@@ -24,18 +24,18 @@ declare_checks! {
 /// Whether a call failed, in either way.
 pub(super) fn is_failure(reply: &ServerReply) -> bool {
     match &reply.answer {
-        Answer::Result(result) => result["isError"] == true,
-        Answer::Error { .. } | Answer::Refused(_) => true,
-        Answer::Silence(_) => false,
+        RawAnswer::Result(result) => result["isError"] == true,
+        RawAnswer::Error { .. } | RawAnswer::Refused(_) => true,
+        RawAnswer::Silence(_) => false,
     }
 }
 
 /// The text of a failure, to compare it with another one.
 pub(super) fn failure_text(reply: &ServerReply) -> String {
     match &reply.answer {
-        Answer::Result(result) => result["content"].to_string(),
-        Answer::Error { code, message } => format!("{code} {message}"),
-        Answer::Refused(reason) | Answer::Silence(reason) => reason.clone(),
+        RawAnswer::Result(result) => result["content"].to_string(),
+        RawAnswer::Error { code, message } => format!("{code} {message}"),
+        RawAnswer::Refused(reason) | RawAnswer::Silence(reason) => reason.clone(),
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn compare_codes(
     second: &ServerReply,
 ) {
     let code = |reply: &ServerReply| match reply.answer {
-        Answer::Error { code, .. } => Some(code),
+        RawAnswer::Error { code, .. } => Some(code),
         _ => None,
     };
     if code(first) == code(second) {

@@ -10,7 +10,7 @@ pub mod list_of_checks;
 use super::catalogue::all_checks;
 use super::declaration::{Check, Profile};
 use super::findings::CheckOutcome;
-use super::installation::Installation;
+use super::install_instructions::InstallInstructions;
 use serde::Serialize;
 
 /// The profile that was asked for, or everything that the server declares.
@@ -28,16 +28,16 @@ pub struct CheckReport {
     /// The capabilities that the server declared, and `ui` if it has user interfaces.
     pub capabilities: Vec<String>,
     /// The checks that were to be made, by number.
-    pub checks: Vec<Checked>,
+    pub checks: Vec<CheckResult>,
     /// How to install the server.
-    pub installation: Installation,
+    pub installation: InstallInstructions,
     /// How long the run took, in seconds.
     pub seconds: f64,
 }
 
 /// A check and its outcome.
 #[derive(Clone, Debug, Serialize)]
-pub struct Checked {
+pub struct CheckResult {
     /// The check.
     #[serde(flatten)]
     pub check: &'static Check,
@@ -46,7 +46,7 @@ pub struct Checked {
     pub outcome: CheckOutcome,
 }
 
-impl Checked {
+impl CheckResult {
     /// Whether the server fails it.
     pub fn is_failed(&self) -> bool {
         matches!(self.outcome, CheckOutcome::Failed { .. })
@@ -76,7 +76,7 @@ impl CheckReport {
 
     /// Whether the server holds the minimum profile and fails no MUST in anything that it declares.
     pub fn holds_what_it_declares(&self) -> bool {
-        self.has_parts_of(Profile::Minimum) && !self.checks.iter().any(Checked::is_broken)
+        self.has_parts_of(Profile::Minimum) && !self.checks.iter().any(CheckResult::is_broken)
     }
 
     fn has_parts_of(&self, profile: Profile) -> bool {

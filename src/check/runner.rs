@@ -7,8 +7,8 @@ use super::findings::CheckOutcome;
 use super::groups::life_cycle_checks::{self, ServerFacts};
 use super::groups::ui_checks::UI_CONTENTS;
 use super::groups::{GROUPS, stdio_checks};
-use super::installation::installation;
-use super::report::{CheckReport, Checked};
+use super::install_instructions::installation;
+use super::report::{CheckReport, CheckResult};
 use super::wire;
 use crate::extension::{Context, ExtensionConfig};
 use crate::sys::cancel::Cancel;
@@ -52,7 +52,7 @@ pub fn run(
     let has_pages = findings.has_passed(UI_CONTENTS);
     let mut checks = all_checks();
     checks.retain(|check| options.only.is_empty() || options.only.contains(check));
-    let checks = checks.into_iter().map(|check| Checked {
+    let checks = checks.into_iter().map(|check| CheckResult {
         check,
         outcome: match findings.take(check) {
             Some(outcome) => outcome.with_texts(shown),

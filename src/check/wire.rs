@@ -7,7 +7,7 @@ pub(super) mod http_probe;
 pub(super) mod http_session;
 pub(super) mod inbox;
 pub(super) mod raw_connection;
-pub(super) mod request_timeouts;
+pub(super) mod run_timeouts;
 pub(super) mod server_messages;
 
 use super::declaration::Check;

@@ -73,8 +73,8 @@ pub(super) fn overview() -> String {
     for topic in topics() {
         let _ = writeln!(text, "  {:<13}  {}", topic.name, topic.summary);
     }
-    let left_out = FEATURES.iter().filter(|(_, is_built)| !is_built);
-    let left_out = join(left_out.map(|(name, _)| *name));
+    let left_out = FEATURES.iter().filter(|feature| !feature.is_built);
+    let left_out = join(left_out.map(|feature| feature.name));
     if !left_out.is_empty() {
         let _ = writeln!(text, "\nleft out of this build: {left_out}");
     }

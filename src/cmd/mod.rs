@@ -3,8 +3,6 @@
 //! Exit codes: 0 for success, 1 for a failed command, 2 for an invalid command line, and 128 plus the number of
 //! the signal that ended the command.
 
-#[cfg(feature = "screening")]
-pub(crate) mod advisories;
 mod agent;
 mod help;
 

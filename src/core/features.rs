@@ -3,15 +3,17 @@
 //! | feature | contains |
 //! |---|---|
 //! | `acp` | the Agent Client Protocol: the command `gosling acp` |
+//! | `analyze` | the tool of `developer` that outlines source code; needs `developer` |
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
 //! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
-//! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension` |
+//! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension`; needs `streamable-http` |
 //! | `containers` | extensions in Docker or Podman |
 //! | `deeplinks` | `goose://` links: the command `gosling deeplink`, and their installation through the API |
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
 //! | `desktop` | what the pages of Goose Desktop use besides chat and history: prompts, custom providers, diagnostics, the configuration's backups, user interfaces of MCP servers |
-//! | `developer` | the builtin server `developer`: shell, editor, code analysis, screen |
+//! | `developer` | the builtin server `developer`: shell and editor |
 //! | `google` | the provider `google` and its wire protocol |
+//! | `image` | the tool of `developer` that shows image files; needs `developer` |
 //! | `inline-python` | extensions that are Python code in the configuration |
 //! | `manual` | the pages that `gosling help TOPIC` prints, and the OpenAPI document |
 //! | `memory` | the builtin server `memory` |
@@ -20,52 +22,160 @@
 //! | `pinning` | the comparison of the tools of a server with those that it had first |
 //! | `recipes` | recipes: templates, links, folders, slash commands, runs, the command `gosling recipe`; prompts of the user |
 //! | `schedules` | recipes that run at set times, and the command `gosling schedule`; needs `recipes` |
+//! | `screen` | the tools of `developer` that show the screen and its windows; needs `image` |
 //! | `screening` | advisories about packages, and a list of allowed extensions; `gosling advisories` |
+//! | `scripted` | the provider `scripted`, which answers from a file |
+//! | `streamable-http` | MCP servers that are reached over HTTP, extensions of type `streamable_http` |
 //! | `tls` | `https` to models and MCP servers, and `gosling agent --tls` |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
 //!
 //! All are on by default. Those of the builtin servers enable the feature `builtin`, which contains what all of
-//! them need: the command `gosling mcp`, and connections inside the process. The library modules
-//! [`mcp::server`](crate::mcp::server), [`mcp_endpoint`](crate::api::mcp_endpoint), [`demo`](crate::builtin::demo)
-//! and [`todo`](crate::builtin::todo) are in every build; the linker drops what the program does not use.
+//! them need: the command `gosling mcp`, connections inside the process, and the side of MCP that offers tools.
 //!
 //! A request for something that the build leaves out fails like a request for something unknown, and the error
 //! ends with [`hint`].
 
+use crate::http::{Access, Error, Method, Request, Router};
+
+/// A feature.
+pub struct Feature {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether this build has it.
+    pub is_built: bool,
+    /// What the server says in place of its routes.
+    without: &'static str,
+    /// Its routes.
+    routes: &'static [(Method, &'static str)],
+}
+
 macro_rules! features {
-    ($($name:literal)*) => {
-        /// The features with whether this build has them, in alphabetical order.
-        pub const FEATURES: &[(&str, bool)] = &[$(($name, cfg!(feature = $name))),*];
+    ($($name:literal, $without:literal, [$($method:ident $path:literal,)*];)*) => {
+        /// The features in alphabetical order.
+        pub const FEATURES: &[Feature] = &[$(Feature {
+            name: $name,
+            is_built: cfg!(feature = $name),
+            without: $without,
+            routes: &[$((Method::$method, $path)),*],
+        }),*];
     };
 }
 
 features! {
-    "acp"
-    "anthropic"
-    "chat"
-    "check"
-    "containers"
-    "deeplinks"
-    "demo"
-    "desktop"
-    "developer"
-    "google"
-    "inline-python"
-    "manual"
-    "memory"
-    "metrics"
-    "ollama"
-    "pinning"
-    "recipes"
-    "schedules"
-    "screening"
-    "tls"
-    "todo"
+    "acp", "the Agent Client Protocol is not spoken", [
+        Get "/acp",
+    ];
+    "analyze", "", [];
+    "anthropic", "", [];
+    "chat", "", [];
+    "check", "no server is checked", [
+        Post "/agent/check_extension",
+    ];
+    "containers", "", [];
+    "deeplinks", "links are not read", [
+        Post "/config/extensions/deeplink",
+    ];
+    "demo", "", [];
+    "desktop", "this is for the pages of Goose Desktop", [
+        Get "/agent/export_app/{name}",
+        Get "/agent/list_apps",
+        Get "/config/custom-providers/{id}",
+        Get "/config/prompts",
+        Get "/config/prompts/{name}",
+        Get "/config/provider-catalog",
+        Get "/config/validate",
+        Get "/diagnostics/{session_id}",
+        Get "/dictation/config",
+        Get "/gateway/status",
+        Get "/local-inference/models",
+        Get "/mcp-app-proxy",
+        Get "/mcp-app-view",
+        Get "/mcp-ui-proxy",
+        Get "/system_info",
+        Get "/tunnel/status",
+        Post "/agent/import_app",
+        Post "/config/backup",
+        Post "/config/custom-providers",
+        Post "/config/detect-provider",
+        Post "/config/init",
+        Post "/config/recover",
+        Post "/handle_openrouter",
+        Post "/handle_tetrate",
+        Post "/telemetry/event",
+        Post "/tunnel/start",
+        Post "/tunnel/stop",
+        Put "/config/custom-providers/{id}",
+        Put "/config/prompts/{name}",
+        Delete "/config/custom-providers/{id}",
+        Delete "/config/prompts/{name}",
+    ];
+    "developer", "", [];
+    "google", "", [];
+    "image", "", [];
+    "inline-python", "", [];
+    "manual", "This server does not have its OpenAPI document", [
+        Get "/openapi.json",
+    ];
+    "memory", "", [];
+    "metrics", "there are no metrics", [
+        Get "/metrics",
+    ];
+    "ollama", "", [];
+    "pinning", "tools are not pinned", [
+        Post "/agent/extensions/accept",
+    ];
+    "recipes", "there are no recipes", [
+        Get "/recipes/list",
+        Post "/recipes/create",
+        Post "/recipes/decode",
+        Post "/recipes/delete",
+        Post "/recipes/encode",
+        Post "/recipes/parse",
+        Post "/recipes/save",
+        Post "/recipes/scan",
+        Post "/recipes/slash-command",
+        Post "/recipes/to-yaml",
+    ];
+    "schedules", "there are no schedules", [
+        Get "/schedule/list",
+        Get "/schedule/{id}/inspect",
+        Get "/schedule/{id}/sessions",
+        Post "/recipes/schedule",
+        Post "/schedule/create",
+        Post "/schedule/{id}/kill",
+        Post "/schedule/{id}/pause",
+        Post "/schedule/{id}/run_now",
+        Post "/schedule/{id}/unpause",
+        Put "/schedule/{id}",
+        Delete "/schedule/delete/{id}",
+    ];
+    "screen", "", [];
+    "screening", "", [];
+    "scripted", "", [];
+    "streamable-http", "", [];
+    "tls", "", [];
+    "todo", "", [];
+}
+
+/// Adds the routes of the features that the build leaves out: each is answered as unknown, and says which feature it
+/// needs.
+pub(crate) fn routes(router: Router) -> Router {
+    let left_out = FEATURES.iter().filter(|feature| !feature.is_built);
+    let routes = left_out.flat_map(|feature| feature.routes.iter().map(move |it| (feature, it)));
+    routes.fold(router, |router, (feature, (method, path))| {
+        let answer = move |_: &Request| {
+            let hint = hint(feature.name);
+            Err(Error::not_found(format!("{}{hint}", feature.without)))
+        };
+        router.route(method.clone(), path, Access::Keyed, answer)
+    })
 }
 
 /// Whether `name` is a feature that this build leaves out.
 pub fn is_left_out(name: &str) -> bool {
-    FEATURES.contains(&(name, false))
+    FEATURES
+        .iter()
+        .any(|feature| feature.name == name && !feature.is_built)
 }
 
 /// The end of an error for something that the build leaves out with the feature `name`, from the semicolon
@@ -82,7 +192,7 @@ pub fn hint(name: &str) -> String {
 pub const SERVERS: &[&str] = &["demo", "developer", "memory", "todo"];
 
 /// The features of the providers, which have their names.
-pub const PROVIDERS: &[&str] = &["anthropic", "google", "ollama"];
+pub const PROVIDERS: &[&str] = &["anthropic", "google", "ollama", "scripted"];
 
 /// As [`hint`], if `name` is one of `features`; empty for all other names.
 pub fn hint_among(features: &[&str], name: &str) -> String {
@@ -104,19 +214,19 @@ mod tests {
             .lines()
             .find_map(|line| line.strip_prefix("default = "))
             .expect("the default features are on one line");
-        let listed: Vec<&str> = FEATURES.iter().map(|(name, _)| *name).collect();
+        let listed: Vec<&str> = FEATURES.iter().map(|feature| feature.name).collect();
         assert_eq!(default, format!("{listed:?}"));
     }
 
     #[test]
     fn only_what_is_left_out_has_a_hint() {
         assert_eq!(hint("nosuch"), "");
-        for (name, is_built) in FEATURES {
+        for Feature { name, is_built, .. } in FEATURES {
             assert_eq!(hint(name).is_empty(), *is_built, "{name}");
         }
         assert_eq!(hint_among(SERVERS, "tls"), "");
         for name in SERVERS.iter().chain(PROVIDERS) {
-            assert!(FEATURES.iter().any(|(feature, _)| feature == name));
+            assert!(FEATURES.iter().any(|feature| feature.name == *name));
         }
     }
 }

@@ -1,4 +1,10 @@
-//! The core of gosling: sessions, turns, models, extensions, and Goose's HTTP API.
+//! The core of gosling, which every build has: sessions, turns, models, extensions, and Goose's HTTP API. The crate
+//! `gosling` offers it to embedders, and walks through it.
+//!
+//! Dependencies point one way: [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`], with [`provider`] beside
+//! [`extension`]; [`conversation`] and [`store`] are used from [`api`] down. What a build can leave out is not here: the
+//! core knows it as a [`part::Part`], which adds commands, routes and builtin servers, and is asked where a session or
+//! an extension needs it. [`features`] says what a server answers that lacks a part.
 #![forbid(unsafe_code)]
 
 pub use gosling_mcp as mcp;

@@ -1,10 +1,9 @@
-//! What this process has done, in numbers, for `GET /metrics`: the text format of Prometheus (version 0.0.4).
+//! What this process has done, in numbers.
 //!
 //! The numbers are of the process, whatever number of servers it has. Counting is one addition to an atomic
-//! number, without a lock. Names follow the conventions of Prometheus: base units, `_total` for counters.
+//! number, without a lock.
 
 use crate::extension::Class;
-use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -21,17 +20,18 @@ impl Counter {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    /// The number so far.
+    pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 /// The upper bounds of durations, in seconds.
-const BOUNDS: [f64; 11] = [
+pub const BOUNDS: [f64; 11] = [
     0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0,
 ];
 
-/// How many durations are at most as long as each bound.
+/// How many durations there were between one bound and the next.
 pub struct Durations {
     /// By bound; the last counts those above all bounds.
     counts: [Counter; BOUNDS.len() + 1],
@@ -39,7 +39,8 @@ pub struct Durations {
 }
 
 impl Durations {
-    const fn new() -> Self {
+    /// Without any.
+    pub const fn new() -> Self {
         Durations {
             counts: [const { Counter::new() }; BOUNDS.len() + 1],
             micros: Counter::new(),
@@ -53,6 +54,22 @@ impl Durations {
         self.counts[at.unwrap_or(BOUNDS.len())].add(1);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.micros.add(micros);
+    }
+
+    /// How many there were, by the first bound that is not shorter; the last number is of those above all bounds.
+    pub fn counts(&self) -> impl Iterator<Item = u64> {
+        self.counts.iter().map(Counter::get)
+    }
+
+    /// All of them together.
+    pub fn total(&self) -> Duration {
+        Duration::from_micros(self.micros.get())
+    }
+}
+
+impl Default for Durations {
+    fn default() -> Self {
+        Durations::new()
     }
 }
 
@@ -76,14 +93,14 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    const ALL: [(Refusal, &str); 7] = [
-        (Refusal::Busy, "busy"),
-        (Refusal::Key, "key"),
-        (Refusal::Origin, "origin"),
-        (Refusal::Route, "route"),
-        (Refusal::Size, "size"),
-        (Refusal::Timeout, "timeout"),
-        (Refusal::Malformed, "malformed"),
+    const ALL: [Refusal; 7] = [
+        Refusal::Busy,
+        Refusal::Key,
+        Refusal::Origin,
+        Refusal::Route,
+        Refusal::Size,
+        Refusal::Timeout,
+        Refusal::Malformed,
     ];
 
     /// The refusal that an error status stands for.
@@ -164,23 +181,6 @@ pub static METRICS: Metrics = Metrics {
     output_tokens: Counter::new(),
 };
 
-/// What is counted when it is asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Gauges {
-    /// Sessions with a live agent.
-    pub sessions: usize,
-    /// Extensions of these sessions that are active.
-    pub extensions: usize,
-    /// The threads of the process; `None` where the system does not tell.
-    pub threads: Option<u64>,
-    /// The memory of the process that is in RAM, in bytes.
-    pub resident: Option<u64>,
-    /// The processor time of the process.
-    pub cpu: Option<Duration>,
-    /// The open file descriptors of the process.
-    pub files: Option<u64>,
-}
-
 impl Metrics {
     /// Counts a refused request.
     pub fn refuse(&self, refusal: Refusal) {
@@ -195,176 +195,14 @@ impl Metrics {
         }
     }
 
-    /// All numbers as text.
-    pub fn render(&self, gauges: &Gauges) -> String {
-        let mut text = Text(String::with_capacity(8 << 10));
-        text.info();
-        let open = self
-            .connections
-            .get()
-            .saturating_sub(self.connections_ended.get());
-        text.gauge(
-            "gosling_http_connections",
-            "Open connections of clients.",
-            open,
-        );
-        text.counter(
-            "gosling_http_connections_accepted_total",
-            "Connections that were accepted.",
-            &self.connections,
-        );
-        text.counter(
-            "gosling_http_requests_total",
-            "Requests that reached a handler.",
-            &self.requests,
-        );
-        let refused = Refusal::ALL.iter().zip(&self.refused);
-        text.labelled(
-            "gosling_http_refused_requests_total",
-            "Requests that were refused before they reached a handler, by reason.",
-            "reason",
-            refused.map(|((_, name), count)| (*name, count)),
-        );
-        text.counter(
-            "gosling_http_received_bytes_total",
-            "Bytes that clients sent.",
-            &self.received,
-        );
-        text.counter(
-            "gosling_http_sent_bytes_total",
-            "Bytes that clients got.",
-            &self.sent,
-        );
-        text.gauge(
-            "gosling_sessions",
-            "Sessions with a live agent.",
-            gauges.sessions,
-        );
-        text.gauge(
-            "gosling_extensions",
-            "Active extensions of live sessions.",
-            gauges.extensions,
-        );
-        text.counter(
-            "gosling_extension_loads_total",
-            "Extensions that became active.",
-            &self.loads,
-        );
-        let failed = CLASSES.iter().zip(&self.failed_loads);
-        text.labelled(
-            "gosling_extension_load_failures_total",
-            "Extensions that did not become active, by class of the failure.",
-            "class",
-            failed.map(|(class, count)| (class.name(), count)),
-        );
-        text.durations(
-            "gosling_extension_load_duration_seconds",
-            "How long the starts of extensions took that succeeded.",
-            &self.load_durations,
-        );
-        text.counter(
-            "gosling_extension_restarts_total",
-            "Servers of extensions that were restarted after a lost connection.",
-            &self.restarts,
-        );
-        text.counter(
-            "gosling_tool_call_errors_total",
-            "Tool calls that failed, or whose result is an error.",
-            &self.failed_calls,
-        );
-        text.durations(
-            "gosling_tool_call_duration_seconds",
-            "How long tool calls took.",
-            &self.call_durations,
-        );
-        text.counter("gosling_turns_total", "Turns that began.", &self.turns);
-        text.counter(
-            "gosling_turn_errors_total",
-            "Turns that ended with an error.",
-            &self.failed_turns,
-        );
-        text.labelled(
-            "gosling_tokens_total",
-            "Tokens that models read and wrote, as they report them.",
-            "direction",
-            [
-                ("input", &self.input_tokens),
-                ("output", &self.output_tokens),
-            ]
-            .into_iter(),
-        );
-        text.process(gauges);
-        text.0
-    }
-}
-
-struct Text(String);
-
-impl Text {
-    fn head(&mut self, name: &str, help: &str, kind: &str) {
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    /// The refused requests, by reason.
+    pub fn refused(&self) -> impl Iterator<Item = (Refusal, &Counter)> {
+        Refusal::ALL.into_iter().zip(&self.refused)
     }
 
-    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
-        self.head(name, help, "gauge");
-        let _ = writeln!(self.0, "{name} {value}");
-    }
-
-    fn counter(&mut self, name: &str, help: &str, counter: &Counter) {
-        self.head(name, help, "counter");
-        let _ = writeln!(self.0, "{name} {}", counter.get());
-    }
-
-    fn labelled<'a>(
-        &mut self,
-        name: &str,
-        help: &str,
-        label: &str,
-        counters: impl Iterator<Item = (&'a str, &'a Counter)>,
-    ) {
-        self.head(name, help, "counter");
-        for (value, counter) in counters {
-            let _ = writeln!(self.0, "{name}{{{label}=\"{value}\"}} {}", counter.get());
-        }
-    }
-
-    fn durations(&mut self, name: &str, help: &str, durations: &Durations) {
-        self.head(name, help, "histogram");
-        let mut count = 0;
-        for (bound, counter) in BOUNDS.iter().zip(&durations.counts) {
-            count += counter.get();
-            let _ = writeln!(self.0, "{name}_bucket{{le=\"{bound}\"}} {count}");
-        }
-        count += durations.counts[BOUNDS.len()].get();
-        let sum = Duration::from_micros(durations.micros.get()).as_secs_f64();
-        let _ = writeln!(
-            self.0,
-            "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {sum}\n{name}_count {count}"
-        );
-    }
-
-    fn info(&mut self) {
-        self.head("gosling_build_info", "The version of gosling.", "gauge");
-        let version = env!("CARGO_PKG_VERSION");
-        let _ = writeln!(self.0, "gosling_build_info{{version=\"{version}\"}} 1");
-    }
-
-    fn process(&mut self, gauges: &Gauges) {
-        if let Some(threads) = gauges.threads {
-            self.gauge("process_threads", "Threads of the process.", threads);
-        }
-        if let Some(resident) = gauges.resident {
-            let help = "Memory of the process that is in RAM.";
-            self.gauge("process_resident_memory_bytes", help, resident);
-        }
-        if let Some(files) = gauges.files {
-            self.gauge("process_open_fds", "Open file descriptors.", files);
-        }
-        if let Some(cpu) = gauges.cpu {
-            let name = "process_cpu_seconds_total";
-            self.head(name, "Processor time of the process.", "counter");
-            let _ = writeln!(self.0, "{name} {}", cpu.as_secs_f64());
-        }
+    /// The failed starts of extensions, by class.
+    pub fn failed_loads(&self) -> impl Iterator<Item = (Class, &Counter)> {
+        CLASSES.into_iter().zip(&self.failed_loads)
     }
 }
 
@@ -373,31 +211,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_count_up_to_each_bound() {
-        let durations = Durations::new();
-        for millis in [0, 1, 2, 1_000, 1_001, 500_000] {
-            durations.record(Duration::from_millis(millis));
-        }
-        let mut text = Text(String::new());
-        text.durations("d", "Help.", &durations);
-        for line in [
-            "# TYPE d histogram",
-            "d_bucket{le=\"0.001\"} 2",
-            "d_bucket{le=\"0.005\"} 3",
-            "d_bucket{le=\"1\"} 4",
-            "d_bucket{le=\"2.5\"} 5",
-            "d_bucket{le=\"120\"} 5",
-            "d_bucket{le=\"+Inf\"} 6",
-            "d_sum 502.004",
-            "d_count 6",
-        ] {
-            assert!(text.0.lines().any(|it| it == line), "{line}: {}", text.0);
-        }
-    }
-
-    #[test]
     fn every_refusal_has_its_place() {
-        for (at, (refusal, _)) in Refusal::ALL.iter().enumerate() {
+        for (at, refusal) in Refusal::ALL.iter().enumerate() {
             assert_eq!(*refusal as usize, at);
         }
     }

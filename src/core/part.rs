@@ -5,6 +5,10 @@ use crate::agent::prompt_kind::PromptKind;
 use crate::agent::recipes::Recipes;
 use crate::builtin::{BuiltinServer, ShellCheck};
 use crate::command_line::Command;
+use crate::extension::container::CreateRuntime;
+use crate::extension::inline_python::CreatePythonRunner;
+use crate::extension::pinning::CreatePinner;
+use crate::extension::screening::CreateScreener;
 use crate::http::Router;
 use crate::sys::cancel::Cancel;
 use std::sync::{Arc, OnceLock};
@@ -30,6 +34,16 @@ pub struct Part {
     pub service: Option<CreateService>,
     /// Its builtin MCP servers.
     pub servers: &'static [BuiltinServer],
+    /// Whether its pages show the user interfaces of MCP servers.
+    pub shows_user_interfaces: bool,
+    /// What runs extensions in containers.
+    pub containers: Option<CreateRuntime>,
+    /// What runs inline Python.
+    pub inline_python: Option<CreatePythonRunner>,
+    /// Its pinning of the tools of extensions.
+    pub pinner: Option<CreatePinner>,
+    /// Its screening of what extensions start.
+    pub screener: Option<CreateScreener>,
     /// Its shell, for the success checks of recipes.
     pub shell: Option<RunCheck>,
     /// Its recipes, for sessions.
@@ -49,6 +63,11 @@ impl Part {
             routes: None,
             service: None,
             servers: &[],
+            shows_user_interfaces: false,
+            containers: None,
+            inline_python: None,
+            pinner: None,
+            screener: None,
             shell: None,
             recipes: None,
             prompts: &[],

@@ -2,7 +2,6 @@
 
 use crate::agent::session_recipes;
 use crate::command_line::{Command, Failure, failed, paths, print, text};
-use crate::extension::screening;
 use crate::provider::Catalog;
 use crate::store::{Config, Secrets};
 use crate::text::printable;
@@ -117,7 +116,7 @@ fn extension(link: &ExtensionLink, options: &Options) -> Result<(), Failure> {
         config: &config,
         secrets: &secrets,
         catalog: &catalog,
-        screening: screening::Settings::read(&config, &paths, false),
+        screening: gosling_screening::Settings::read(&config, &paths, false),
     };
     let judged = installer.classify(link).map_err(failed(unreadable))?;
     report(Some(link), &judged, options)?;

@@ -1,6 +1,6 @@
 //! What a link may ask `docker` for.
 
-use crate::extension::launchers::{Given, Meaning};
+use crate::extension::wrappers::{Given, Meaning};
 
 /// Adds why a link may not start `docker` with these arguments.
 pub(super) fn check(words: &[&str], blocked: &mut Vec<String>) {

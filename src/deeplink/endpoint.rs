@@ -5,6 +5,7 @@ use crate::agent::Registry;
 use crate::api::with;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::{Installation, Installer, Judged, Link, invalid};
+use gosling_screening::Settings as Screening;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -36,11 +37,12 @@ struct Installed {
 
 fn install(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let InstallRequest { link, confirm } = request.json()?;
+    let stores = registry.stores();
     let installer = Installer {
-        config: &registry.stores().config,
-        secrets: &registry.stores().secrets,
+        config: &stores.config,
+        secrets: &stores.secrets,
         catalog: registry.catalog(),
-        screening: registry.screening(),
+        screening: Screening::read(&stores.config, &stores.paths, registry.is_offline()),
     };
     let mut judged = match Link::parse(&link) {
         Ok(Link::Extension(link)) => installer.classify(&link)?,

@@ -1,12 +1,12 @@
 //! Fuzz targets for links and for the packages of command lines, see [`crate::fuzzing`].
 
 use super::{ExtensionLink, Judged, Judgement, KnownSecret, Link, LinkTransport, classify};
-use crate::extension::launchers::{Launch, is_interpreter};
-use crate::extension::packages::Package;
 use crate::text::fuzz_input::Target;
 #[cfg(test)]
 use crate::text::fuzz_input::check_seeds;
 use crate::text::fuzz_input::texts;
+use gosling_screening::launchers::{Launch, is_interpreter};
+use gosling_screening::packages::Package;
 
 /// The targets.
 pub const TARGETS: &[Target] = &[

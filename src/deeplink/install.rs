@@ -1,10 +1,11 @@
 //! Adding the extension of a link to the user's configuration.
 
 use super::{ExtensionLink, Judged, Judgement, KnownSecret, LinkTransport, classify};
-use crate::extension::{config, program_lookup, screening};
+use crate::extension::{config, program_lookup};
 use crate::provider::Catalog;
 use crate::store::{self, Config, Secrets};
 use crate::sys::cancel::Cancel;
+use gosling_screening::Settings as Screening;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::path::Path;
@@ -18,7 +19,7 @@ pub struct Installer<'a> {
     /// The providers, whose keys an extension gets only after a confirmation.
     pub catalog: &'a Catalog,
     /// Checks the packages that the extension installs.
-    pub screening: screening::Settings,
+    pub screening: Screening,
 }
 
 /// What became of an installation.

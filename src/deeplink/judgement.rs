@@ -2,11 +2,12 @@
 
 use super::query::placeholders;
 use super::{Error, ErrorClass, ExtensionLink, LinkTransport, docker_run, error};
-use crate::extension::launchers::{Launch, Meaning, is_interpreter, program_name};
-use crate::extension::packages::Package;
 use crate::extension::screening::{Decision, Outcome};
+use crate::extension::wrappers::{Meaning, program_name};
 use crate::extension::{ExtensionConfig, config, environment, is_reserved};
 use crate::outbound::is_loopback_url;
+use gosling_screening::launchers::{Launch, is_interpreter};
+use gosling_screening::packages::Package;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};

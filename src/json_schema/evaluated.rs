@@ -1,8 +1,8 @@
 //! `unevaluatedItems` and `unevaluatedProperties`: they apply to the items and properties that no other keyword of
 //! the schema evaluates, nor a schema that it applies to the same value. JSON Schema 2020-12, core, 11.
 
+use super::keyword_validation::{Validation, Validity, list};
 use super::place::Place;
-use super::validation::{Outcome, Validation, list};
 use serde_json::{Map, Value};
 
 /// Whether an item or a property is evaluated.
@@ -80,9 +80,9 @@ impl<'s> Validation<'s> {
     /// `mark`, as far as the value fits the schema.
     fn mark_for(&mut self, schema: &'s Value, value: &Value, mark: Mark) -> Mark {
         match self.try_schema(schema, value, &Place::ROOT) {
-            Outcome::Valid => mark,
-            Outcome::Invalid(_) => Mark::No,
-            Outcome::Unknown => Mark::Maybe,
+            Validity::Valid => mark,
+            Validity::Invalid(_) => Mark::No,
+            Validity::Unknown => Mark::Maybe,
         }
     }
 

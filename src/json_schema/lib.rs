@@ -9,7 +9,7 @@
 //! let schema = Schema::new(json!({"properties": {"n": {"type": "integer", "minimum": 1}}}))?;
 //! let faults = schema.faults(&json!({"n": 0}));
 //! assert_eq!(faults[0].pointer, "/n");
-//! # Ok::<(), gosling_json_schema::Fault>(())
+//! # Ok::<(), gosling_json_schema::SchemaFault>(())
 //! ```
 //!
 //! Draft 2020-12 (json-schema.org), for schemas in one document:
@@ -36,10 +36,10 @@
 #![forbid(unsafe_code)]
 
 mod evaluated;
+mod keyword_validation;
 mod number;
 mod place;
 mod reader;
-mod validation;
 
 use serde_json::Value;
 use std::fmt;
@@ -58,14 +58,14 @@ pub struct Schema {
 
 /// Something wrong at one place of a schema or a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SchemaFault {
     /// The place, as a JSON pointer (RFC 6901); empty for the whole.
     pub pointer: String,
     /// What is wrong there, to be read after the place.
     pub reason: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SchemaFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.pointer.as_str() {
             "" => write!(f, "the whole value {}", self.reason),
@@ -79,7 +79,7 @@ impl Schema {
     ///
     /// # Errors
     /// The first place in the schema that makes no sense.
-    pub fn new(root: Value) -> Result<Self, Fault> {
+    pub fn new(root: Value) -> Result<Self, SchemaFault> {
         let reader::Summary { schemas, unchecked } = reader::check(&root)?;
         Ok(Schema {
             root,
@@ -109,8 +109,8 @@ impl Schema {
 
     /// The faults of `value`, some of them if there are many; none if it is valid. A value that takes too much
     /// work to check has a fault.
-    pub fn faults(&self, value: &Value) -> Vec<Fault> {
-        validation::faults(&self.root, self.schemas, value)
+    pub fn faults(&self, value: &Value) -> Vec<SchemaFault> {
+        keyword_validation::faults(&self.root, self.schemas, value)
     }
 }
 

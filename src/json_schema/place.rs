@@ -1,6 +1,6 @@
 //! The place of a value within a document, as a JSON pointer (RFC 6901).
 
-use super::Fault;
+use super::SchemaFault;
 use gosling_text::printable;
 use std::fmt::Write;
 
@@ -52,8 +52,8 @@ impl<'p> Place<'p> {
         pointer
     }
 
-    pub(super) fn fault(&self, reason: impl Into<String>) -> Fault {
-        Fault {
+    pub(super) fn fault(&self, reason: impl Into<String>) -> SchemaFault {
+        SchemaFault {
             pointer: self.pointer(),
             reason: reason.into(),
         }

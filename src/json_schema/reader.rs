@@ -1,7 +1,7 @@
 //! Reads a document as a schema: checks that every keyword makes sense, and follows references.
 
 use super::place::Place;
-use super::{Fault, QUOTED};
+use super::{QUOTED, SchemaFault};
 use gosling_text::printable;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -16,7 +16,7 @@ const MAX_LISTED: usize = 10;
 
 /// What the value of a keyword must be.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum KeywordKind {
     Schema,
     /// A list of at least one schema.
     Schemas,
@@ -49,9 +49,9 @@ const TYPES: [&str; 7] = [
     "null", "boolean", "object", "array", "number", "integer", "string",
 ];
 
-fn kind_of_keyword(keyword: &str) -> Option<Kind> {
+fn kind_of_keyword(keyword: &str) -> Option<KeywordKind> {
     Some(match keyword {
-        "items" => Kind::Items,
+        "items" => KeywordKind::Items,
         "additionalItems"
         | "contains"
         | "additionalProperties"
@@ -61,23 +61,23 @@ fn kind_of_keyword(keyword: &str) -> Option<Kind> {
         | "not"
         | "if"
         | "then"
-        | "else" => Kind::Schema,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Kind::Schemas,
-        "properties" | "dependentSchemas" | "$defs" | "definitions" => Kind::SchemaMap,
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => Kind::Number,
-        "multipleOf" => Kind::Positive,
+        | "else" => KeywordKind::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordKind::Schemas,
+        "properties" | "dependentSchemas" | "$defs" | "definitions" => KeywordKind::SchemaMap,
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => KeywordKind::Number,
+        "multipleOf" => KeywordKind::Positive,
         "minLength" | "maxLength" | "minItems" | "maxItems" | "minContains" | "maxContains"
-        | "minProperties" | "maxProperties" => Kind::Count,
-        "uniqueItems" => Kind::Flag,
-        "enum" => Kind::List,
-        "required" => Kind::Texts,
-        "dependentRequired" => Kind::TextsMap,
-        "type" => Kind::Types,
-        "$ref" | "$dynamicRef" => Kind::Reference,
-        "$anchor" | "$dynamicAnchor" => Kind::Anchor,
-        "$id" => Kind::Id,
-        "$schema" => Kind::Dialect,
-        keyword if UNCHECKED.contains(&keyword) => Kind::Unchecked,
+        | "minProperties" | "maxProperties" => KeywordKind::Count,
+        "uniqueItems" => KeywordKind::Flag,
+        "enum" => KeywordKind::List,
+        "required" => KeywordKind::Texts,
+        "dependentRequired" => KeywordKind::TextsMap,
+        "type" => KeywordKind::Types,
+        "$ref" | "$dynamicRef" => KeywordKind::Reference,
+        "$anchor" | "$dynamicAnchor" => KeywordKind::Anchor,
+        "$id" => KeywordKind::Id,
+        "$schema" => KeywordKind::Dialect,
+        keyword if UNCHECKED.contains(&keyword) => KeywordKind::Unchecked,
         _ => return None,
     })
 }
@@ -94,7 +94,7 @@ pub(super) struct Summary {
 ///
 /// # Errors
 /// The first place that makes no sense.
-pub(super) fn check(root: &Value) -> Result<Summary, Fault> {
+pub(super) fn check(root: &Value) -> Result<Summary, SchemaFault> {
     let mut checker = Checker {
         root,
         seen: HashSet::new(),
@@ -104,7 +104,7 @@ pub(super) fn check(root: &Value) -> Result<Summary, Fault> {
     checker.check(root, &Place::ROOT, MAX_NESTING)?;
     // A reference may lead to a place that is no schema otherwise, where there are more references.
     while let Some((reference, pointer)) = checker.references.pop() {
-        let at = |reason: String| Fault {
+        let at = |reason: String| SchemaFault {
             pointer: pointer.clone(),
             reason,
         };
@@ -133,7 +133,12 @@ struct Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
-    fn check(&mut self, schema: &'s Value, place: &Place<'_>, depth: usize) -> Result<(), Fault> {
+    fn check(
+        &mut self,
+        schema: &'s Value,
+        place: &Place<'_>,
+        depth: usize,
+    ) -> Result<(), SchemaFault> {
         if !self.seen.insert(schema) {
             return Ok(());
         }
@@ -159,30 +164,32 @@ impl<'s> Checker<'s> {
 
     fn check_keyword(
         &mut self,
-        kind: Kind,
+        kind: KeywordKind,
         value: &'s Value,
         place: &Place<'_>,
         depth: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), SchemaFault> {
         match (kind, value) {
-            (Kind::Schemas | Kind::Items, Value::Array(list)) if !list.is_empty() => {
+            (KeywordKind::Schemas | KeywordKind::Items, Value::Array(list)) if !list.is_empty() => {
                 for (n, schema) in list.iter().enumerate() {
                     self.check(schema, &place.index(n), depth)?;
                 }
                 return Ok(());
             }
-            (Kind::Schema | Kind::Items, _) => return self.check(value, place, depth),
-            (Kind::SchemaMap, Value::Object(map)) => {
+            (KeywordKind::Schema | KeywordKind::Items, _) => {
+                return self.check(value, place, depth);
+            }
+            (KeywordKind::SchemaMap, Value::Object(map)) => {
                 for (name, schema) in map {
                     self.check(schema, &place.name(name), depth)?;
                 }
                 return Ok(());
             }
-            (Kind::Reference, Value::String(reference)) => {
+            (KeywordKind::Reference, Value::String(reference)) => {
                 self.references.push((reference, place.pointer()));
                 return Ok(());
             }
-            (Kind::Unchecked, _) => {
+            (KeywordKind::Unchecked, _) => {
                 if self.unchecked.len() < MAX_LISTED {
                     self.unchecked.push(place.pointer());
                 }
@@ -198,31 +205,31 @@ impl<'s> Checker<'s> {
         };
         let is_type = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
         let (is_valid, expected) = match kind {
-            Kind::Number => (value.is_number(), "a number"),
-            Kind::Positive => (
+            KeywordKind::Number => (value.is_number(), "a number"),
+            KeywordKind::Positive => (
                 value.as_f64().is_some_and(|number| number > 0.0),
                 "a number greater than zero",
             ),
-            Kind::Count => (count(value).is_some(), "a whole number from zero"),
-            Kind::Flag => (value.is_boolean(), "true or false"),
-            Kind::List => (value.is_array(), "a list"),
-            Kind::Texts => (are_texts(value), "a list of names"),
-            Kind::TextsMap => (
+            KeywordKind::Count => (count(value).is_some(), "a whole number from zero"),
+            KeywordKind::Flag => (value.is_boolean(), "true or false"),
+            KeywordKind::List => (value.is_array(), "a list"),
+            KeywordKind::Texts => (are_texts(value), "a list of names"),
+            KeywordKind::TextsMap => (
                 value
                     .as_object()
                     .is_some_and(|map| map.values().all(are_texts)),
                 "an object of lists of names",
             ),
-            Kind::Types => (
+            KeywordKind::Types => (
                 match value {
                     Value::Array(list) => !list.is_empty() && list.iter().all(is_type),
                     value => is_type(value),
                 },
                 "a type or a list of types: null, boolean, object, array, number, integer, string",
             ),
-            Kind::Anchor => (is_text(value), "a name"),
+            KeywordKind::Anchor => (is_text(value), "a name"),
             // References within it would start there.
-            Kind::Id => {
+            KeywordKind::Id => {
                 let is_root = self
                     .root
                     .get("$id")
@@ -232,14 +239,14 @@ impl<'s> Checker<'s> {
                     "absent here: documents within a document are not supported",
                 )
             }
-            Kind::Dialect => (
+            KeywordKind::Dialect => (
                 value.as_str().is_some_and(is_known_dialect),
                 "a dialect of json-schema.org, such as https://json-schema.org/draft/2020-12/schema",
             ),
-            Kind::Schemas => (false, "a list of schemas that is not empty"),
-            Kind::SchemaMap => (false, "an object of schemas"),
-            Kind::Reference => (false, "a reference"),
-            Kind::Schema | Kind::Items | Kind::Unchecked => (true, ""),
+            KeywordKind::Schemas => (false, "a list of schemas that is not empty"),
+            KeywordKind::SchemaMap => (false, "an object of schemas"),
+            KeywordKind::Reference => (false, "a reference"),
+            KeywordKind::Schema | KeywordKind::Items | KeywordKind::Unchecked => (true, ""),
         };
         if is_valid {
             Ok(())
@@ -283,9 +290,11 @@ fn subschemas(schema: &Value) -> impl Iterator<Item = &Value> {
     let keywords = schema.as_object().into_iter().flatten();
     keywords.flat_map(|(keyword, value)| {
         let inner: Vec<&Value> = match (kind_of_keyword(keyword), value) {
-            (Some(Kind::Schemas | Kind::Items), Value::Array(list)) => list.iter().collect(),
-            (Some(Kind::Schema | Kind::Items), schema) => vec![schema],
-            (Some(Kind::SchemaMap), Value::Object(map)) => map.values().collect(),
+            (Some(KeywordKind::Schemas | KeywordKind::Items), Value::Array(list)) => {
+                list.iter().collect()
+            }
+            (Some(KeywordKind::Schema | KeywordKind::Items), schema) => vec![schema],
+            (Some(KeywordKind::SchemaMap), Value::Object(map)) => map.values().collect(),
             _ => Vec::new(),
         };
         inner

@@ -1,6 +1,6 @@
+use super::keyword_validation::MAX_FAULTS;
 use super::place::MAX_POINTER;
 use super::reader::MAX_SCHEMAS;
-use super::validation::MAX_FAULTS;
 use super::*;
 use gosling_testing::arbitrary::{self, Unstructured};
 use gosling_testing::property_testing::{any_json, check};
@@ -14,7 +14,7 @@ fn schema(schema: Value) -> Schema {
 /// The faults, one on a line.
 fn faults(of: &Value, value: Value) -> String {
     let faults = schema(of.clone()).faults(&value);
-    let lines: Vec<String> = faults.iter().map(Fault::to_string).collect();
+    let lines: Vec<String> = faults.iter().map(SchemaFault::to_string).collect();
     lines.join("\n")
 }
 

@@ -7,15 +7,15 @@ mod dispatch;
 mod pagination;
 mod server_requests;
 
-pub use super::pending_requests::{CallObserver, CallOptions};
-pub use pagination::{MAX_LISTING, MAX_PAGES};
+pub use super::pending_requests::{CallObserver, CallOptions, RequestTimeouts};
+use server_requests::DuringCall;
 pub use server_requests::RequestHandler;
-use server_requests::ServerRequests;
 
 use super::error::Error;
+use super::incoming_requests::IncomingRequests;
 use super::jsonrpc::{self, Id, RawJson};
-use super::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
-use super::transport::{Transport, TransportError, memory};
+use super::pending_requests::{Outcome, PendingRequests, Slot};
+use super::transport::{MessageHandler, Transport, TransportError};
 use super::types::*;
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;
@@ -139,7 +139,7 @@ struct Inner {
     /// What was left out of the server's messages, a phrase each.
     overlooked: Mutex<Vec<String>>,
     server: OnceLock<InitializeResult>,
-    requests: ServerRequests,
+    requests: Arc<IncomingRequests<DuringCall>>,
     /// A reference for the threads that answer the server's requests.
     this: Weak<Inner>,
 }
@@ -152,6 +152,9 @@ struct InitializeParams<'a> {
     #[serde(rename = "clientInfo")]
     client_info: &'a Implementation,
 }
+
+/// Makes the bytes of the request with this id.
+type MakeMessage<'a> = dyn Fn(i64) -> serde_json::Result<Vec<u8>> + 'a;
 
 /// The parameters of every request after `initialize`.
 #[derive(Serialize)]
@@ -181,9 +184,8 @@ impl Client {
 
     /// A client whose connection was never made, and is closed.
     pub fn closed(name: &str) -> Client {
-        let (transport, _) = memory::pair();
         let handler = Arc::new(IgnoreNotifications);
-        let client = Client::new(Arc::new(transport), Options::new(name), handler);
+        let client = Client::new(Arc::new(NoTransport), Options::new(name), handler);
         client.inner.pending.fail(TransportError::Closed);
         client
     }
@@ -203,7 +205,10 @@ impl Client {
                 counters: Counters::default(),
                 overlooked: Mutex::default(),
                 server: OnceLock::new(),
-                requests: ServerRequests::default(),
+                requests: Arc::new(IncomingRequests::new(
+                    server_requests::LIMITS,
+                    &Cancel::new(),
+                )),
                 this: this.clone(),
             }),
         }
@@ -421,9 +426,9 @@ impl Client {
     /// Closes the connection and ends its threads and process. Waiting requests get an error.
     pub fn close(&self) {
         self.inner.pending.fail(TransportError::Closed);
-        self.inner.requests.end();
+        self.inner.requests.cancel_all();
         self.inner.transport.close();
-        self.inner.requests.close(&self.inner.options.name);
+        self.inner.close_requests();
         self.inner.log_skipped();
     }
 
@@ -461,63 +466,33 @@ impl Client {
         self.send(method, None, &message, cancel)
     }
 
-    /// Sends one request and waits for its answer. `message` makes the bytes of the request with this id.
+    /// Sends one request and waits for its answer.
     fn send(
         &self,
         method: &'static str,
         call: Option<CallOptions<'_>>,
-        message: &dyn Fn(i64) -> serde_json::Result<Vec<u8>>,
+        message: &MakeMessage<'_>,
         cancel: &Cancel,
     ) -> Result<RawJson, Error> {
-        let inner = &self.inner;
         if cancel.is_cancelled() {
             return Err(Error::Cancelled { method });
         }
+        let inner = &self.inner;
         let timeouts = inner.options.timeouts;
         let registered = match call {
             Some(call) => inner.pending.register_call(timeouts, call),
             None => inner.pending.register(timeouts),
         };
-        let outcome = match registered {
+        let (id, slot) = match registered {
+            Ok(registered) => registered,
             Err(Outcome::Failed(error)) => return Err(Error::Unsent(error)),
-            Err(over) => over,
-            Ok((id, slot)) => {
-                let sent = message(id)
-                    .map_err(|e| Outcome::Broken(e.to_string()))
-                    .and_then(|bytes| {
-                        let sent = inner.transport.send(bytes, Some(id));
-                        sent.map_err(Outcome::Failed)
-                    });
-                match sent {
-                    Ok(()) => inner
-                        .transport
-                        .read_while_waiting(&|| slot.is_finished() || cancel.is_cancelled()),
-                    // If the connection has ended, the request has that outcome already, which explains more.
-                    Err(outcome) => {
-                        inner.pending.complete(id, outcome);
-                    }
-                }
-                let outcome = inner.pending.wait(id, &slot, cancel);
-                inner.abandon(method, id, &outcome);
-                if let Outcome::Failed(error) = &outcome
-                    && !self.is_open()
-                    && !inner.transport.may_have_been_sent(id)
-                {
-                    return Err(Error::Unsent(error.clone()));
-                }
-                outcome
-            }
+            Err(over) => return inner.result(method, over),
         };
+        let outcome = inner.exchange(id, &slot, message, cancel);
+        inner.abandon(method, id, &outcome);
         match outcome {
-            Outcome::Answer(text) => Ok(text),
-            Outcome::Refused(error) => Err(Error::refused(method, error, &inner.options.secrets)),
-            Outcome::Failed(error) => Err(Error::Transport(error)),
-            Outcome::Broken(reason) => Err(Error::Protocol { method, reason }),
-            Outcome::TimedOut => Err(Error::TimedOut {
-                method,
-                after: timeouts.idle,
-            }),
-            Outcome::Cancelled => Err(Error::Cancelled { method }),
+            Outcome::Failed(error) if inner.is_unsent(id) => Err(Error::Unsent(error)),
+            outcome => inner.result(method, outcome),
         }
     }
 
@@ -573,6 +548,21 @@ impl Drop for Client {
     }
 }
 
+/// The transport of a connection that was never made.
+struct NoTransport;
+
+impl Transport for NoTransport {
+    fn start(&self, _: Arc<dyn MessageHandler>) -> Result<(), TransportError> {
+        Err(TransportError::Closed)
+    }
+
+    fn send(&self, _: Vec<u8>, _: Option<i64>) -> Result<(), TransportError> {
+        Err(TransportError::Closed)
+    }
+
+    fn close(&self) {}
+}
+
 fn meta_members(meta: &serde_json::Map<String, serde_json::Value>) -> String {
     if meta.is_empty() {
         return String::new();
@@ -583,6 +573,51 @@ fn meta_members(meta: &serde_json::Map<String, serde_json::Value>) -> String {
 }
 
 impl Inner {
+    /// Sends a request and waits for its outcome. The waiting thread reads the server's messages for a while.
+    fn exchange(
+        &self,
+        id: i64,
+        slot: &Arc<Slot>,
+        message: &MakeMessage<'_>,
+        cancel: &Cancel,
+    ) -> Outcome {
+        let sent = message(id)
+            .map_err(|e| Outcome::Broken(e.to_string()))
+            .and_then(|bytes| {
+                let sent = self.transport.send(bytes, Some(id));
+                sent.map_err(Outcome::Failed)
+            });
+        match sent {
+            Ok(()) => self
+                .transport
+                .read_while_waiting(&|| slot.is_finished() || cancel.is_cancelled()),
+            // If the connection has ended, the request has that outcome already, which explains more.
+            Err(outcome) => {
+                self.pending.complete(id, outcome);
+            }
+        }
+        self.pending.wait(id, slot, cancel)
+    }
+
+    /// Whether the connection ended before a request was sent.
+    fn is_unsent(&self, id: i64) -> bool {
+        self.pending.is_over() && !self.transport.may_have_been_sent(id)
+    }
+
+    fn result(&self, method: &'static str, outcome: Outcome) -> Result<RawJson, Error> {
+        match outcome {
+            Outcome::Answer(text) => Ok(text),
+            Outcome::Refused(error) => Err(Error::refused(method, error, &self.options.secrets)),
+            Outcome::Failed(error) => Err(Error::Transport(error)),
+            Outcome::Broken(reason) => Err(Error::Protocol { method, reason }),
+            Outcome::TimedOut => Err(Error::TimedOut {
+                method,
+                after: self.options.timeouts.idle,
+            }),
+            Outcome::Cancelled => Err(Error::Cancelled { method }),
+        }
+    }
+
     /// Logs and keeps what was left out of the server's messages, each phrase once.
     fn overlook(&self, method: &str, phrases: &[String]) {
         for phrase in phrases {
@@ -614,8 +649,7 @@ impl Inner {
             _ => return,
         };
         self.transport.abandon(id);
-        self.requests
-            .cancel_from(id, self.pending.oldest_call().is_none());
+        self.cancel_requests_of(id, self.pending.oldest_call().is_none());
         if method != "initialize" {
             let params = Cancelled {
                 request: id,

@@ -1,8 +1,9 @@
 //! Fuzz targets of the protocol: JSON-RPC messages in both directions, forms and arguments.
 
 use super::jsonrpc::{self, Malformed, Message, Payload};
-use super::transport::http::auth_challenge::{Denied, challenges};
 use super::transport::stdio;
+#[cfg(feature = "http")]
+use super::transport::{Denied, http::auth_challenge::challenges};
 use super::types::Tool;
 use super::{elicitation_form, schema};
 use gosling_text::fuzz_input::Target;
@@ -106,6 +107,7 @@ pub fn form(input: &[u8]) {
 }
 
 /// The head of a response that refuses a request, and the text of its error.
+#[cfg(feature = "http")]
 pub fn response_head(input: &[u8]) {
     let words = gosling_outbound::fuzzing::response_head(input);
     let [text, _] = texts(input);

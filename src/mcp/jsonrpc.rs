@@ -32,9 +32,9 @@ pub const INVALID_PARAMS: i64 = -32602;
 /// The method failed.
 pub const INTERNAL_ERROR: i64 = -32603;
 /// The request is refused; MCP has no closer code.
-pub const REFUSED: i64 = -32000;
+pub(super) const REFUSED: i64 = -32000;
 /// MCP's code for a call that requires the user to visit an address.
-pub const URL_ELICITATION_REQUIRED: i64 = -32042;
+pub(super) const URL_ELICITATION_REQUIRED: i64 = -32042;
 /// MCP's code for a resource that does not exist.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
 

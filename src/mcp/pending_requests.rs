@@ -15,7 +15,7 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The outcome of a request.
 #[derive(Debug)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The server's `result`.
     Answer(RawJson),
     /// The server's `error`.
@@ -58,7 +58,7 @@ pub struct CallOptions<'a> {
 
 /// The requests of one connection that wait for an answer.
 #[derive(Default)]
-pub struct PendingRequests {
+pub(crate) struct PendingRequests {
     table: Mutex<Table>,
 }
 
@@ -90,7 +90,7 @@ impl From<EndReason> for Outcome {
 }
 
 /// The place at which one caller waits.
-pub struct Slot {
+pub(crate) struct Slot {
     state: Mutex<State>,
     changed: Condvar,
     call: Option<CallInfo>,
@@ -137,7 +137,7 @@ impl PendingRequests {
     ///
     /// # Errors
     /// Why the connection has ended.
-    pub fn register(&self, timeouts: RequestTimeouts) -> Result<(i64, Arc<Slot>), Outcome> {
+    pub(crate) fn register(&self, timeouts: RequestTimeouts) -> Result<(i64, Arc<Slot>), Outcome> {
         self.insert(timeouts, None)
     }
 
@@ -145,7 +145,7 @@ impl PendingRequests {
     ///
     /// # Errors
     /// As `register`.
-    pub fn register_call(
+    pub(crate) fn register_call(
         &self,
         timeouts: RequestTimeouts,
         call: CallOptions<'_>,
@@ -192,13 +192,13 @@ impl PendingRequests {
 
     /// Sets the outcome of a request and removes it. False if no request with this id waits: it was never
     /// sent, or its answer is late.
-    pub fn complete(&self, id: i64, outcome: Outcome) -> bool {
+    pub(crate) fn complete(&self, id: i64, outcome: Outcome) -> bool {
         let slot = lock(&self.table).slots.remove(&id);
         slot.is_some_and(|slot| slot.finish(outcome))
     }
 
     /// Restarts the idle time of a request after progress; false if the id is unknown.
-    pub fn extend(&self, id: i64) -> bool {
+    pub(crate) fn extend(&self, id: i64) -> bool {
         let Some(slot) = lock(&self.table).slots.get(&id).cloned() else {
             return false;
         };
@@ -210,7 +210,7 @@ impl PendingRequests {
     /// Pauses the deadlines of all current and future requests, because the server waits for this client.
     /// Ends with as many calls of [`resume_deadlines`](Self::resume_deadlines). A request never waits longer
     /// than twice its total time limit, so that a server cannot delay it for ever.
-    pub fn pause_deadlines(&self) {
+    pub(crate) fn pause_deadlines(&self) {
         let mut table = lock(&self.table);
         let now = Clock::now();
         table.pauses += 1;
@@ -223,7 +223,7 @@ impl PendingRequests {
     }
 
     /// Ends one [`pause_deadlines`](Self::pause_deadlines).
-    pub fn resume_deadlines(&self) {
+    pub(crate) fn resume_deadlines(&self) {
         let mut table = lock(&self.table);
         // Read under the lock, because the time until then belongs to the pause.
         let now = Clock::now();
@@ -245,20 +245,20 @@ impl PendingRequests {
     }
 
     /// The oldest running call.
-    pub fn oldest_call(&self) -> Option<i64> {
+    pub(crate) fn oldest_call(&self) -> Option<i64> {
         let table = lock(&self.table);
         let mut slots = table.slots.iter();
         slots.find_map(|(id, slot)| slot.call.as_ref().map(|_| *id))
     }
 
     /// The caller's label of a call.
-    pub fn label(&self, id: i64) -> Option<String> {
+    pub(crate) fn label(&self, id: i64) -> Option<String> {
         let slot = lock(&self.table).slots.get(&id).cloned()?;
         slot.call.as_ref()?.label.clone()
     }
 
     /// Passes a notification to the observer of a call; false if it has none.
-    pub fn observe(&self, id: i64, method: &str, params: Option<&RawValue>) -> bool {
+    pub(crate) fn observe(&self, id: i64, method: &str, params: Option<&RawValue>) -> bool {
         let Some(slot) = lock(&self.table).slots.get(&id).cloned() else {
             return false;
         };
@@ -275,12 +275,12 @@ impl PendingRequests {
     }
 
     /// Ends the connection with a transport error, for all current and future requests.
-    pub fn fail(&self, error: TransportError) {
+    pub(crate) fn fail(&self, error: TransportError) {
         self.end(EndReason::Failed(error));
     }
 
     /// Ends the connection with a protocol error, for all current and future requests.
-    pub fn fail_protocol(&self, reason: String) {
+    pub(crate) fn fail_protocol(&self, reason: String) {
         self.end(EndReason::Broken(reason));
     }
 
@@ -296,22 +296,22 @@ impl PendingRequests {
     }
 
     /// The number of waiting requests.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         lock(&self.table).slots.len()
     }
 
     /// Whether no request waits.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Whether the connection has ended.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         lock(&self.table).over.is_some()
     }
 
     /// The transport error that ended the connection.
-    pub fn failure(&self) -> Option<TransportError> {
+    pub(crate) fn failure(&self) -> Option<TransportError> {
         match &lock(&self.table).over {
             Some(EndReason::Failed(error)) => Some(error.clone()),
             _ => None,
@@ -323,7 +323,7 @@ impl PendingRequests {
     }
 
     /// Waits for the answer, the deadline or the token, whichever comes first, and removes the request.
-    pub fn wait(&self, id: i64, slot: &Arc<Slot>, cancel: &Cancel) -> Outcome {
+    pub(crate) fn wait(&self, id: i64, slot: &Arc<Slot>, cancel: &Cancel) -> Outcome {
         let hook = {
             let slot = slot.clone();
             cancel.on_cancel(move || {
@@ -345,7 +345,7 @@ impl PendingRequests {
 
 impl Slot {
     /// Whether the request has an outcome.
-    pub fn is_finished(&self) -> bool {
+    pub(crate) fn is_finished(&self) -> bool {
         lock(&self.state).settled
     }
 

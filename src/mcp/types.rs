@@ -25,6 +25,29 @@ pub struct Implementation {
     pub version: String,
 }
 
+/// The level of a log message, lowest first. MCP 2025-11-25, server/utilities/logging (the levels of RFC
+/// 5424).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Details for debugging.
+    Debug,
+    /// Normal events. The default of the lowest level that is sent.
+    Info,
+    /// Normal but significant events.
+    Notice,
+    /// Warnings.
+    Warning,
+    /// Failures.
+    Error,
+    /// Failures of a component.
+    Critical,
+    /// Action is needed at once.
+    Alert,
+    /// The system is unusable.
+    Emergency,
+}
+
 /// A directory that a client offers to its servers. MCP 2025-11-25, client/roots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
@@ -200,6 +223,32 @@ pub struct ToolAnnotations {
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Content(RawJson);
+
+impl CallToolResult {
+    /// A result with one text.
+    pub fn text(text: impl AsRef<str>) -> Self {
+        CallToolResult {
+            content: vec![Content::text(text.as_ref())],
+            ..Self::default()
+        }
+    }
+
+    /// Marks the result as failed.
+    pub fn failed(mut self) -> Self {
+        self.is_error = Some(true);
+        self
+    }
+}
+
+impl PromptMessage {
+    /// A message of the user.
+    pub fn user(text: &str) -> Self {
+        PromptMessage {
+            role: "user".to_owned(),
+            content: Content::text(text),
+        }
+    }
+}
 
 impl Content {
     /// A part of type `text`.
@@ -511,7 +560,7 @@ pub struct ElicitParams {
 
 impl ElicitParams {
     /// The longest address, in bytes.
-    pub const MAX_URL: usize = 8 << 10;
+    const MAX_URL: usize = 8 << 10;
 
     /// Checks whether a client may show this request.
     ///

@@ -1,8 +1,7 @@
 //! One short request and its whole response, within a time limit.
 
-use super::{AddressCache, Target, TargetOptions, error_cause};
+use super::{AddressCache, Target, TargetOptions, error_cause, read_whole_body};
 use gosling_sys::cancel::Cancel;
-use std::io::Read;
 use std::time::Duration;
 use ureq::http::header::{self, HeaderValue};
 use ureq::http::{Method, StatusCode};
@@ -67,25 +66,17 @@ impl Fetch<'_> {
         let response = outcome.map_err(of_ureq)?;
         let status = response.status();
         if status.is_redirection() {
-            let to = target.describe_redirect(response.headers());
-            return Err(failed(format!(
-                "it redirects to {to}, which is not followed"
-            )));
+            let redirects = target.describe_redirect(response.headers());
+            return Err(failed(format!("it {redirects}")));
         }
         if status != StatusCode::OK {
             return Err(failed(format!("it answered with HTTP {}", status.as_u16())));
         }
-        let mut bytes = Vec::new();
-        let mut body = response.into_body().into_reader().take(self.max + 1);
-        let read = body.read_to_end(&mut bytes);
-        read.map_err(|error| of_ureq(error.into()))?;
+        let bytes = read_whole_body(response.into_body(), self.max).map_err(of_ureq)?;
         if cancel.is_cancelled() {
             return Err(failed("the request was cancelled".to_owned()));
         }
-        if bytes.len() as u64 > self.max {
-            let max = self.max >> 10;
-            return Err(failed(format!("it answered with more than {max} KiB")));
-        }
-        Ok(bytes)
+        let max = self.max >> 10;
+        bytes.ok_or_else(|| failed(format!("it answered with more than {max} KiB")))
     }
 }

@@ -1,7 +1,8 @@
 //! HTTP requests to MCP servers and to models: what both need beyond ureq.
 //!
 //! A `Target` is a server: its URI and the headers of every request, checked once, and the secrets that
-//! errors redact. A `Connection` is one connection to it; shutting it down does not affect another.
+//! errors redact. A `Connection` is one connection to it; shutting it down does not affect another. It sends a
+//! request again if the server has just closed it, and reads bodies within limits.
 //! [`sse`] decodes event streams, `error_text` makes the text of a server fit for an error message.
 //! A `Fetch` is one short request, for lists of the user and the like.
 //! `proxy` and `tls_roots` read the environment, `retry_after` reads the response header of that name.
@@ -10,6 +11,7 @@
 mod address_cache;
 mod connection;
 pub mod error_text;
+mod exchange;
 mod fetch;
 #[cfg(any(test, fuzzing, feature = "testing"))]
 pub mod fuzzing;
@@ -23,6 +25,7 @@ mod tls_roots;
 
 pub use address_cache::AddressCache;
 pub use connection::Connection;
+pub use exchange::{is_compressed, read_whole_body};
 pub use fetch::Fetch;
 pub use retry_after::retry_after;
 pub use retry_after::wait_of;
@@ -72,7 +75,7 @@ pub fn media_type(headers: &HeaderMap) -> String {
 }
 
 /// Whether the connection ended, as it does when the server closes one that was idle for too long.
-pub fn is_disconnect(error: &Error) -> bool {
+fn is_disconnect(error: &Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(error, Error::Io(e) if matches!(
         e.kind(),

@@ -171,10 +171,11 @@ impl Target {
         redirect::is_same_origin(&self.uri, &to).then_some(to)
     }
 
-    /// Where a redirect leads, for an error, without anything secret.
+    /// That a redirect is not followed, and where it leads, without anything secret: the words after the server's
+    /// name in an error.
     pub fn describe_redirect(&self, response: &HeaderMap) -> String {
         let location = response.get(header::LOCATION).map(HeaderValue::as_bytes);
-        match location.and_then(|location| redirect::resolve(&self.uri, location)) {
+        let to = match location.and_then(|location| redirect::resolve(&self.uri, location)) {
             Some(to) if !redirect::is_same_origin(&self.uri, &to) => {
                 // The server chooses the host, and case does not matter in it.
                 let secrets = self
@@ -188,7 +189,8 @@ impl Target {
             }
             Some(_) => format!("another path of {}", self.origin),
             None => "nowhere".to_owned(),
-        }
+        };
+        format!("redirects to {to}, which is not followed")
     }
 }
 
@@ -275,6 +277,11 @@ mod tests {
         made(&options(uri, &[]))
     }
 
+    /// Whether the build refuses it for want of TLS.
+    fn needs_tls(uri: &str) -> bool {
+        uri.contains("https") && tls_roots::TLS.is_empty()
+    }
+
     fn refusal(options: &TargetOptions<'_>) -> String {
         match made(options) {
             Err(why) => why,
@@ -282,7 +289,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "tls")]
     #[test]
     fn uris_with_and_without_path_and_port_are_taken() {
         for (uri, origin) in [
@@ -291,7 +297,11 @@ mod tests {
             ("http://[::1]:8080/", "http://[::1]:8080"),
             ("HTTP://localhost", "http://localhost"),
         ] {
-            assert_eq!(target(uri).map(|t| t.origin).as_deref(), Ok(origin));
+            let made = target(uri).map(|target| target.origin);
+            match needs_tls(uri) {
+                true => assert!(made.unwrap_err().contains("needs TLS"), "{uri}"),
+                false => assert_eq!(made.as_deref(), Ok(origin)),
+            }
         }
     }
 
@@ -314,7 +324,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "tls")]
     #[test]
     fn offline_only_this_machine_is_reached() {
         fn offline(uri: &str) -> TargetOptions<'_> {
@@ -329,7 +338,8 @@ mod tests {
             "http://127.9.9.9/",
             "https://[::1]/",
         ] {
-            assert!(made(&offline(uri)).is_ok(), "{uri}");
+            let is_refused = made(&offline(uri)).is_err();
+            assert_eq!(is_refused, needs_tls(uri), "{uri}");
         }
         for uri in [
             "http://example.com",

@@ -3,55 +3,42 @@
 //! The file replaces the bundled certificates, as it does for OpenSSL, curl and Python. Without the Cargo
 //! feature `tls` an `https` address is refused.
 
-use ureq::Proxy;
-#[cfg(not(feature = "tls"))]
-use ureq::ProxyProtocol;
 use ureq::config::ConfigBuilder;
 use ureq::http::Uri;
 use ureq::typestate::AgentScope;
+use ureq::{Proxy, ProxyProtocol};
+
+type Config = ConfigBuilder<AgentScope>;
+type AddTls = fn(Config) -> Result<Config, String>;
+
+/// What adds TLS to a connection, in a build that has it.
+pub(super) const TLS: &[AddTls] = &[
+    #[cfg(feature = "tls")]
+    cert_file::configure,
+];
+
+/// The end of an error for what needs TLS in a build that has none.
+const NO_TLS: &str = "; this gosling was built without it, `cargo build --features tls` adds it";
 
 /// Adds the TLS configuration for a server at `uri`.
 ///
 /// # Errors
-/// A message that names the file of `SSL_CERT_FILE` if it has no certificates.
-#[cfg(feature = "tls")]
+/// A message that names the file of `SSL_CERT_FILE` if it has no certificates. Without TLS, a message for an
+/// `https` address and for a proxy that is reached over TLS.
 pub(super) fn configure(
-    config: ConfigBuilder<AgentScope>,
-    uri: &Uri,
-    _: Option<&Proxy>,
-) -> Result<ConfigBuilder<AgentScope>, String> {
-    if uri.scheme_str() != Some("https") {
-        return Ok(config);
-    }
-    let mut tls = ureq::tls::TlsConfig::builder();
-    if let Some(roots) = cert_file::roots()? {
-        tls = tls.root_certs(roots);
-    }
-    Ok(config.tls_config(tls.build()))
-}
-
-/// The end of an error for what needs TLS.
-#[cfg(not(feature = "tls"))]
-const NO_TLS: &str = "; this gosling was built without it, `cargo build --features tls` adds it";
-
-/// Refuses an `https` address and a proxy that is reached over TLS, because this build has no TLS.
-///
-/// # Errors
-/// For either, a message that says so.
-#[cfg(not(feature = "tls"))]
-pub(super) fn configure(
-    config: ConfigBuilder<AgentScope>,
+    config: Config,
     uri: &Uri,
     proxy: Option<&Proxy>,
-) -> Result<ConfigBuilder<AgentScope>, String> {
-    if uri.scheme_str() == Some("https") {
-        return Err(format!("the `uri` needs TLS{NO_TLS}"));
+) -> Result<Config, String> {
+    let is_https = uri.scheme_str() == Some("https");
+    let is_https_proxy = || proxy.is_some_and(|proxy| proxy.protocol() == ProxyProtocol::Https);
+    match TLS.first() {
+        Some(configure) if is_https => configure(config),
+        None if is_https => Err(format!("the `uri` needs TLS{NO_TLS}")),
+        // The connection would be made without TLS, and the password of the proxy sent over it.
+        None if is_https_proxy() => Err(format!("the proxy needs TLS{NO_TLS}")),
+        _ => Ok(config),
     }
-    // The connection would be made without TLS, and the password of the proxy sent over it.
-    if proxy.is_some_and(|proxy| proxy.protocol() == ProxyProtocol::Https) {
-        return Err(format!("the proxy needs TLS{NO_TLS}"));
-    }
-    Ok(config)
 }
 
 /// Replaces an error text of the TLS library by a sentence, if the user can do something about it.
@@ -68,19 +55,32 @@ pub(super) fn explain(text: String) -> String {
 /// The certificates that `SSL_CERT_FILE` names.
 #[cfg(feature = "tls")]
 mod cert_file {
+    use super::Config;
     use gosling_sys::fs::read_start;
     use std::path::Path;
-    use ureq::tls::{PemItem, RootCerts, parse_pem};
+    use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
     const CERT_FILE_VARIABLE: &str = "SSL_CERT_FILE";
     /// A bundle of all public authorities has a quarter of a megabyte.
     const MAX_FILE_BYTES: u64 = 16 << 20;
 
+    /// Adds the TLS configuration.
+    ///
+    /// # Errors
+    /// See [`roots`].
+    pub(super) fn configure(config: Config) -> Result<Config, String> {
+        let mut tls = TlsConfig::builder();
+        if let Some(roots) = roots()? {
+            tls = tls.root_certs(roots);
+        }
+        Ok(config.tls_config(tls.build()))
+    }
+
     /// The certificates in the file; none if the variable is not set.
     ///
     /// # Errors
     /// A message that names the file, if it cannot be read or has no certificate.
-    pub(super) fn roots() -> Result<Option<RootCerts>, String> {
+    fn roots() -> Result<Option<RootCerts>, String> {
         match std::env::var_os(CERT_FILE_VARIABLE).filter(|path| !path.is_empty()) {
             Some(path) => read(Path::new(&path)).map(Some),
             None => Ok(None),

@@ -3,7 +3,7 @@
 
 use super::sync::atomic::{AtomicBool, Ordering};
 use super::sync::{Mutex, lock};
-use crossbeam_channel::{RecvTimeoutError, bounded};
+use crossbeam_channel::{Receiver, bounded, never, select};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -34,6 +34,17 @@ struct Inner {
 struct Hooks {
     next: u64,
     waiting: BTreeMap<u64, Hook>,
+}
+
+/// Why a wait brought no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoMessage {
+    /// The time limit passed.
+    TimedOut,
+    /// The token was cancelled.
+    Cancelled,
+    /// There is no sender any more.
+    Closed,
 }
 
 /// Removes its hook when dropped.
@@ -124,9 +135,15 @@ impl Cancel {
     /// Waits for `timeout` or until the token is cancelled; returns whether it is cancelled. Calls the probe,
     /// if there is one, at once and every [`PROBE_INTERVAL`].
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
-        if self.probe() {
-            return true;
-        }
+        self.probe() || self.receive(&never::<()>(), timeout) == Err(NoMessage::Cancelled)
+    }
+
+    /// Waits for a message, for `timeout` at most, or until the token is cancelled. Calls the probe, if there is one,
+    /// every [`PROBE_INTERVAL`].
+    ///
+    /// # Errors
+    /// Why there is no message.
+    pub fn receive<T>(&self, inbox: &Receiver<T>, timeout: Duration) -> Result<T, NoMessage> {
         let start = Instant::now();
         let (sender, cancelled) = bounded::<()>(0);
         // The hook owns the sender: the channel closes when the hook has run.
@@ -138,11 +155,16 @@ impl Cancel {
             } else {
                 left
             };
-            if cancelled.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) || self.probe() {
-                return true;
+            select! {
+                recv(inbox) -> message => return message.map_err(|_| NoMessage::Closed),
+                recv(cancelled) -> _ => return Err(NoMessage::Cancelled),
+                default(wait) => {}
+            }
+            if self.probe() {
+                return Err(NoMessage::Cancelled);
             }
             if start.elapsed() >= timeout {
-                return false;
+                return Err(NoMessage::TimedOut);
             }
         }
     }
@@ -207,6 +229,27 @@ mod tests {
         let late = token.on_cancel(bump(&count));
         assert_eq!(count.load(Ordering::SeqCst), 2);
         drop((kept, late));
+    }
+
+    #[test]
+    fn a_message_the_end_of_its_senders_the_deadline_and_a_cancellation_end_a_wait() {
+        let token = Cancel::new();
+        let (sender, inbox) = bounded(1);
+        sender.send(7).unwrap();
+        assert_eq!(token.receive(&inbox, Duration::MAX), Ok(7));
+        let late = token.receive(&inbox, Duration::ZERO);
+        assert_eq!(late, Err(NoMessage::TimedOut));
+        std::thread::scope(|scope| {
+            scope.spawn(|| token.cancel());
+            let cancelled = token.receive(&inbox, Duration::MAX);
+            assert_eq!(cancelled, Err(NoMessage::Cancelled));
+        });
+        drop(sender);
+        let closed = Cancel::new().receive(&inbox, Duration::MAX);
+        assert_eq!(closed, Err(NoMessage::Closed));
+        let probed = Cancel::new().child_with_probe(|| true);
+        let gone = probed.receive(&never::<()>(), Duration::MAX);
+        assert_eq!(gone, Err(NoMessage::Cancelled));
     }
 
     #[test]

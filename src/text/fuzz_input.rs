@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// One parser, or several that read the same bytes.
+#[derive(Clone, Copy)]
 pub struct Target {
     /// Its name, which is also that of the folder with its seeds.
     pub name: &'static str,

@@ -182,6 +182,10 @@ fn over_stdio_every_caller_gets_its_own_answer_and_only_the_lost_are_cancelled()
     server.never_logs("unknown request");
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn over_http_every_caller_gets_its_own_answer_and_only_the_lost_are_cancelled() {
     let fates = fates();
@@ -214,6 +218,10 @@ fn waits<'a>(
     server.session(slow.into_iter().chain(quick))
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn a_server_that_is_silent_does_not_slow_its_neighbours() {
     let silent = vec![Fate::TimedOut; 16];

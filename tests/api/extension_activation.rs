@@ -389,6 +389,10 @@ fn sessions_do_not_share_their_servers() {
     });
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn a_server_that_wants_a_sign_in_says_where_and_what_to_do() {
     let peer = Peer::new(|seen, stream| {

@@ -114,6 +114,10 @@ fn what_is_being_started_is_shown_and_not_waited_for() {
     session.stop();
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn a_server_elsewhere_is_shown_without_what_may_be_secret() {
     let peer = Peer::new(|seen, stream| {

@@ -4,15 +4,19 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(feature = "analyze")]
 mod analyze;
 mod fake_programs;
 mod full_disk;
 mod gooseignore;
+#[cfg(feature = "image")]
 mod image;
 mod process_lifetime;
 mod prompts;
 mod refused_calls;
+#[cfg(feature = "analyze")]
 mod repair_session;
+#[cfg(feature = "screen")]
 mod screen;
 mod shell;
 mod stdio_server;
@@ -55,9 +59,13 @@ fn it_is_activated_by_name_and_an_unknown_one_is_told_the_known() {
     with_developer(|session| {
         let tools = session.tools();
         let known = [
+            #[cfg(feature = "analyze")]
             "analyze",
+            #[cfg(feature = "image")]
             "image_processor",
+            #[cfg(feature = "screen")]
             "list_windows",
+            #[cfg(feature = "screen")]
             "screen_capture",
             "shell",
             "text_editor",

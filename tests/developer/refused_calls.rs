@@ -76,14 +76,19 @@ fn a_refusal_is_a_result_and_misuse_of_the_protocol_is_an_error() {
             "too complex",
         ),
         ("shell", json!({}), "`command`"),
+        #[cfg(feature = "analyze")]
         ("analyze", json!({"path": missing}), "there is no"),
+        #[cfg(feature = "analyze")]
         ("analyze", json!({"path": kept}), "not accessible to tools"),
+        #[cfg(feature = "image")]
         ("image_processor", json!({"path": missing}), "there is no"),
+        #[cfg(feature = "image")]
         (
             "image_processor",
             json!({"path": kept}),
             "not accessible to tools",
         ),
+        #[cfg(feature = "screen")]
         (
             "screen_capture",
             json!({"display": 0, "window_title": "x"}),

@@ -62,7 +62,9 @@ fn without_its_directory_a_session_does_nothing_elsewhere() {
             json!({"command": "write", "path": "a.txt", "file_text": "a"}),
         ),
         ("text_editor", json!({"command": "view", "path": ran})),
+        #[cfg(feature = "analyze")]
         ("analyze", json!({"path": "."})),
+        #[cfg(feature = "image")]
         ("image_processor", json!({"path": "a.png"})),
     ] {
         let failed = session

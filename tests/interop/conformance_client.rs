@@ -3,10 +3,10 @@
 //! Run as `conformance-client URL`, with the scenario's name in `MCP_CONFORMANCE_SCENARIO`. Exit status
 //! 0 says that everything went as the protocol wants it; what did not is one line on stderr.
 
+use gosling::mcp::client::RequestTimeouts;
 use gosling::mcp::client::{CallOptions, Client, IgnoreNotifications, Options, RequestHandler};
 use gosling::mcp::elicitation_form;
 use gosling::mcp::jsonrpc::{ErrorObject, METHOD_NOT_FOUND};
-use gosling::mcp::pending_requests::RequestTimeouts;
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
 use gosling::mcp::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Tool,

@@ -4,8 +4,8 @@
 use crate::client::*;
 use crate::lab::*;
 use crossbeam_channel::{RecvTimeoutError, TryRecvError, unbounded};
-use gosling::builtin::demo;
 use gosling::mcp::server::{MAX_CALLS, ReplySink};
+use gosling_demo as demo;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

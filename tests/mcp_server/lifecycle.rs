@@ -2,8 +2,8 @@
 
 use crate::client::*;
 use crate::lab::*;
-use gosling::builtin::demo;
 use gosling::mcp::server::Server;
+use gosling_demo as demo;
 use serde_json::{Value, json};
 
 #[test]

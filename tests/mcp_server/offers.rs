@@ -2,9 +2,9 @@
 
 use crate::client::*;
 use crate::lab::*;
-use gosling::builtin::demo;
 use gosling::mcp::server::{Contents, Context, Prompt, Resource, Server, Tool};
 use gosling::mcp::types::{self, CallToolResult, GetPromptResult, PromptMessage};
+use gosling_demo as demo;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -3,10 +3,10 @@
 use crate::client::*;
 use crate::lab::*;
 use crossbeam_channel::{Sender, unbounded};
-use gosling::builtin::demo;
 use gosling::mcp::server::{Context, GRACE, MAX_LINE, Server, Tool, serve_memory, serve_stdio};
 use gosling::mcp::transport::{MessageHandler, Stream, Transport, TransportError, memory};
 use gosling::mcp::types::CallToolResult;
+use gosling_demo as demo;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex};

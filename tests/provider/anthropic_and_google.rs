@@ -1,35 +1,11 @@
 //! The providers of Anthropic and Google, made by the catalog.
 
+use crate::catalog::provider;
 use crate::harness::{KEY, Question, brief};
 use crate::model_server::{ModelServer, Reply};
-use gosling::provider::{Catalog, ErrorClass, Provider, StopReason};
-use gosling::store::{Config, Secrets};
+use gosling::provider::{ErrorClass, Provider, StopReason};
 use gosling::sys::cancel::Cancel;
-use std::path::PathBuf;
 use std::sync::Arc;
-
-/// The provider of this name, with these variables and no files.
-pub fn provider(name: &str, variables: &[(&'static str, &str)]) -> Arc<dyn Provider> {
-    catalog(variables).provider(name).unwrap()
-}
-
-/// All providers, with these variables and no files.
-pub fn catalog(variables: &[(&'static str, &str)]) -> Catalog {
-    let lookup = || {
-        let variables: Vec<(&'static str, String)> = variables
-            .iter()
-            .map(|(name, value)| (*name, (*value).to_owned()))
-            .collect();
-        Box::new(move |name: &str| {
-            let found = variables.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| value.clone())
-        })
-    };
-    let nowhere = PathBuf::from("/no/such/folder");
-    let config = Config::with_env(nowhere.join("config.yaml"), lookup());
-    let secrets = Secrets::with_env(nowhere.join("secrets.yaml"), lookup());
-    Catalog::new(config, Arc::new(secrets), false)
-}
 
 pub fn anthropic(server: &ModelServer) -> Arc<dyn Provider> {
     let variables = [
@@ -180,9 +156,7 @@ fn what_every_protocol_sends_is_unicode_with_bounded_numbers() {
     let answers = [
         ask(&claude, &anthropic),
         ask(&gemini, &google),
-        ask(&ollama, &|server| {
-            Arc::new(crate::ollama::ollama(&server.url))
-        }),
+        ask(&ollama, &|server| crate::ollama::ollama(&server.url)),
     ];
     for answer in answers {
         assert_eq!(brief(&answer)[0], "text x\u{fffd}");

@@ -2,8 +2,8 @@
 
 use gosling::conversation::{Content, Message, Outcome, Role, ToolRequest};
 use gosling::provider::{
-    Completion, CompletionRequest, DeltaSink, Error, HttpProvider, HttpProviderOptions,
-    ModelConfig, OpenAiOptions, Provider, Purpose, ToolSpec,
+    Completion, CompletionRequest, DeltaSink, Endpoint, Error, HttpProvider, HttpProviderOptions,
+    ModelConfig, Provider, Purpose, ToolSpec,
 };
 use gosling::sys::cancel::Cancel;
 use std::time::Duration;
@@ -52,8 +52,8 @@ pub fn openai(url: &str) -> HttpProvider {
     with(url, |_| {}, Duration::from_secs(20))
 }
 
-pub fn with(url: &str, change: impl FnOnce(&mut OpenAiOptions), timeout: Duration) -> HttpProvider {
-    let mut options = OpenAiOptions::new(
+pub fn with(url: &str, change: impl FnOnce(&mut Endpoint), timeout: Duration) -> HttpProvider {
+    let mut options = Endpoint::new(
         format!("{url}/v1/chat/completions"),
         format!("{url}/v1/models"),
     );

@@ -50,7 +50,7 @@ fn an_odd_image_goes_to_no_provider() {
         Arc::new(openai(&first.url)),
         anthropic(second),
         google(third),
-        Arc::new(ollama(&fourth.url)),
+        ollama(&fourth.url),
     ];
     let question = Question {
         messages: conversation(),

@@ -9,6 +9,8 @@ mod model_server;
 
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod anthropic_and_google;
+#[cfg(feature = "ollama")]
+mod catalog;
 mod harness;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod images;

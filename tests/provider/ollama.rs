@@ -1,21 +1,16 @@
 //! Ollama's own protocol.
 
+use crate::catalog::provider;
 use crate::harness::{Question, brief, tool};
 use crate::model_server::{ModelServer, Reply};
 use gosling::conversation::{Content, Image, Message, Outcome, Role, ToolResponse};
-use gosling::provider::{
-    ErrorClass, HttpProvider, HttpProviderOptions, ModelConfig, OllamaOptions, Provider,
-    StopReason, Usage,
-};
+use gosling::provider::{ErrorClass, ModelConfig, Provider, StopReason, Usage};
 use gosling::sys::cancel::Cancel;
 use serde_json::json;
+use std::sync::Arc;
 
-pub fn ollama(url: &str) -> HttpProvider {
-    let options = OllamaOptions {
-        base_url: format!("{url}/"),
-        headers: Vec::new(),
-    };
-    HttpProvider::ollama("ollama", options, HttpProviderOptions::new("Ollama"))
+pub fn ollama(url: &str) -> Arc<dyn Provider> {
+    provider("ollama", &[("OLLAMA_HOST", &format!("{url}/"))])
 }
 
 fn lines(body: &str) -> Reply {
@@ -41,7 +36,7 @@ fn text_thoughts_and_calls_are_heard_line_by_line() {
             .chunk(second)
             .chunk("");
         let server = ModelServer::new(vec![reply]);
-        let (answer, recorded) = Question::default().ask(&ollama(&server.url));
+        let (answer, recorded) = Question::default().ask(&*ollama(&server.url));
         assert_eq!(
             recorded.all,
             ["begin -", "reasoning hm", "text a}", "text b"]
@@ -98,7 +93,7 @@ fn a_question_has_the_shape_of_its_chat() {
         tools: vec![tool("e__f")],
         ..Question::default()
     };
-    question.ask(&ollama(&server.url)).0.unwrap();
+    question.ask(&*ollama(&server.url)).0.unwrap();
     assert_eq!(server.seen()[0].path, "/api/chat");
     let schema = json!({"type": "object", "properties": {}});
     assert_eq!(
@@ -142,7 +137,7 @@ fn its_errors_are_told_wherever_they_come() {
         (ErrorClass::Transport, "in the middle"),
         (ErrorClass::Protocol, "not a chat message"),
     ] {
-        let error = Question::default().ask(&provider).0.unwrap_err();
+        let error = Question::default().ask(&*provider).0.unwrap_err();
         assert_eq!(error.class, class, "{error}");
         assert!(error.message.contains(says), "{error}");
         assert!(error.message.contains("Ollama"), "{error}");
@@ -159,7 +154,7 @@ fn a_met_limit_is_said_and_models_are_listed() {
         ),
     ]);
     let provider = ollama(&server.url);
-    let answer = Question::default().ask(&provider).0.unwrap();
+    let answer = Question::default().ask(&*provider).0.unwrap();
     assert_eq!(answer.stop, StopReason::Length);
     assert_eq!(provider.models(&Cancel::new()).unwrap(), ["a:latest", "b"]);
     assert_eq!(server.seen()[1].path, "/api/tags");

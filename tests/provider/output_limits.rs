@@ -1,7 +1,8 @@
 //! The limit on output tokens: when a request has one, how large it is, and what happens if the provider
 //! refuses it.
 
-use crate::anthropic_and_google::{anthropic, google, provider};
+use crate::anthropic_and_google::{anthropic, google};
+use crate::catalog::{catalog, provider};
 use crate::harness::{KEY, Question, brief, openai};
 use crate::model_server::{ModelServer, Reply, says};
 use gosling::provider::{ErrorClass, ModelConfig};
@@ -135,7 +136,7 @@ fn servers_that_know_their_own_limits_are_sent_none() {
     ] {
         let server = ModelServer::new(vec![Reply::stream(says(&["hello"]))]);
         let variables = [(host, server.url.as_str()), ("GROQ_API_KEY", KEY)];
-        let catalog = crate::anthropic_and_google::catalog(&variables);
+        let catalog = catalog(&variables);
         let question = Question {
             model: catalog.model_config(name, model),
             ..Question::default()

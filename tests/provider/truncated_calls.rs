@@ -48,7 +48,7 @@ fn answers(length: bool) -> [(StopReason, Vec<String>); 4] {
         Arc::new(openai(&first.url)),
         anthropic(&second),
         google(&third),
-        Arc::new(ollama(&fourth.url)),
+        ollama(&fourth.url),
     ];
     let question = Question {
         tools: vec![tool("f")],

@@ -130,6 +130,10 @@ impl Soak<'_> {
     }
 }
 
+#[cfg_attr(
+    not(feature = "streamable-http"),
+    ignore = "its server is reached over HTTP"
+)]
 #[test]
 fn nothing_is_left_over() {
     let time = Duration::from_secs(setting("GOSLING_SOAK_SECS").unwrap_or(6));

@@ -1,8 +1,8 @@
 //! Serves the builtin server `demo` on stdio, as `gosling mcp demo` does. `--pages` has the same meaning.
 
-use gosling::builtin::demo;
 use gosling::mcp::server::serve_stdio_process;
 use gosling::sys::cancel::Cancel;
+use gosling_demo as demo;
 use std::env;
 use std::process::ExitCode;
 

@@ -143,16 +143,3 @@ faults! {
     "ui-dead-link" "ui-links" "has a tool whose user interface does not exist"
     "ui-only" "ui-optional" "lists no tools for clients that declare nothing"
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashSet;
-
-    #[test]
-    fn each_fault_has_a_name_of_its_own() {
-        let names: HashSet<&str> = FAULTS.iter().map(|fault| fault.name).collect();
-        assert_eq!(names.len(), FAULTS.len());
-        assert!(!names.contains("list"));
-    }
-}

@@ -43,7 +43,7 @@ pub(super) fn not_found_message(path: &Path, text: &str, old: &str) -> String {
         .map(|(n, line)| (similarity(first.trim(), line.trim()), n + 1, *line))
         .filter(|(similarity, ..)| *similarity >= MIN_SIMILARITY)
         .collect();
-    crate::sorting::sort_by(&mut near, |a, b| b.0.total_cmp(&a.0));
+    gosling_core::sorting::sort_by(&mut near, |a, b| b.0.total_cmp(&a.0));
     if near.is_empty() {
         message.push_str("; view the file to see its content");
     } else {

@@ -2,14 +2,11 @@
 
 use super::gitignore::{self, Gitignore};
 use super::{gooseignore, line_endings, shell_words, unified_diff};
-use crate::text::fuzz_input::Target;
+use gosling_core::text::fuzz_input::Target;
 #[cfg(test)]
-use crate::text::fuzz_input::check_seeds;
-use crate::text::fuzz_input::texts;
+use gosling_core::text::fuzz_input::check_seeds;
+use gosling_core::text::fuzz_input::texts;
 use std::path::Path;
-
-pub(crate) use super::analyze::fuzzing::source;
-pub(crate) use super::image::fuzzing::image_header;
 
 /// The targets.
 pub const TARGETS: &[Target] = &[
@@ -19,8 +16,10 @@ pub const TARGETS: &[Target] = &[
         base_memory: 4 << 20,
         ..Target::new("shell_words", shell_words, 300)
     },
-    Target::new("image_header", image_header, 50),
-    Target::new("source", source, 1000),
+    #[cfg(feature = "image")]
+    Target::new("image_header", super::image::fuzzing::image_header, 50),
+    #[cfg(feature = "analyze")]
+    Target::new("source", super::analyze::fuzzing::source, 1000),
 ];
 
 #[cfg(test)]

@@ -145,13 +145,9 @@ impl IgnoreRules {
         Ok(())
     }
 
-    /// The same for an entry of an allowed folder. The entry must not be a symbolic link.
-    pub(super) fn allows_entry(&self, path: &Path, is_dir: bool) -> bool {
-        self.rule(path, is_dir).is_none()
-    }
-
-    /// The rule that excludes this file or folder itself, and the file that it is from.
-    fn rule(&self, path: &Path, is_dir: bool) -> Option<(&Rule, &Path)> {
+    /// The rule that excludes this file or folder itself, and the file that it is from. Without one, tools may touch an
+    /// entry of an allowed folder that is not a symbolic link.
+    pub(super) fn rule(&self, path: &Path, is_dir: bool) -> Option<(&Rule, &Path)> {
         for RuleFile { rules, from } in &self.rules {
             let Ok(relative) = path.strip_prefix(rules.folder()) else {
                 continue;

@@ -1,6 +1,7 @@
 //! `developer`: a shell, files and code analysis, for a model that works on a computer. Names and parameters of
 //! the tools are those of Goose's extension of this name.
 
+#[cfg(feature = "analyze")]
 mod analyze;
 mod atomic_write;
 mod child_output;
@@ -10,7 +11,7 @@ mod closest_match;
 pub mod fuzzing;
 mod gitignore;
 mod gooseignore;
-mod helper_programs;
+#[cfg(feature = "image")]
 mod image;
 mod line_endings;
 mod login_shell_path;
@@ -20,6 +21,7 @@ mod output_lines;
 mod prompts;
 mod run_command;
 mod saved_outputs;
+#[cfg(feature = "screen")]
 mod screen;
 mod shell;
 mod shell_words;
@@ -31,7 +33,7 @@ mod unified_diff;
 
 use super::SessionData;
 use crate::in_process;
-use crate::mcp::server::Server;
+use crate::mcp::server::{Server, Tool};
 use crate::store::Paths;
 use crate::sys::lock;
 use crate::sys::process::Family;
@@ -52,9 +54,31 @@ Tools to work on this computer, in the session's working directory unless a path
 changed to, or a variable that was set, is forgotten by the next one. It has no terminal, so nothing \
 may ask a person. Start what is to go on (a server, a watcher) with `&`; it ends with the session. Find \
 things with `rg` where it is installed, and keep long output out: filter it, or send it to a file. \
-`analyze` says what is where in source code, `text_editor` looks at files and changes them. \
-`image_processor` shows an image file, `screen_capture` what is on the screen or in one of the windows that \
-`list_windows` names. Files that `.gooseignore` names are kept from all of them.";
+";
+const ABOUT_EDITOR: &str = "`text_editor` looks at files and changes them";
+const ABOUT_IGNORED: &str = "Files that `.gooseignore` names are kept from all of them.";
+
+/// Tools that a build can leave out.
+struct OptionalTools {
+    /// Creates them.
+    create: fn(&Arc<Developer>) -> Vec<Tool>,
+    /// What they do, as a part of a sentence of the instructions.
+    about: &'static str,
+}
+
+/// The tools of this build that read source code.
+const SOURCE_TOOLS: &[OptionalTools] = &[
+    #[cfg(feature = "analyze")]
+    analyze::TOOLS,
+];
+
+/// The tools of this build that show pictures.
+const PICTURE_TOOLS: &[OptionalTools] = &[
+    #[cfg(feature = "image")]
+    image::TOOLS,
+    #[cfg(feature = "screen")]
+    screen::TOOLS,
+];
 
 /// What this server adds to gosling.
 pub const PART: Part = Part {
@@ -84,17 +108,27 @@ pub fn server(paths: &Paths, data: Arc<dyn SessionData>, offline: bool) -> Serve
     let folder = prompts::PromptFolder::new(paths.config.join("prompts").join("developer"));
     let server = Server::new("developer", env!("CARGO_PKG_VERSION"))
         .title("gosling developer")
-        .instructions(INSTRUCTIONS)
+        .instructions(instructions())
         .logging()
         .holding(move |unused| held.holds_state(unused))
-        .tool(analyze::tool(&developer))
-        .tool(image::tool(&developer))
-        .tool(screen::list_tool(&developer))
-        .tool(screen::capture_tool(&developer))
-        .tool(shell::tool(&developer))
-        .tool(text_editor::tool(&developer))
         .live_prompts(move |_| folder.prompts());
+    let optional = SOURCE_TOOLS.iter().chain(PICTURE_TOOLS);
+    let tools = optional.flat_map(|tools| (tools.create)(&developer));
+    let server = tools
+        .chain([shell::tool(&developer), text_editor::tool(&developer)])
+        .fold(server, Server::tool);
     prompts::builtin_prompts().fold(server, Server::prompt)
+}
+
+/// The instructions, with the tools of this build.
+fn instructions() -> String {
+    let about = |tools: &[OptionalTools]| tools.iter().map(|tools| tools.about).collect();
+    let (mut of_files, of_pictures): (Vec<_>, Vec<_>) = (about(SOURCE_TOOLS), about(PICTURE_TOOLS));
+    of_files.push(ABOUT_EDITOR);
+    let sentences = [of_files, of_pictures].into_iter();
+    let sentences = sentences.filter(|parts| !parts.is_empty());
+    let sentences: String = sentences.map(|parts| parts.join(", ") + ". ").collect();
+    format!("{INSTRUCTIONS}{sentences}{ABOUT_IGNORED}")
 }
 
 /// The state that the tools share.

@@ -10,7 +10,7 @@ use crate::mcp::types::{Content, GetPromptResult, PromptMessage};
 use crate::store::{self, files};
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
-use crate::text::printable;
+use gosling_core::text::printable;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -297,7 +297,7 @@ fn read(path: &Path) -> Result<Template, String> {
     let content = String::from_utf8(content.0).map_err(|_| "it is not UTF-8")?;
     let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
     let declaration = if path.extension().is_some_and(|it| it == "json") {
-        crate::json::from_str(content).map_err(|error| error.to_string())?
+        gosling_core::json::from_str(content).map_err(|error| error.to_string())?
     } else {
         markdown(content)?
     };
@@ -320,7 +320,7 @@ fn markdown(content: &str) -> Result<Declaration, String> {
         });
         let closed = closed.ok_or("its front matter has no end: a line of `---`")?;
         let front = store::parse_yaml_object(&content[start..closed])?;
-        declaration = crate::json::from_object(&front).map_err(|error| error.to_string())?;
+        declaration = gosling_core::json::from_object(&front).map_err(|error| error.to_string())?;
         text = &content[end..];
     }
     declaration.template = Some(text.trim().to_owned());
@@ -559,7 +559,7 @@ mod tests {
                 "system",
             ),
         ] {
-            let why = why(crate::json::from_str(text).map_err(|error| error.to_string()));
+            let why = why(gosling_core::json::from_str(text).map_err(|error| error.to_string()));
             assert!(why.contains(part), "{text}: {why}");
         }
         let many: String = (0..40).map(|n| format!("{{{{a{n}}}}}")).collect();

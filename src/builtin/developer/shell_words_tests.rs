@@ -184,7 +184,7 @@ fn quotes_are_read_as_in_other_command_lines() {
         "\"it's\" '\"'",
         "\\'a \\\"b\\\"",
     ] {
-        let words = crate::text::split_command::split(text).unwrap();
+        let words = gosling_core::text::split_command::split(text).unwrap();
         assert_eq!(texts(text), words, "{text}");
     }
 }

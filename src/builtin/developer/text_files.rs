@@ -146,6 +146,7 @@ pub(super) fn text_in(path: &Path, content: Content) -> Result<String, String> {
         Content::Other(what) => what,
     };
     let advice = match what {
+        NotText::Binary if super::PICTURE_TOOLS.is_empty() => "only text can be shown and edited",
         NotText::Binary => "only text can be shown and edited (`image_processor` shows images)",
         NotText::Large(_) => &format!(
             "at most {MAX_FILE} are read at once; look at parts of it with the shell (`sed -n 1,200p`, `rg`)"

@@ -2,7 +2,7 @@
 
 use super::entry_format::{self, Entry};
 use crate::store::{Error, file_lock, files};
-use crate::text::printable;
+use gosling_core::text::printable;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ impl CategoryFolder {
             self.file(&category).is_ok().then_some(category)
         });
         let mut names: Vec<Category> = names.collect();
-        crate::sorting::sort_by(&mut names, |a, b| a.0.cmp(&b.0));
+        gosling_core::sorting::sort_by(&mut names, |a, b| a.0.cmp(&b.0));
         names.truncate(MAX_CATEGORIES);
         Ok(names)
     }

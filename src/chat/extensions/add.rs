@@ -3,9 +3,8 @@
 use super::{HELP, WIDTH, read_file, refused, say_missing};
 use crate::command_line::{Failure, failed, logging, paths, print, text};
 use crate::extension::configured::{self, launch_line};
-use crate::extension::screening::{self, Outcome};
+use crate::extension::screening::{Outcome, Screening};
 use crate::extension::{ExtensionConfig, inline_python, is_reserved};
-use crate::features;
 use crate::store::{Config, Paths, Secrets, parse_yaml_object};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -176,13 +175,11 @@ fn confirm(
             config.name()
         ));
     }
-    let python = inline_python::Settings::read(settings);
-    let line = launch_line(config, &python).map_err(failed("not added"))?;
-    if !features::is_left_out("screening")
-        && let Some((cmd, args)) = line.as_deref().and_then(<[String]>::split_first)
-    {
-        let screening = screening::Settings::read(settings, paths, options.offline);
-        if let Some(decision) = screening.screen(cmd, args, config.variables(), &Cancel::new()) {
+    let python = inline_python::runner(settings);
+    let line = launch_line(config, python.as_deref()).map_err(failed("not added"))?;
+    if let Some((cmd, args)) = line.as_deref().and_then(<[String]>::split_first) {
+        let screening = Screening::read(settings, paths, options.offline);
+        if let Some(decision) = screening.decide(config, (cmd, args), &Cancel::new()) {
             if decision.decision == Outcome::Refused {
                 let reason = printable(&decision.reason(), WIDTH);
                 return Err(Failure::Failed(format!("not added: {reason}")));

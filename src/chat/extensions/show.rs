@@ -4,8 +4,8 @@ use super::{HELP, UNREADABLE, WIDTH, secrets_of};
 use crate::agent::{Registry, Stores};
 use crate::command_line::{Failure, failed, logging, paths, print, text};
 use crate::extension::configured::{self, Entry, launch_line};
-use crate::extension::{ExtensionConfig, inline_python, redacted_config, values_to_redact};
-use crate::features;
+use crate::extension::pinning::Pinner;
+use crate::extension::{ExtensionConfig, redacted_config, values_to_redact};
 use crate::store::Secrets;
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -70,8 +70,9 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         object.insert("trial".to_owned(), trial);
         registry.close();
     }
-    #[cfg(feature = "pinning")]
-    object.insert("pins".to_owned(), shown.pins(&registry, config));
+    if let Some(pinner) = registry.pinning().pinner() {
+        object.insert("pins".to_owned(), shown.pins(pinner, config));
+    }
     if options.json {
         print(&format!("{}\n", Json::Object(object)))?;
     } else {
@@ -117,19 +118,17 @@ impl Shown {
         entry: &Entry,
         config: &ExtensionConfig,
     ) -> Result<Map<String, Json>, Failure> {
-        let stores = registry.stores();
-        let python = inline_python::Settings::read(&stores.config);
-        let (line, error) = match launch_line(config, &python) {
+        let python = registry.inline_python();
+        let (line, error) = match launch_line(config, python.as_deref()) {
             Ok(line) => (line, None),
             Err(error) => (None, Some(self.text(&error.to_string()))),
         };
         let mut screening = Json::Null;
-        if !features::is_left_out("screening")
-            && let Some((cmd, args)) = line.as_deref().and_then(<[String]>::split_first)
+        if let Some((cmd, args)) = line.as_deref().and_then(<[String]>::split_first)
             && let Some(mut decision) =
                 registry
                     .screening()
-                    .screen(cmd, args, config.variables(), &Cancel::new())
+                    .decide(config, (cmd, args), &Cancel::new())
         {
             let texts = decision.packages.iter_mut().chain(&mut decision.reasons);
             texts.for_each(|text| *text = self.text(text));
@@ -154,9 +153,8 @@ impl Shown {
     }
 
     /// Describes which tools are pinned, and how those differ that the extension listed last.
-    #[cfg(feature = "pinning")]
-    fn pins(&self, registry: &Registry, config: &ExtensionConfig) -> Json {
-        let mut pinned = match registry.pinning().pinned(config) {
+    fn pins(&self, pinner: &dyn Pinner, config: &ExtensionConfig) -> Json {
+        let mut pinned = match pinner.pinned(config) {
             Ok(Some(pinned)) => pinned,
             Ok(None) => return Json::Null,
             Err(error) => return json!({"error": error.to_string()}),

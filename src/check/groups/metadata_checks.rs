@@ -3,7 +3,7 @@
 use crate::check_run::{CheckRun, Group};
 use crate::declaration::declare_checks;
 use crate::list_kind::ListKind;
-use crate::wire::answer::{Answer, ServerReply};
+use crate::wire::answer::{RawAnswer, ServerReply};
 use serde_json::{Value, json};
 
 declare_checks! {
@@ -62,9 +62,9 @@ fn run(run: &mut CheckRun<'_>) {
 /// What of an answer has to stay the same.
 fn kind(reply: &ServerReply) -> (u8, Option<i64>, bool) {
     match &reply.answer {
-        Answer::Result(result) => (0, None, result["isError"] == true),
-        Answer::Error { code, .. } => (1, Some(*code), false),
-        Answer::Refused(_) => (2, None, false),
-        Answer::Silence(_) => (3, None, false),
+        RawAnswer::Result(result) => (0, None, result["isError"] == true),
+        RawAnswer::Error { code, .. } => (1, Some(*code), false),
+        RawAnswer::Refused(_) => (2, None, false),
+        RawAnswer::Silence(_) => (3, None, false),
     }
 }

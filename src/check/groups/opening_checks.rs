@@ -5,7 +5,7 @@ use crate::check_run::{CheckRun, Group};
 use crate::declaration::{Check, declare_checks};
 use crate::findings::ShownExchange;
 use crate::mcp::types::VERSIONS;
-use crate::wire::answer::Answer;
+use crate::wire::answer::RawAnswer;
 use crate::wire::client_kind::ClientKind;
 use crate::wire::raw_connection::RawConnection;
 use serde_json::json;
@@ -145,10 +145,10 @@ fn try_opening(
 fn try_version(connection: &mut RawConnection, version: &str) -> Observed {
     let reply = connection.initialize(version, ClientKind::Full);
     match &reply.answer {
-        Answer::Result(result) if is_version(&result["protocolVersion"]) => {
+        RawAnswer::Result(result) if is_version(&result["protocolVersion"]) => {
             Ok(format!("{version}: {}", result["protocolVersion"]))
         }
-        Answer::Result(result) => {
+        RawAnswer::Result(result) => {
             let agreed = &result["protocolVersion"];
             let fault = format!("a client of {version} got the version {agreed}");
             Err((fault, reply.exchange))

@@ -5,7 +5,7 @@ use crate::declaration::declare_checks;
 use crate::fetched_list::{FetchedPage, PAGES_COMPLETE, PAGES_END, entries, keys, page};
 use crate::findings::CheckFindings;
 use crate::list_kind::ListKind;
-use crate::wire::answer::{Answer, ServerReply};
+use crate::wire::answer::{RawAnswer, ServerReply};
 
 declare_checks! {
     PAGES_REPEAT {
@@ -102,7 +102,9 @@ fn record_pages(
     findings.pass(CURSORS_STAY, "");
     findings.pass(PAGES_REPEAT, "");
     match &bad.answer {
-        Answer::Error { .. } | Answer::Refused(_) => findings.pass(BAD_CURSOR, bad.describe()),
+        RawAnswer::Error { .. } | RawAnswer::Refused(_) => {
+            findings.pass(BAD_CURSOR, bad.describe())
+        }
         _ => {
             let fault = format!("{method}: a made-up cursor got {}", bad.describe());
             findings.fail(BAD_CURSOR, fault, bad.exchange.clone());

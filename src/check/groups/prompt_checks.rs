@@ -7,7 +7,7 @@ use crate::findings::CheckFindings;
 use crate::list_kind::ListKind;
 use crate::refusals::{self, check_message, compare_codes};
 use crate::text::printable;
-use crate::wire::answer::{Answer, ServerReply};
+use crate::wire::answer::{RawAnswer, ServerReply};
 use serde_json::{Map, Value, json};
 
 declare_checks! {
@@ -106,7 +106,7 @@ fn get_listed(run: &mut CheckRun<'_>, name: &str, prompt: &Value) {
     if let Some((missing, reply)) = lacking {
         let name = printable(name, 80);
         match reply.answer {
-            Answer::Error { .. } => findings.pass(PROMPT_ARGUMENTS, ""),
+            RawAnswer::Error { .. } => findings.pass(PROMPT_ARGUMENTS, ""),
             _ => {
                 let fault = format!("{name} without `{missing}` got {}", reply.describe());
                 findings.fail(PROMPT_ARGUMENTS, fault, reply.exchange);
@@ -121,7 +121,7 @@ fn check_got(findings: &mut CheckFindings, name: &str, reply: ServerReply, must_
     let Some(result) = reply.result() else {
         if must_succeed
             || reply.is_unknown_method()
-            || !matches!(reply.answer, Answer::Error { .. })
+            || !matches!(reply.answer, RawAnswer::Error { .. })
         {
             let fault = format!("{name} got {}", reply.describe());
             findings.fail(PROMPTS_GET, fault, reply.exchange);
@@ -153,7 +153,7 @@ fn get_unknown(run: &mut CheckRun<'_>) {
     let findings = &mut run.findings;
     let what = "a prompt that does not exist";
     match first.answer {
-        Answer::Error { .. } => {
+        RawAnswer::Error { .. } => {
             findings.pass(UNKNOWN_PROMPT, first.describe());
             compare_codes(findings, what, &first, &second);
             check_message(findings, what, UNKNOWN, &first);

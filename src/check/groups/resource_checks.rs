@@ -6,7 +6,7 @@ use crate::field_types;
 use crate::list_kind::ListKind;
 use crate::refusals::{self, check_message, compare_codes};
 use crate::text::printable;
-use crate::wire::answer::{Answer, ServerReply};
+use crate::wire::answer::{RawAnswer, ServerReply};
 use serde_json::{Value, json};
 
 declare_checks! {
@@ -126,7 +126,7 @@ fn read_twice(run: &mut CheckRun<'_>, uri: &str, listed_type: &Value) {
 
 fn describe(reply: &ServerReply) -> String {
     match reply.answer {
-        Answer::Result(_) => "a result without contents".to_owned(),
+        RawAnswer::Result(_) => "a result without contents".to_owned(),
         _ => reply.describe(),
     }
 }
@@ -140,7 +140,7 @@ fn read_unknown(run: &mut CheckRun<'_>) {
     let findings = &mut run.findings;
     let what = "a resource that does not exist";
     match first.answer {
-        Answer::Error { .. } => {
+        RawAnswer::Error { .. } => {
             findings.pass(UNKNOWN_RESOURCE, first.describe());
             compare_codes(findings, what, &first, &second);
             check_message(findings, what, UNKNOWN, &first);

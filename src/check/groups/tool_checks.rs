@@ -10,7 +10,7 @@ use crate::list_kind::ListKind;
 use crate::refusals::{self, check_message, compare_codes, failure_text, is_failure};
 use crate::text::printable;
 use crate::tool_schemas::{self, OUTPUT_SCHEMA_VALID};
-use crate::wire::answer::{Answer, ServerReply};
+use crate::wire::answer::{RawAnswer, ServerReply};
 use crate::wire::raw_connection::RawConnection;
 use crate::wire::server_messages::REFUSED_SERVER_REQUESTS;
 use crate::{field_types, sample_arguments};
@@ -213,7 +213,7 @@ fn compare_failures(
     first: &ServerReply,
     second: &ServerReply,
 ) {
-    let code = |reply: &ServerReply| matches!(reply.answer, Answer::Error { .. });
+    let code = |reply: &ServerReply| matches!(reply.answer, RawAnswer::Error { .. });
     let (before, after) = (failure_text(first), failure_text(second));
     // Another code is a fault of its own.
     if before != after && code(first) == code(second) {
@@ -318,7 +318,7 @@ fn call_one(
     }
     let is_broken = !reply.is_answered()
         || reply.is_unknown_method()
-        || matches!(reply.answer, Answer::Refused(_))
+        || matches!(reply.answer, RawAnswer::Refused(_))
         || (must_succeed && is_failure(&reply));
     if is_broken {
         let fault = format!("{name} got {}", reply.describe());

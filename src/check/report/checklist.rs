@@ -1,6 +1,6 @@
 //! The checklist of SERVER §12.
 
-use super::Checked;
+use super::CheckResult;
 use crate::declaration::Row;
 use crate::findings::CheckOutcome;
 
@@ -26,7 +26,9 @@ pub(crate) const CHECKLIST: [&str; 9] = [
 ];
 
 /// The points of the checklist with their states.
-pub(crate) fn checklist(checks: &[Checked]) -> impl Iterator<Item = (usize, &'static str, Tick)> {
+pub(crate) fn checklist(
+    checks: &[CheckResult],
+) -> impl Iterator<Item = (usize, &'static str, Tick)> {
     CHECKLIST.iter().enumerate().map(|(index, text)| {
         let row: Row = ("12", index + 1);
         let mut of_row = checks

@@ -1,7 +1,7 @@
 //! The report for people.
 
 use super::checklist::{Tick, checklist};
-use super::{Asked, CheckReport, Checked, section_name};
+use super::{Asked, CheckReport, CheckResult, section_name};
 use crate::catalogue::UNCHECKED;
 use crate::declaration::{Profile, RequirementLevel};
 use crate::findings::CheckOutcome;
@@ -52,7 +52,7 @@ pub fn write(report: &CheckReport, asked: Asked, has_colours: bool) -> String {
     };
     let transport = report.transport;
     let _ = writeln!(out, "{bold}{server}{off}, {protocol}, {transport}");
-    let mut failed: Vec<&Checked> = report.checks.iter().filter(|it| it.is_failed()).collect();
+    let mut failed: Vec<&CheckResult> = report.checks.iter().filter(|it| it.is_failed()).collect();
     failed.sort_by_key(|checked| checked.check.level);
     if !failed.is_empty() {
         let _ = writeln!(out, "\n{bold}Failed{off}");
@@ -67,7 +67,7 @@ pub fn write(report: &CheckReport, asked: Asked, has_colours: bool) -> String {
     out
 }
 
-fn write_failed(out: &mut String, checked: &Checked, colours: &Colours) {
+fn write_failed(out: &mut String, checked: &CheckResult, colours: &Colours) {
     let CheckOutcome::Failed {
         detail,
         exchange,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The outcome of a request.
 #[derive(Clone, Debug)]
-pub(crate) enum Answer {
+pub(crate) enum RawAnswer {
     Result(Value),
     Error {
         code: i64,
@@ -21,7 +21,7 @@ pub(crate) enum Answer {
 /// A request with its outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerReply {
-    pub(crate) answer: Answer,
+    pub(crate) answer: RawAnswer,
     pub(crate) exchange: ShownExchange,
     /// There is no server at the address.
     pub(crate) is_unreachable: bool,
@@ -31,29 +31,29 @@ impl ServerReply {
     /// The result, if it is one.
     pub(crate) fn result(&self) -> Option<&Value> {
         match &self.answer {
-            Answer::Result(result) => Some(result),
+            RawAnswer::Result(result) => Some(result),
             _ => None,
         }
     }
 
     /// Whether there is any answer.
     pub(crate) fn is_answered(&self) -> bool {
-        !matches!(self.answer, Answer::Silence(_))
+        !matches!(self.answer, RawAnswer::Silence(_))
     }
 
     /// Whether it is the error of an unknown method.
     pub(crate) fn is_unknown_method(&self) -> bool {
-        matches!(self.answer, Answer::Error { code: -32601, .. })
+        matches!(self.answer, RawAnswer::Error { code: -32601, .. })
     }
 
     /// The outcome in a few words.
     pub(crate) fn describe(&self) -> String {
         match &self.answer {
-            Answer::Result(_) => "a result".to_owned(),
-            Answer::Error { code, message } => {
+            RawAnswer::Result(_) => "a result".to_owned(),
+            RawAnswer::Error { code, message } => {
                 format!("the error {code} ({})", printable(message, 120))
             }
-            Answer::Refused(reason) | Answer::Silence(reason) => reason.clone(),
+            RawAnswer::Refused(reason) | RawAnswer::Silence(reason) => reason.clone(),
         }
     }
 }

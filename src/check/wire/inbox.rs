@@ -4,9 +4,9 @@
 //! The transport's threads only pass messages on, because their stacks are too small for values that are nested
 //! deeply. A thread of the inbox parses them.
 
-use super::answer::Answer;
+use super::answer::RawAnswer;
 use super::client_kind::ClientKind;
-use super::server_messages::{self, ServerRequest};
+use super::server_messages::{self, AnsweredRequest};
 use crate::declaration::{Check, declare_checks};
 use crate::field_types::INTEGERS;
 use crate::findings::CheckFindings;
@@ -91,7 +91,7 @@ const MAX_SERVER_REQUESTS: usize = 1_000;
 
 /// What came for a request.
 pub(crate) enum Arrival {
-    Message { answer: Answer, text: String },
+    Message { answer: RawAnswer, text: String },
     Failed(TransportError),
     None,
 }
@@ -410,7 +410,7 @@ impl Inbox {
         }
         let answer = match message.get("error") {
             Some(error) => read_error(error, text, &mut state),
-            None => Answer::Result(message["result"].clone()),
+            None => RawAnswer::Result(message["result"].clone()),
         };
         let id = message.get("id").unwrap_or(&Value::Null);
         let Some(number) = find_request(&mut state, id, text) else {
@@ -474,7 +474,7 @@ impl Inbox {
             if state.server_requests > MAX_SERVER_REQUESTS {
                 return;
             }
-            let ServerRequest { answer, faults } =
+            let AnsweredRequest { answer, faults } =
                 server_messages::answer(method, params, self.client == ClientKind::Full);
             for (check, detail) in faults {
                 state.fault(check, detail, text);
@@ -494,7 +494,7 @@ impl Inbox {
 }
 
 /// The error of a response. What is wrong with it is noted.
-fn read_error(error: &Value, text: &str, state: &mut InboxState) -> Answer {
+fn read_error(error: &Value, text: &str, state: &mut InboxState) -> RawAnswer {
     let code = match &error["code"] {
         code if code.is_i64() => code.as_i64(),
         code => {
@@ -520,7 +520,7 @@ fn read_error(error: &Value, text: &str, state: &mut InboxState) -> Answer {
             text,
         );
     }
-    Answer::Error {
+    RawAnswer::Error {
         code: code.unwrap_or(0),
         message: error["message"].as_str().unwrap_or_default().to_owned(),
     }

@@ -3,10 +3,10 @@
 //! Unlike the [client](crate::mcp::client), it accepts and remembers what a client would refuse, so that checks
 //! can tell what was wrong. All that it keeps is bounded.
 
-use super::answer::{Answer, ServerReply};
+use super::answer::{RawAnswer, ServerReply};
 use super::client_kind::ClientKind;
 use super::inbox::{ANSWERED_ONCE, Arrival, Inbox, InboxThread};
-use super::request_timeouts::RequestTimeouts;
+use super::run_timeouts::RunTimeouts;
 use crate::extension::{Context, ExtensionConfig};
 use crate::findings::{CheckFindings, ShownExchange};
 use crate::mcp::transport::http::HttpOptions;
@@ -34,7 +34,7 @@ pub(crate) struct RawConnection {
     pub(crate) http: Option<HttpOptions>,
     pub(crate) inbox: Arc<Inbox>,
     inbox_thread: InboxThread,
-    timeouts: Arc<RequestTimeouts>,
+    timeouts: Arc<RunTimeouts>,
     pub(crate) secrets: Vec<String>,
     last_id: AtomicI64,
     /// The result of `initialize`.
@@ -52,11 +52,16 @@ impl RawConnection {
         context: &Context,
         config: &ExtensionConfig,
         client: ClientKind,
-        timeouts: &Arc<RequestTimeouts>,
+        timeouts: &Arc<RunTimeouts>,
         cancel: &Cancel,
     ) -> Result<RawConnection, String> {
         let begin = Instant::now();
         let started = context.open(config, cancel).map_err(|e| e.to_string())?;
+        let http = match config {
+            ExtensionConfig::StreamableHttp(config) => context.http_options(config).ok(),
+            _ => None,
+        };
+        let http = http.map(|(options, _)| options);
         let secrets = started.secrets().to_vec();
         let (inbox, inbox_thread, handler) = Inbox::start(client, started.process.is_some())
             .map_err(|e| format!("no thread could be started: {e}"))?;
@@ -68,7 +73,7 @@ impl RawConnection {
         Ok(RawConnection {
             transport: started.transport,
             process: started.process,
-            http: started.http,
+            http,
             inbox,
             inbox_thread,
             timeouts: timeouts.clone(),
@@ -89,7 +94,7 @@ impl RawConnection {
                 "clientInfo": {"name": "gosling-check", "version": env!("CARGO_PKG_VERSION")},
             }),
         );
-        if let Answer::Result(result) = &reply.answer {
+        if let RawAnswer::Result(result) = &reply.answer {
             self.initialized = result.clone();
             self.inbox.set_capabilities(&result["capabilities"]);
             if let Some(version) = result["protocolVersion"].as_str() {
@@ -251,8 +256,8 @@ impl RawConnection {
                     TransportError::Status { .. }
                     | TransportError::Denied(_)
                     | TransportError::SessionExpired { .. }
-                    | TransportError::TooManyRequests { .. } => Answer::Refused(text.clone()),
-                    _ => Answer::Silence(text.clone()),
+                    | TransportError::TooManyRequests { .. } => RawAnswer::Refused(text.clone()),
+                    _ => RawAnswer::Silence(text.clone()),
                 };
                 (answer, text)
             }
@@ -260,7 +265,7 @@ impl RawConnection {
                 self.timeouts.note_silence(pending.begin);
                 self.transport.abandon(pending.number);
                 let text = format!("no answer within {} s", timeout.as_secs_f32());
-                (Answer::Silence(text.clone()), text)
+                (RawAnswer::Silence(text.clone()), text)
             }
         };
         ServerReply {

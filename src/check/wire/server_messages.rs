@@ -4,8 +4,8 @@
 
 use crate::declaration::{Check, declare_checks};
 use crate::findings::CheckFindings;
-use crate::mcp::server::Level;
-use crate::mcp::types::{CreateMessageParams, ElicitParams};
+
+use crate::mcp::types::{CreateMessageParams, ElicitParams, Level};
 use serde_json::{Map, Value, json};
 
 declare_checks! {
@@ -152,14 +152,14 @@ const KNOWN: [&str; 8] = [
 ];
 
 /// How a request of the server is answered.
-pub(crate) struct ServerRequest {
+pub(crate) struct AnsweredRequest {
     pub(crate) answer: Result<Value, (i64, String)>,
     pub(crate) faults: Vec<(&'static Check, String)>,
 }
 
 /// Answers a request. `is_declared`: the client has declared roots, sampling and elicitation. Every question to
 /// the user is declined.
-pub(crate) fn answer(method: &str, params: Option<&Value>, is_declared: bool) -> ServerRequest {
+pub(crate) fn answer(method: &str, params: Option<&Value>, is_declared: bool) -> AnsweredRequest {
     let empty = Value::Object(Map::new());
     let params = params.unwrap_or(&empty);
     let mut faults = Vec::new();
@@ -200,7 +200,7 @@ pub(crate) fn answer(method: &str, params: Option<&Value>, is_declared: bool) ->
     if let Err((-32602, reason)) = &answer {
         faults.push((SERVER_REQUEST_SHAPE, format!("{method}: {reason}")));
     }
-    ServerRequest { answer, faults }
+    AnsweredRequest { answer, faults }
 }
 
 /// Passes what is only seen when it fails, after all messages of the run.

@@ -4,16 +4,13 @@
 use super::{Confirmation, Registry};
 use crate::conversation::Outcome;
 use crate::mcp::types::CallToolResult;
-use crate::sys::cancel::Cancel;
+use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
-
-/// How often a thread that waits for an answer checks whether its request was cancelled.
-const POLL_INTERVAL: Duration = Duration::from_millis(250);
+use std::time::Duration;
 
 /// Pending questions by their ids. `A` is the type of the answers.
 pub(super) struct PendingQuestions<A> {
@@ -71,25 +68,11 @@ impl<A> PendingQuestions<A> {
 impl<A> PendingQuestion<'_, A> {
     /// Waits for the answer.
     pub(super) fn wait(&self, timeout: Duration, cancel: &Cancel) -> Result<A, NoAnswer> {
-        let deadline = Instant::now() + timeout;
-        let (wake, woken) = bounded::<()>(0);
-        // The hook owns the sender, so the channel closes when the hook has run.
-        let _hook = cancel.on_cancel(move || drop(wake));
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            crossbeam_channel::select! {
-                recv(self.answer) -> answer => return answer.map_err(|_| NoAnswer::Cancelled),
-                recv(woken) -> _ => return Err(NoAnswer::Cancelled),
-                default(left.min(POLL_INTERVAL)) => {
-                    if cancel.probe() {
-                        return Err(NoAnswer::Cancelled);
-                    }
-                    if left.is_zero() {
-                        return Err(NoAnswer::TimedOut);
-                    }
-                }
-            }
-        }
+        let answer = cancel.receive(&self.answer, timeout);
+        answer.map_err(|no_message| match no_message {
+            NoMessage::TimedOut => NoAnswer::TimedOut,
+            NoMessage::Cancelled | NoMessage::Closed => NoAnswer::Cancelled,
+        })
     }
 }
 

@@ -110,7 +110,7 @@ impl Registry {
         let (config, secrets) = (stores.config.clone(), stores.secrets.clone());
         let cancel = Cancel::new();
         Registry {
-            catalog: Catalog::new(config, secrets, offline).with(provider::scripted()),
+            catalog: Catalog::new(config, secrets, offline).with(provider::in_process_providers()),
             stores,
             offline,
             has_user_interfaces: false,
@@ -125,9 +125,9 @@ impl Registry {
     }
 
     /// Declares to MCP servers that the clients show user interfaces (MCP Apps), unless `GOOSE_MCP_UI` is 0, or
-    /// the build leaves out the pages for them.
+    /// no part of the program shows them.
     pub fn with_user_interfaces(mut self) -> Self {
-        self.has_user_interfaces = cfg!(feature = "desktop");
+        self.has_user_interfaces = part::all().iter().any(|part| part.shows_user_interfaces);
         self
     }
 
@@ -217,7 +217,10 @@ impl Registry {
 
     /// The extensions that the configuration enables. An invalid entry is left out and logged, so that it does
     /// not prevent sessions from starting.
-    pub(super) fn enabled(&self) -> Result<Vec<Value>, Error> {
+    ///
+    /// # Errors
+    /// When `config.yaml` cannot be read.
+    pub fn enabled(&self) -> Result<Vec<Value>, Error> {
         let mut enabled = Vec::new();
         let found = self.stores.config.extensions()?;
         for warning in &found.warnings {

@@ -16,10 +16,10 @@ use crate::extension::{
 use crate::mcp::client::CallOptions;
 use crate::mcp::types::{CallToolResult, ReadResourceResult};
 use crate::sys;
-use crate::sys::cancel::Cancel;
+use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;
 use crate::sys::threads::Threads;
-use crossbeam_channel::{Receiver, bounded, select};
+use crossbeam_channel::{Receiver, bounded};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -322,28 +322,16 @@ impl Agent {
         if let Some(results) = self.results.get() {
             return Ok(Some(results));
         }
-        let (wake, cancelled) = bounded::<()>(0);
-        // The hook owns the sender: the channel closes when the hook has run.
-        let _hook = cancel.on_cancel(move || drop(wake));
-        loop {
-            let left = deadline.map_or(POLL_INTERVAL, |deadline| {
-                deadline.saturating_duration_since(Instant::now())
-            });
-            select! {
-                // Nothing is sent; the channel closes when the activation ends or panics.
-                recv(self.ready) -> _ => {
-                    return Ok(Some(self.results.get().map_or(&[], Vec::as_slice)));
-                }
-                recv(cancelled) -> _ => return Err(Error::Cancelled),
-                default(left.min(POLL_INTERVAL)) => {
-                    if cancel.probe() {
-                        return Err(Error::Cancelled);
-                    }
-                    if left.is_zero() {
-                        return Ok(None);
-                    }
-                }
+        let left = deadline.map_or(Duration::MAX, |deadline| {
+            deadline.saturating_duration_since(Instant::now())
+        });
+        match cancel.receive(&self.ready, left) {
+            // Nothing is sent; the channel closes when the activation ends or panics.
+            Ok(_) | Err(NoMessage::Closed) => {
+                Ok(Some(self.results.get().map_or(&[], Vec::as_slice)))
             }
+            Err(NoMessage::Cancelled) => Err(Error::Cancelled),
+            Err(NoMessage::TimedOut) => Ok(None),
         }
     }
 

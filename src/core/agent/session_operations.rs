@@ -7,7 +7,6 @@ use super::session_agent::RUNNING_TURN_TIMEOUT;
 use super::turn_output::random_id;
 use super::{Error, Registry, session_recipes};
 use crate::conversation::{Export, ImportReport, MAX_NAME, Message, Metadata, Role, Session};
-use crate::extension::{Container, containers_left_out};
 use crate::mcp::jsonrpc::RawJson;
 use crate::store::JournalEntry;
 use crate::sys::cancel::Cancel;
@@ -110,12 +109,9 @@ impl Registry {
         container: Option<&str>,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        if !cfg!(feature = "containers") && container.is_some() {
-            return Err(invalid(containers_left_out()));
+        if let Some(name) = container {
+            self.containers(None).check_name(name).map_err(invalid)?;
         }
-        let container = container.map(Container::named);
-        let container = container.transpose().map_err(invalid)?;
-        let container = container.as_ref().map(Container::as_str);
         let change = |session: &mut Session| session.extension_data.set_container(container);
         self.session(id)?;
         self.stores().sessions.update(id, change)?;

@@ -2,10 +2,14 @@
 
 use super::Registry;
 use crate::extension::environment::Inherited;
-use crate::extension::{Containers, Limits, inline_python, pinning, screening};
-use crate::store::settings::{self, Fault};
-use crate::store::{self, Config};
+use crate::extension::inline_python::PythonRunner;
+use crate::extension::pinning::Pinning;
+use crate::extension::screening::Screening;
+use crate::extension::{Containers, Limits, inline_python};
+use crate::store::Config;
+use crate::store::settings;
 use crate::sys::TimeLimit;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The setting `GOOSE_SESSION_IDLE_SECS`; `None` for no limit.
@@ -15,20 +19,6 @@ pub(super) fn idle_limit(config: &Config) -> Option<Duration> {
 }
 
 impl Registry {
-    /// What is wrong with the settings: values, names, secrets, and files of the user's providers.
-    ///
-    /// # Errors
-    /// When `config.yaml` cannot be read.
-    pub fn setting_faults(&self) -> store::Result<Vec<Fault>> {
-        let catalog = self.catalog();
-        let config = &self.stores().config;
-        let mut faults = settings::faults(config, &catalog.settings(), settings::variables())?;
-        let extensions = config.extensions()?.warnings.into_iter();
-        faults.extend(extensions.map(|text| Fault::warning(format!("extensions: {text}"))));
-        faults.extend(catalog.faults()?);
-        Ok(faults)
-    }
-
     /// The settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes).
     pub(super) fn bounds(&self) -> Limits {
         let config = &self.stores().config;
@@ -70,19 +60,9 @@ impl Registry {
         TimeLimit::from_secs(setting.count(&self.stores().config)).get()
     }
 
-    /// The container of a session, with the settings `GOOSE_CONTAINER_RUNTIME`, `GOOSE_CONTAINER_WORKDIR` and
-    /// `GOOSE_CONTAINER_GOSLING`.
+    /// The container of a session, and what runs extensions there.
     pub(super) fn containers(&self, session: Option<String>) -> Containers {
-        let mut fault = None;
-        let mut text =
-            |setting: &settings::Setting| setting.text_or_fault(&self.stores().config, &mut fault);
-        Containers {
-            session,
-            runtime: text(&settings::CONTAINER_RUNTIME),
-            working_dir: text(&settings::CONTAINER_WORKDIR),
-            gosling: text(&settings::CONTAINER_GOSLING),
-            fault,
-        }
+        Containers::read(session, &self.stores().config)
     }
 
     /// What extensions inherit of this server's environment: the setting `GOOSE_ENV_POLICY`.
@@ -97,21 +77,21 @@ impl Registry {
         }
     }
 
-    /// The settings `GOOSE_INLINE_PYTHON_MCP` and `GOOSE_INLINE_PYTHON_RUNNER`.
-    pub(super) fn inline_python(&self) -> inline_python::Settings {
-        inline_python::Settings::read(&self.stores().config)
+    /// What runs inline Python, if the build has it.
+    pub fn inline_python(&self) -> Option<Arc<dyn PythonRunner>> {
+        inline_python::runner(&self.stores().config)
     }
 
-    /// The settings of the screening of packages.
-    pub fn screening(&self) -> screening::Settings {
+    /// The screening of what extensions start.
+    pub fn screening(&self) -> Screening {
         let stores = self.stores();
-        screening::Settings::read(&stores.config, &stores.paths, self.offline)
+        Screening::read(&stores.config, &stores.paths, self.offline)
     }
 
-    /// The settings of the pinning of tools.
-    pub fn pinning(&self) -> pinning::Settings {
+    /// The pinning of tools.
+    pub fn pinning(&self) -> Pinning {
         let stores = self.stores();
-        pinning::Settings::read(&stores.config, &stores.paths)
+        Pinning::read(&stores.config, &stores.paths)
     }
 
     /// The lowest level at which MCP servers log: the setting `GOOSE_MCP_LOG_LEVEL`.

@@ -14,8 +14,8 @@ use crate::conversation::{
     ToolCall, ToolRequest, ToolResponse,
 };
 use crate::extension::{ListedTool, resource_tools, tool_names};
+use crate::mcp::client::CallOptions;
 use crate::mcp::jsonrpc::{self, RawJson};
-use crate::mcp::pending_requests::CallOptions;
 use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::provider::{has_content_for_model, is_part_for_model, result_text};

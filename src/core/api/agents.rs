@@ -403,10 +403,7 @@ fn normalized(contents: ResourceContents) -> ReadResourceResponse {
 }
 
 /// The content of a resource as text, and how it is encoded.
-pub(super) fn text_of(
-    text: Option<String>,
-    blob: Option<String>,
-) -> (String, Option<&'static str>) {
+pub fn text_of(text: Option<String>, blob: Option<String>) -> (String, Option<&'static str>) {
     match (text, blob) {
         (Some(text), _) => (text, None),
         (None, Some(blob)) => match STANDARD.decode(&blob).map(String::from_utf8) {

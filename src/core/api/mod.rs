@@ -3,27 +3,18 @@
 //! CORE §4, §7. [`mcp_endpoint`] serves the builtin MCP servers over HTTP.
 
 mod agents;
-mod apps;
 mod config;
-mod config_file;
-mod custom_providers;
-mod diagnostics;
 mod extensions;
-mod left_out;
-mod metrics;
-mod not_offered;
-#[cfg(feature = "pinning")]
-mod pinning;
-mod prompts;
 mod providers;
 mod reply;
 mod resources_and_prompts;
 mod session_events;
 mod sessions;
-mod system_info;
-mod ui_proxy;
+
+pub use agents::text_of;
 
 use crate::agent::{self, RecipeFault, Registry};
+use crate::features;
 use crate::http::{Access, Error, Request, Response, Router};
 use crate::part;
 use crate::store;
@@ -34,51 +25,26 @@ use std::sync::Arc;
 /// The routes of the API.
 pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
-    let router = router.get("/features", Access::Public, features);
+    let router = router.get("/features", Access::Public, goose_features);
     let router = config::routes(router, &registry);
     let router = providers::routes(router, &registry);
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);
-    #[cfg(feature = "pinning")]
-    let router = pinning::routes(router, &registry);
     let router = reply::routes(router, &registry);
     let router = session_events::routes(router, &registry);
     let router = resources_and_prompts::routes(router, &registry);
-    // What is not reached from here is not in the program.
-    let router = if cfg!(feature = "desktop") {
-        desktop_routes(router, &registry)
-    } else {
-        router
-    };
-    let router = if cfg!(feature = "metrics") {
-        metrics::routes(router, &registry)
-    } else {
-        router
-    };
     let parts = part::all().iter().filter_map(|part| part.routes);
     let router = parts.fold(router, |router, routes| routes(router, &registry));
-    let router = left_out::routes(router);
+    let router = features::routes(router);
     sessions::routes(router, &registry)
 }
 
 /// What Goose may be built with, and gosling does not have: models in the same process, and tools that the model
 /// calls from code. Part of Goose's API after 1.28.
-fn features(_: &Request) -> Result<Response, Error> {
+fn goose_features(_: &Request) -> Result<Response, Error> {
     Ok(Response::json(
         &json!({"features": {"local-inference": false, "code-mode": false}}),
     ))
-}
-
-/// What the pages of Goose Desktop use besides chat and history.
-fn desktop_routes(router: Router, registry: &Arc<Registry>) -> Router {
-    let router = config_file::routes(router, registry);
-    let router = prompts::routes(router, registry);
-    let router = custom_providers::routes(router, registry);
-    let router = diagnostics::routes(router, registry);
-    let router = system_info::routes(router, registry);
-    let router = apps::routes(router, registry);
-    let router = ui_proxy::routes(router);
-    not_offered::routes(router)
 }
 
 /// A handler of this API.

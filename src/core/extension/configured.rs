@@ -1,7 +1,8 @@
 //! The extensions in the user's configuration: listing, adding, enabling, disabling and removing them, for the
 //! API and the command line. Other processes may change the file at the same time.
 
-use super::{Error, ExtensionConfig, config, inline_python, platform_extensions};
+use super::inline_python::PythonRunner;
+use super::{Error, ExtensionConfig, config, platform_extensions};
 use crate::builtin;
 use crate::store::{self, Config, yaml};
 use serde_json::{Value, json};
@@ -212,14 +213,14 @@ fn set_enabled(section: &mut Mapping, key: &str, enabled: bool) -> Result<(), Ch
     Ok(())
 }
 
-/// The program that starts for an extension, and its arguments; `None` if none does. `{file}` stands for the
+/// The program that starts for an extension, and its arguments; `None` if none does, or the build cannot run it. `{file}` stands for the
 /// file with inline Python.
 ///
 /// # Errors
 /// The extension cannot start, since a dependency or a setting is invalid.
 pub fn launch_line(
     config: &ExtensionConfig,
-    python: &inline_python::Settings,
+    python: Option<&dyn PythonRunner>,
 ) -> Result<Option<Vec<String>>, Error> {
     match config {
         ExtensionConfig::Stdio(stdio) => {
@@ -227,7 +228,7 @@ pub fn launch_line(
             words.extend(stdio.args.iter().cloned());
             Ok(Some(words))
         }
-        ExtensionConfig::InlinePython(code) => python.words(code).map(Some),
+        ExtensionConfig::InlinePython(code) => python.map(|python| python.words(code)).transpose(),
         _ => Ok(None),
     }
 }

@@ -1,16 +1,16 @@
 //! Connects an extension to its MCP server, at its activation and after a lost connection.
 
 use super::config::{Envs, ExtensionConfig, InlinePython, StreamableHttp, key};
-use super::container::{Container, Inside};
+use super::container::Inside;
 use super::environment::{self, Environment};
-use super::inline_python;
+use super::inline_python::PythonRunner;
 use super::launch::depends_on_folder;
 use super::manager::Context;
 use super::pinning::Reviewed;
 use super::platform_extensions;
 use super::program_lookup;
 use super::restart_policy::backoff;
-use super::screening::{Decision, Outcome};
+use super::screening::Decision;
 use super::server_requests::RequestForwarder;
 use super::start_folder;
 use super::status::Location;
@@ -19,9 +19,7 @@ use super::{Error, Phase, unsupported};
 use crate::builtin::{self, BuiltinContext};
 use crate::features;
 use crate::mcp;
-use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler};
-use crate::mcp::pending_requests::RequestTimeouts;
-use crate::mcp::transport::http::{HttpOptions, HttpTransport};
+use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler, RequestTimeouts};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::transport::{Transport, TransportError};
 use crate::mcp::types::{Root, Tool};
@@ -39,7 +37,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The type of the resources that are user interfaces (SEP-1865).
-pub(super) const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
+pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// A connection to an initialized MCP server, and the server's tools.
 pub(super) struct Connection {
@@ -50,7 +48,7 @@ pub(super) struct Connection {
     /// Where the server runs; `None` for a server in this process.
     pub(super) location: Option<Location>,
     /// The container in which the server runs.
-    pub(super) container: Option<Container>,
+    pub(super) container: Option<String>,
     /// Whether another program may run in another working directory.
     pub(super) depends_on_folder: bool,
     /// What the screening found; `None` if the server installs no packages.
@@ -109,11 +107,11 @@ pub(super) enum RetryAdvice {
 }
 
 impl ConnectError {
-    /// The error for a failed request of the client.
-    fn of_client(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Self {
+    /// The error, and whether its cause allows a retry.
+    fn new(error: Error, cause: &mcp::Error) -> Self {
         ConnectError {
-            error: start_error(config, inside, error),
-            retry: match error {
+            error,
+            retry: match cause {
                 mcp::Error::Transport(TransportError::Refused(_)) => RetryAdvice::Refused,
                 mcp::Error::Transport(TransportError::TooManyRequests {
                     after: Some(after),
@@ -134,29 +132,46 @@ impl From<Error> for ConnectError {
     }
 }
 
+/// Prepares the address of a server.
+type StartOverHttp = fn(&Context, &StreamableHttp) -> Result<Started, Error>;
+
+/// That of a build with the feature.
+const START_OVER_HTTP: Option<StartOverHttp> = {
+    #[cfg(feature = "streamable-http")]
+    let start: Option<StartOverHttp> = Some(super::streamable_http::start);
+    #[cfg(not(feature = "streamable-http"))]
+    let start = None;
+    start
+};
+
 /// A transport that is ready for `initialize`.
 pub struct Started {
     /// The transport.
     pub transport: Arc<dyn Transport>,
     /// The same transport, if the server is a process.
     pub process: Option<Arc<StdioTransport>>,
-    /// The options of the transport, if it is HTTP.
-    pub http: Option<HttpOptions>,
-    location: Option<Location>,
+    pub(super) location: Option<Location>,
     environment: Environment,
     screening: Option<Decision>,
 }
 
 impl Started {
+    pub(super) fn new(transport: Arc<dyn Transport>, environment: Environment) -> Self {
+        Started {
+            transport,
+            process: None,
+            location: None,
+            environment,
+            screening: None,
+        }
+    }
+
     fn process(transport: StdioTransport, environment: Environment) -> Self {
         let transport = Arc::new(transport);
         Started {
             location: Some(Location::Pid(transport.pid())),
-            transport: transport.clone(),
-            process: Some(transport),
-            http: None,
-            environment,
-            screening: None,
+            process: Some(transport.clone()),
+            ..Started::new(transport, environment)
         }
     }
 
@@ -251,7 +266,7 @@ impl Context {
         self.pinning.check(config)?;
         let depends_on_folder = depends_on_folder(config, &self.working_dir, inside.is_some());
         let mut log = StartLog::new(config);
-        let started = self.start_transport(config, inside.as_ref(), cancel);
+        let started = self.start_transport(config, inside.as_deref(), cancel);
         log.phase_ended("setup", started.as_ref().err());
         let Started {
             transport,
@@ -265,8 +280,9 @@ impl Context {
             stale: stale.clone(),
             subscriptions: subscriptions.clone(),
         });
-        let options = self.client_options(config, inside.as_ref(), environment.secrets());
-        let failed = |error| ConnectError::of_client(config, inside.as_ref(), &error);
+        let options = self.client_options(config, inside.as_deref(), environment.secrets());
+        let failed =
+            |cause| ConnectError::new(self.start_error(config, inside.as_deref(), &cause), &cause);
         let initialized = Client::connect(transport, options, changes, cancel).and_then(|client| {
             let tools = client.list_tools(cancel)?;
             Ok((client, tools))
@@ -282,8 +298,8 @@ impl Context {
             shown(&info.version, environment.secrets()),
             client.server().protocol_version,
             tools.len(),
-            inside.as_ref().map_or(String::new(), |inside| {
-                format!(" container={}", inside.container)
+            inside.as_deref().map_or(String::new(), |inside| {
+                format!(" container={}", inside.container())
             })
         );
         let tools = Arc::new(without_duplicates(name, tools));
@@ -292,12 +308,40 @@ impl Context {
             client,
             stale,
             location,
-            container: inside.map(|inside| inside.container),
+            container: inside.map(|inside| inside.container().to_owned()),
             depends_on_folder,
             screening,
             since: Instant::now(),
             secrets: environment.secrets().to_vec(),
         })
+    }
+
+    /// The error for a server that failed to start, with advice if it runs in a container.
+    fn start_error(
+        &self,
+        config: &ExtensionConfig,
+        inside: Option<&dyn Inside>,
+        error: &mcp::Error,
+    ) -> Error {
+        let mut failed = Error::from_mcp(config.name(), true, error);
+        let (status, stderr) = match error {
+            mcp::Error::Transport(TransportError::Exited { status, stderr })
+            | mcp::Error::Unsent(TransportError::Exited { status, stderr }) => {
+                (&**status, &**stderr)
+            }
+            _ => ("", ""),
+        };
+        if let Some(inside) = inside {
+            failed.message += &inside.advice(config, status, stderr);
+        } else if !status.is_empty() {
+            failed.message += start_folder::advice(config);
+        }
+        if matches!(config, ExtensionConfig::InlinePython(_))
+            && let Some(runner) = &self.inline_python
+        {
+            runner.explain(&mut failed, stderr);
+        }
+        failed
     }
 
     /// A transport to the server of an extension, on which nothing has been sent.
@@ -309,14 +353,14 @@ impl Context {
             .containers
             .inside(config, &self.working_dir)
             .map_err(|reason| Error::new(config.name(), Phase::Config, reason))?;
-        self.start_transport(config, inside.as_ref(), cancel)
+        self.start_transport(config, inside.as_deref(), cancel)
     }
 
     /// Makes the transport to the server of an extension: starts its process, or prepares its address.
     fn start_transport(
         &self,
         config: &ExtensionConfig,
-        inside: Option<&Inside>,
+        inside: Option<&dyn Inside>,
         cancel: &Cancel,
     ) -> Result<Started, Error> {
         let name = config.name();
@@ -325,27 +369,20 @@ impl Context {
             ExtensionConfig::Stdio(stdio) => {
                 let environment = self.environment(name, &stdio.envs, &stdio.env_keys)?;
                 let line = (stdio.cmd.as_str(), &*stdio.args);
-                let screening = self.screen(config, line, cancel)?;
+                let screening = self.screening.check(config, line, cancel)?;
                 let transport = self.stdio(config, line, &environment, inside, cancel)?;
                 Ok(Started {
                     screening,
                     ..Started::process(transport, environment)
                 })
             }
-            ExtensionConfig::StreamableHttp(http) => {
-                let environment = self.environment(name, &http.envs, &http.env_keys)?;
-                let options = self.http(http, &environment)?;
-                let transport = HttpTransport::new(options.clone())
-                    .map_err(|e| Error::new(name, Phase::Config, e.to_string()))?;
-                Ok(Started {
-                    location: Some(Location::Url(transport.origin().to_owned())),
-                    transport: Arc::new(transport),
-                    process: None,
-                    http: Some(options),
-                    environment,
-                    screening: None,
-                })
-            }
+            ExtensionConfig::StreamableHttp(http) => match START_OVER_HTTP {
+                Some(start) => start(self, http),
+                None => {
+                    let hint = features::hint("streamable-http");
+                    invalid(&format!("no server can be reached over HTTP{hint}"))
+                }
+            },
             ExtensionConfig::Sse(_) => invalid(
                 "SSE is unsupported, migrate to streamable_http: set `type` to `streamable_http` and \
                  `uri` to the server's MCP endpoint",
@@ -357,17 +394,17 @@ impl Context {
                 self.start_builtin(config, inside, cancel)
             }
             ExtensionConfig::Frontend(_) => invalid("the client runs its tools; it has no server"),
-            ExtensionConfig::InlinePython(_) if !cfg!(feature = "inline-python") => {
-                let hint = features::hint("inline-python");
-                invalid(&format!("no Python code can be run{hint}"))
-            }
-            ExtensionConfig::InlinePython(_) if inside.is_some() => invalid(
-                "inline Python cannot run in a container; make the code a file inside and use type \
-                 `stdio`",
-            ),
-            ExtensionConfig::InlinePython(python) => {
-                self.start_inline_python(config, python, cancel)
-            }
+            ExtensionConfig::InlinePython(python) => match self.inline_python.as_deref() {
+                None => {
+                    let hint = features::hint("inline-python");
+                    invalid(&format!("no Python code can be run{hint}"))
+                }
+                Some(_) if inside.is_some() => invalid(
+                    "inline Python cannot run in a container; make the code a file inside and use type \
+                     `stdio`",
+                ),
+                Some(runner) => self.start_inline_python(config, (python, runner), cancel),
+            },
         }
     }
 
@@ -375,20 +412,20 @@ impl Context {
     fn start_inline_python(
         &self,
         config: &ExtensionConfig,
-        python: &InlinePython,
+        (python, runner): (&InlinePython, &dyn PythonRunner),
         cancel: &Cancel,
     ) -> Result<Started, Error> {
-        let words = self.inline_python.words(python)?;
+        let words = runner.words(python)?;
         let (cmd, args) = words
             .split_first()
             .map_or(("", words.as_slice()), |(cmd, args)| (cmd, args));
-        let screening = self.screen(config, (cmd, args), cancel)?;
-        let launch = self.inline_python.prepare(python)?;
+        let screening = self.screening.check(config, (cmd, args), cancel)?;
+        let launch = runner.prepare(python)?;
         let environment = Environment::default();
         let line = (launch.cmd.as_str(), &*launch.args);
         let started = self.stdio(config, line, &environment, None, cancel);
         let transport = started.map_err(|mut failed| {
-            inline_python::explain(&mut failed, "");
+            runner.explain(&mut failed, "");
             failed
         })?;
         let transport = transport.owning(launch.folder);
@@ -398,40 +435,11 @@ impl Context {
         })
     }
 
-    /// Checks the packages that a command line installs, before it starts.
-    ///
-    /// # Errors
-    /// It may not start.
-    fn screen(
-        &self,
-        config: &ExtensionConfig,
-        (cmd, args): (&str, &[String]),
-        cancel: &Cancel,
-    ) -> Result<Option<Decision>, Error> {
-        if !cfg!(feature = "screening") {
-            if !self.screening.is_configured() {
-                return Ok(None);
-            }
-            // Nothing starts unscreened that the settings want screened.
-            let hint = features::hint("screening");
-            let reason = format!("packages cannot be screened, which a setting wants{hint}");
-            return Err(Error::forbidden(config.name(), reason));
-        }
-        let Some(decision) = self.screening.screen(cmd, args, config.variables(), cancel) else {
-            return Ok(None);
-        };
-        decision.log(&config.key());
-        if decision.decision == Outcome::Refused {
-            return Err(Error::screened(config.name(), decision));
-        }
-        Ok(Some(decision))
-    }
-
     /// Starts a builtin server: in this process, or as a process in the container.
     fn start_builtin(
         &self,
         config: &ExtensionConfig,
-        inside: Option<&Inside>,
+        inside: Option<&dyn Inside>,
         cancel: &Cancel,
     ) -> Result<Started, Error> {
         let key = config.key();
@@ -440,25 +448,19 @@ impl Context {
         let server = server.ok_or_else(unknown)?;
         let environment = Environment::default();
         let Some(inside) = inside else {
-            return Ok(Started {
-                transport: (server.connect)(&BuiltinContext {
-                    paths: &self.paths,
-                    data: &self.data,
-                    offline: self.offline,
-                }),
-                process: None,
-                http: None,
-                location: None,
-                environment,
-                screening: None,
+            let connected = (server.connect)(&BuiltinContext {
+                paths: &self.paths,
+                data: &self.data,
+                offline: self.offline,
             });
+            return Ok(Started::new(connected, environment));
         };
         let (cmd, args) = inside.builtin(&key);
         let transport = self.stdio(config, (cmd, &*args), &environment, Some(inside), cancel)?;
         Ok(Started::process(transport, environment))
     }
 
-    fn environment(
+    pub(super) fn environment(
         &self,
         name: &str,
         envs: &Envs,
@@ -478,7 +480,7 @@ impl Context {
     fn client_options(
         &self,
         config: &ExtensionConfig,
-        inside: Option<&Inside>,
+        inside: Option<&dyn Inside>,
         secrets: &[String],
     ) -> Options {
         let mut options = Options::new(config.name());
@@ -489,7 +491,7 @@ impl Context {
         // The working directory as the server sees it.
         let working_dir = match inside {
             None => Some(self.working_dir.clone()),
-            Some(inside) => inside.working_dir.as_ref().map(PathBuf::from),
+            Some(inside) => inside.working_dir().map(PathBuf::from),
         };
         let mut set_meta =
             |key: &str, value: String| options.meta.insert(key.to_owned(), value.into());
@@ -520,7 +522,7 @@ impl Context {
         config: &ExtensionConfig,
         (cmd, args): (&str, &[String]),
         environment: &Environment,
-        inside: Option<&Inside>,
+        inside: Option<&dyn Inside>,
         cancel: &Cancel,
     ) -> Result<StdioTransport, Error> {
         let name = config.name();
@@ -539,7 +541,7 @@ impl Context {
                 let arguments = inside.arguments(environment, cmd, args);
                 let arguments =
                     arguments.map_err(|reason| Error::new(name, Phase::Config, reason))?;
-                let mut command = Command::new(inside.runtime().map_err(failed)?);
+                let mut command = Command::new(inside.client().map_err(failed)?);
                 // The runtime's client does not need the project's directory.
                 command.args(arguments).current_dir("/");
                 command
@@ -583,49 +585,6 @@ impl Context {
         }
         Ok(folder)
     }
-
-    fn http(
-        &self,
-        config: &StreamableHttp,
-        environment: &Environment,
-    ) -> Result<HttpOptions, Error> {
-        let wrong = |reason: String| Error::new(&config.name, Phase::Config, reason);
-        let mut options = HttpOptions::new(key(&config.name), &config.uri);
-        for (header, value) in config.headers.iter() {
-            let value = environment
-                .expand(value)
-                .map_err(|reason| wrong(format!("header `{header}`: {reason}")))?;
-            if value.contains('$') {
-                let name = &config.name;
-                log::warn!(
-                    "a header contains a `$` that no variable replaces extension={name:?} header={header:?}"
-                );
-            }
-            options.headers.push((header.to_owned(), value));
-        }
-        options.offline = self.offline;
-        options.max_message = self.limits.message;
-        Ok(options)
-    }
-}
-
-/// The error for a server that failed to start, with advice if it runs in a container.
-fn start_error(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Error {
-    let mut failed = Error::from_mcp(config.name(), true, error);
-    let (status, stderr) = match error {
-        mcp::Error::Transport(TransportError::Exited { status, stderr })
-        | mcp::Error::Unsent(TransportError::Exited { status, stderr }) => (&**status, &**stderr),
-        _ => ("", ""),
-    };
-    if let Some(inside) = inside {
-        failed.message += &inside.advice(config, status, stderr);
-    } else if !status.is_empty() {
-        failed.message += start_folder::advice(config);
-    }
-    if matches!(config, ExtensionConfig::InlinePython(_)) {
-        inline_python::explain(&mut failed, stderr);
-    }
-    failed
 }
 
 /// Removes tools whose name occurred before, because they could not be called.

@@ -1,114 +1,110 @@
-//! Extensions in a container: `docker exec` or `podman exec` runs their command in a running container. CORE
-//! §8.1, §10.
-//!
-//! This module starts nothing: it builds the command line and explains how the command ended.
+//! Which extensions run in a container. A part runs them there; a build without it refuses them.
 
 use super::config::ExtensionConfig;
 use super::environment::Environment;
 use super::platform_extensions;
-use super::program_lookup;
+use crate::part;
+use crate::store::Config;
 use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// The longest name of a container, in bytes.
-const MAX_NAME: usize = 255;
-/// The container runtimes, in order of preference.
-const RUNTIMES: [&str; 2] = ["docker", "podman"];
-/// The value of `GOOSE_CONTAINER_WORKDIR` that stands for the container's own working directory.
-const CONTAINER_OWN_DIR: &str = ".";
+/// Creates the container runtime of a part, with the settings of the user.
+pub type CreateRuntime = fn(&Config) -> Arc<dyn Runtime>;
 
-/// Variables that an extension in a container may not set, because they would change what the runtime's
-/// client does: the client gets the variables in its own environment, so that their values do not appear in
-/// its arguments, which every user of the machine can read. A name that ends in `*` matches every variable
-/// with that prefix.
-const RESERVED_VARIABLES: [&str; 11] = [
-    "DOCKER_*",
-    "CONTAINER_*",
-    "CONTAINERS_*",
-    // Set by rootless podman for itself.
-    "_CONTAINERS_*",
-    "PODMAN_*",
-    "BUILDAH_*",
-    // Podman's storage options, which can name programs to run.
-    "STORAGE_*",
-    "SSH_*",
-    "XDG_*",
-    "HOME",
-    "TMPDIR",
-];
-
-/// The name or id of a running container. It is checked, so that it cannot be read as an option or a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Container(String);
-
-impl Container {
-    /// Checks a name or id of a container.
+/// Runs commands in containers, with the settings that it was created with.
+pub trait Runtime: Send + Sync {
+    /// Checks the name or id of a container.
     ///
     /// # Errors
     /// The name cannot be that of a container.
-    pub fn named(name: &str) -> Result<Self, String> {
-        let plain = |c: char| c.is_ascii_alphanumeric();
-        let fits = name.len() <= MAX_NAME
-            && name.starts_with(plain)
-            && name.chars().all(|c| plain(c) || "_.-".contains(c));
-        if fits {
-            return Ok(Container(name.to_owned()));
-        }
-        Err(format!(
-            "{:?} cannot be the name or id of a container: those are at most {MAX_NAME} letters, digits, \
-             `_`, `.` and `-`, the first a letter or a digit",
-            crate::text::printable(name, 100)
-        ))
-    }
+    fn check_name(&self, name: &str) -> Result<(), String>;
 
-    /// The name or id.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+    /// How to run commands in this container, for a session with this working directory.
+    ///
+    /// # Errors
+    /// The name or a setting is invalid.
+    fn inside(&self, container: &str, session_dir: &Path) -> Result<Box<dyn Inside>, String>;
 }
 
-impl fmt::Display for Container {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// How to run a command in a container.
+pub trait Inside: fmt::Debug {
+    /// The name or id of the container.
+    fn container(&self) -> &str;
+
+    /// The working directory inside; if absent the container's own.
+    fn working_dir(&self) -> Option<&str>;
+
+    /// The client of the container runtime.
+    ///
+    /// # Errors
+    /// The client was not found; the error names what was searched.
+    fn client(&self) -> Result<PathBuf, String>;
+
+    /// The command line that serves a builtin extension.
+    fn builtin(&self, name: &str) -> (&str, Vec<String>);
+
+    /// The arguments of the runtime's client for this command. They contain the names of the variables, not
+    /// their values.
+    ///
+    /// # Errors
+    /// A variable would change what the client does, or the command is empty.
+    fn arguments(
+        &self,
+        environment: &Environment,
+        cmd: &str,
+        args: &[String],
+    ) -> Result<Vec<String>, String>;
+
+    /// Advice about a server that failed to start, derived from the exit status of the runtime's client (for
+    /// example `exit status: 127`) and its stderr.
+    fn advice(&self, config: &ExtensionConfig, status: &str, stderr: &str) -> String;
 }
 
-/// The container in which a session's extensions run, and the settings to reach it.
-#[derive(Clone, Debug, Default)]
+/// The container in which a session's extensions run, and what runs them there.
+#[derive(Clone, Default)]
 pub struct Containers {
     /// The container of the session, as stored. It is checked when an extension starts, so that an invalid
     /// name keeps extensions from starting and never starts them outside the container.
     pub session: Option<String>,
-    /// The setting `GOOSE_CONTAINER_RUNTIME`: the runtime's client, by name or absolute path.
-    pub runtime: Option<String>,
-    /// The setting `GOOSE_CONTAINER_WORKDIR`: the working directory inside the container. If absent the
-    /// session's directory, if `.` the container's own.
-    pub working_dir: Option<String>,
-    /// The setting `GOOSE_CONTAINER_GOSLING`: the path of gosling inside the container, for builtin
-    /// extensions.
-    pub gosling: Option<String>,
-    /// Why one of these settings cannot be used; nothing starts in a container then.
-    pub fault: Option<String>,
-}
-
-/// Why nothing runs in a container, in a build without the feature `containers`.
-pub(crate) fn containers_left_out() -> String {
-    let hint = crate::features::hint("containers");
-    format!("extensions cannot run in containers{hint}")
+    /// What runs extensions there; without it, an extension with a container does not start.
+    pub runtime: Option<Arc<dyn Runtime>>,
 }
 
 impl Containers {
+    /// The container of a session, and what this build has to run extensions there, with the settings of the user.
+    pub fn read(session: Option<String>, config: &Config) -> Self {
+        let create = part::all().iter().find_map(|part| part.containers);
+        let runtime = create.map(|create| create(config));
+        Containers { session, runtime }
+    }
+
+    /// Checks the name or id of a container.
+    ///
+    /// # Errors
+    /// The name cannot be that of a container, or the build runs nothing in containers.
+    pub fn check_name(&self, name: &str) -> Result<(), String> {
+        self.runtime()?.check_name(name)
+    }
+
+    fn runtime(&self) -> Result<&dyn Runtime, String> {
+        self.runtime.as_deref().ok_or_else(|| {
+            let hint = crate::features::hint("containers");
+            format!("extensions cannot run in containers{hint}")
+        })
+    }
+
     /// The container for an extension: its own, else the session's. `None` for an extension that starts no
     /// process and for `todo`, which has only the session's data.
     ///
     /// # Errors
     /// A name or setting is invalid.
-    pub(super) fn inside(
+    pub fn inside(
         &self,
         config: &ExtensionConfig,
         session_dir: &Path,
-    ) -> Result<Option<Inside>, String> {
+    ) -> Result<Option<Box<dyn Inside>>, String> {
         let is_program = matches!(
             config,
             ExtensionConfig::Stdio(_)
@@ -131,397 +127,6 @@ impl Containers {
                 );
             }
         };
-        if !cfg!(feature = "containers") {
-            return Err(containers_left_out());
-        }
-        if let Some(fault) = &self.fault {
-            return Err(fault.clone());
-        }
-        let session_dir = || {
-            let dir = session_dir.to_str().map(str::to_owned);
-            dir.ok_or("the session's working directory is not valid Unicode, so it cannot be used in a container")
-        };
-        let working_dir = match self.working_dir.as_deref().map(str::trim) {
-            None | Some("") => Some(session_dir()?),
-            Some(CONTAINER_OWN_DIR) => None,
-            Some(dir) if dir.starts_with('/') => Some(dir.to_owned()),
-            Some(dir) => {
-                return Err(format!(
-                    "the setting GOOSE_CONTAINER_WORKDIR is {dir:?}; it must be an absolute path inside the \
-                     container, or `.` for the container's own working directory"
-                ));
-            }
-        };
-        Ok(Some(Inside {
-            container: Container::named(name)?,
-            runtime: self.runtime.clone(),
-            working_dir,
-            gosling: self.gosling.clone(),
-        }))
-    }
-}
-
-/// How to run a command in a container.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Inside {
-    pub(super) container: Container,
-    runtime: Option<String>,
-    /// The working directory inside; if absent the container's own.
-    pub(super) working_dir: Option<String>,
-    gosling: Option<String>,
-}
-
-impl Inside {
-    /// The container runtime's client: the one of the setting, else docker or podman, looked up on PATH and
-    /// then in the usual directories.
-    ///
-    /// # Errors
-    /// The client was not found; the error names what was searched.
-    pub(super) fn runtime(&self) -> Result<PathBuf, String> {
-        let places = [program_lookup::on_path(), program_lookup::usual_folders()];
-        runtime(self.runtime.as_deref(), &places)
-    }
-
-    /// The command line that serves a builtin extension.
-    pub(super) fn builtin(&self, name: &str) -> (&str, Vec<String>) {
-        let gosling = self.gosling.as_deref().unwrap_or("gosling");
-        (gosling, vec!["mcp".to_owned(), name.to_owned()])
-    }
-
-    /// The arguments of the runtime's client for this command. They contain the names of the variables, not
-    /// their values.
-    ///
-    /// # Errors
-    /// A variable would change what the client does, or the command is empty.
-    pub(super) fn arguments(
-        &self,
-        environment: &Environment,
-        cmd: &str,
-        args: &[String],
-    ) -> Result<Vec<String>, String> {
-        if cmd.trim().is_empty() {
-            return Err("`cmd` is empty; it names the program to run".to_owned());
-        }
-        let mut words = vec!["exec".to_owned(), "-i".to_owned()];
-        if let Some(dir) = &self.working_dir {
-            words.extend(["-w".to_owned(), dir.clone()]);
-        }
-        let names = environment.variables().map(|(name, _)| name);
-        for name in names.chain(["AGENT_SESSION_ID"]) {
-            check(name)?;
-            words.extend(["-e".to_owned(), name.to_owned()]);
-        }
-        words.extend([self.container.0.clone(), cmd.to_owned()]);
-        words.extend_from_slice(args);
-        Ok(words)
-    }
-
-    /// Advice about a server that failed to start, derived from the exit status of the runtime's client (for
-    /// example `exit status: 127`) and its stderr.
-    pub(super) fn advice(&self, config: &ExtensionConfig, status: &str, stderr: &str) -> String {
-        let container = &self.container;
-        let stderr = stderr.to_ascii_lowercase();
-        let absent = ["no such container", "no container with", "not running"];
-        if absent.iter().any(|words| stderr.contains(words)) {
-            return format!(
-                "; it runs in the container {container}, which must exist and be running: see \
-                 `docker ps -a` or `podman ps -a`"
-            );
-        }
-        let started = !matches!(status, "exit status: 126" | "exit status: 127");
-        if started {
-            return format!(" (in the container {container})");
-        }
-        let needed = match config {
-            ExtensionConfig::Stdio(stdio) => format!("the command {:?}", stdio.cmd),
-            _ => format!(
-                "gosling itself as {:?} (GOOSE_CONTAINER_GOSLING sets another path)",
-                self.builtin("").0
-            ),
-        };
-        let place = match &self.working_dir {
-            Some(dir) => format!(
-                " and the directory {dir:?} (GOOSE_CONTAINER_WORKDIR sets another, `.` for its own)"
-            ),
-            None => String::new(),
-        };
-        format!(
-            "; the container {container} needs {needed}{place} inside; the output of the container \
-             runtime is in the log"
-        )
-    }
-}
-
-/// Rejects a variable that would change what the client does.
-fn check(name: &str) -> Result<(), String> {
-    let hit = |pattern: &&&str| match pattern.strip_suffix('*') {
-        Some(prefix) => name.starts_with(prefix),
-        None => name == **pattern,
-    };
-    if RESERVED_VARIABLES.iter().find(hit).is_some() {
-        return Err(format!(
-            "the environment variable `{name}` would change what the client of the container runtime \
-             does, so an extension in a container may not set it; set it when the container is created, or \
-             for the command inside with `cmd: env`"
-        ));
-    }
-    Ok(())
-}
-
-fn runtime(wanted: Option<&str>, places: &[Vec<PathBuf>; 2]) -> Result<PathBuf, String> {
-    // A relative path would be another program in each project.
-    let find =
-        |name: &str, folders: &[PathBuf]| program_lookup::find(name, Path::new("/"), folders);
-    if let Some(wanted) = wanted.map(str::trim).filter(|wanted| !wanted.is_empty()) {
-        let found = find(wanted, &places.concat());
-        return found.map_err(|reason| format!("the setting GOOSE_CONTAINER_RUNTIME: {reason}"));
-    }
-    let mut found = places
-        .iter()
-        .flat_map(|folders| RUNTIMES.iter().filter_map(|name| find(name, folders).ok()));
-    found.next().ok_or_else(|| {
-        "it runs in a container, but neither `docker` nor `podman` was found; install one of \
-         them, or name it in the setting GOOSE_CONTAINER_RUNTIME"
-            .to_owned()
-    })
-}
-
-#[cfg(feature = "containers")]
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn config(value: Value) -> ExtensionConfig {
-        ExtensionConfig::from_value(value).unwrap()
-    }
-
-    fn stdio() -> Value {
-        json!({"type": "stdio", "name": "one", "cmd": "serve", "args": ["-x"]})
-    }
-
-    fn inside(containers: &Containers, value: Value) -> Result<Option<Inside>, String> {
-        containers.inside(&config(value), Path::new("/work"))
-    }
-
-    fn session(name: &str) -> Containers {
-        Containers {
-            session: Some(name.to_owned()),
-            ..Containers::default()
-        }
-    }
-
-    #[test]
-    fn a_name_can_be_nothing_else() {
-        for name in ["box", "0a_b.c-d", &"a".repeat(255)] {
-            assert_eq!(Container::named(name).unwrap().as_str(), name);
-        }
-        let long = "a".repeat(256);
-        for name in [
-            "",
-            "-it",
-            "--privileged",
-            ".",
-            "_a",
-            "a b",
-            "a/b",
-            "a\nb",
-            "ä",
-            "bö",
-            "a=b",
-            "a\0",
-            &long,
-        ] {
-            let error = Container::named(name).unwrap_err();
-            assert!(error.contains("cannot be the name"), "{error}");
-        }
-    }
-
-    #[test]
-    fn programs_run_inside_and_nothing_else_does() {
-        let name = |containers: &Containers, value: Value| {
-            let inside = inside(containers, value).unwrap();
-            inside.map(|inside| inside.container.0)
-        };
-        let own = || {
-            let mut own = stdio();
-            own["container"] = "its-own".into();
-            own
-        };
-        let outside = Containers::default();
-        let boxed = session("box");
-        assert_eq!(name(&outside, stdio()), None);
-        assert_eq!(name(&outside, own()).unwrap(), "its-own");
-        assert_eq!(name(&boxed, own()).unwrap(), "its-own");
-        for (value, expected) in [
-            (stdio(), true),
-            (json!({"type": "builtin", "name": "developer"}), true),
-            (json!({"type": "platform", "name": "developer"}), true),
-            (
-                json!({"type": "inline_python", "name": "p", "description": "", "code": "c"}),
-                true,
-            ),
-            (json!({"type": "builtin", "name": "todo"}), false),
-            (json!({"type": "platform", "name": "Todo"}), false),
-            (
-                json!({"type": "streamable_http", "name": "h", "uri": "http://x"}),
-                false,
-            ),
-            (json!({"type": "frontend", "name": "f", "tools": []}), false),
-        ] {
-            assert_eq!(name(&boxed, value.clone()).is_some(), expected, "{value}");
-        }
-    }
-
-    #[test]
-    fn what_makes_no_sense_never_runs_outside() {
-        assert!(inside(&session("-v"), stdio()).is_err());
-        let mut odd = stdio();
-        odd["container"] = json!(7);
-        assert!(inside(&Containers::default(), odd).is_err());
-        let mut relative = session("box");
-        relative.working_dir = Some("work".to_owned());
-        let error = inside(&relative, stdio()).unwrap_err();
-        assert!(error.contains("GOOSE_CONTAINER_WORKDIR"), "{error}");
-        let mut wrong = session("box");
-        wrong.fault = Some("it is a list".to_owned());
-        assert_eq!(inside(&wrong, stdio()).unwrap_err(), "it is a list");
-    }
-
-    fn environment(envs: Value) -> Environment {
-        let envs = serde_json::from_value(envs).unwrap();
-        Environment::merge(&envs, &[], &|_| Ok(None)).unwrap()
-    }
-
-    fn arguments(containers: &Containers, envs: Value) -> Result<String, String> {
-        let inside = inside(containers, stdio()).unwrap().unwrap();
-        let args = ["-x".to_owned(), "a b".to_owned()];
-        let words = inside.arguments(&environment(envs), "serve", &args)?;
-        Ok(words.join("|"))
-    }
-
-    #[test]
-    fn values_of_variables_are_no_arguments() {
-        assert_eq!(
-            arguments(&session("box"), json!({"B": "secret", "A": "other"})).unwrap(),
-            "exec|-i|-w|/work|-e|A|-e|B|-e|AGENT_SESSION_ID|box|serve|-x|a b"
-        );
-        let elsewhere = |dir: &str| Containers {
-            working_dir: Some(dir.to_owned()),
-            ..session("box")
-        };
-        for (dir, expected) in [
-            (
-                "/src",
-                "exec|-i|-w|/src|-e|AGENT_SESSION_ID|box|serve|-x|a b",
-            ),
-            (".", "exec|-i|-e|AGENT_SESSION_ID|box|serve|-x|a b"),
-            (" ", "exec|-i|-w|/work|-e|AGENT_SESSION_ID|box|serve|-x|a b"),
-        ] {
-            assert_eq!(arguments(&elsewhere(dir), json!({})).unwrap(), expected);
-        }
-    }
-
-    #[test]
-    fn variables_that_steer_the_client_are_refused() {
-        for name in [
-            "DOCKER_HOST",
-            "CONTAINER_HOST",
-            "HOME",
-            "XDG_RUNTIME_DIR",
-            "STORAGE_OPTS",
-            "_CONTAINERS_USERNS_CONFIGURED",
-        ] {
-            let error = arguments(&session("box"), json!({name: "hunter22"})).unwrap_err();
-            assert!(error.contains(name) && !error.contains("hunter"), "{error}");
-        }
-        for name in ["DOCKER", "HOMES", "MY_HOME", "npm_config_a", "HTTPS_PROXY"] {
-            let words = arguments(&session("box"), json!({name: "x"})).unwrap();
-            assert!(words.contains(&format!("|-e|{name}|")), "{words}");
-        }
-    }
-
-    #[test]
-    fn the_runtime_is_looked_for_on_path_first() {
-        let folder = |names: &[&str]| {
-            let random = crate::sys::random_hex(8).unwrap();
-            let folder = std::env::temp_dir().join(format!("gosling-runtime-{random}"));
-            std::fs::create_dir(&folder).unwrap();
-            for name in names {
-                std::os::unix::fs::symlink("/bin/sh", folder.join(name)).unwrap();
-            }
-            folder
-        };
-        let both = folder(&["podman", "docker"]);
-        let podman = folder(&["podman"]);
-        let none = folder(&[]);
-        let list = |folders: &[&PathBuf]| folders.iter().map(|f| (*f).clone()).collect::<Vec<_>>();
-        for (on_path, usual, expected) in [
-            (list(&[&podman, &both]), list(&[]), both.join("docker")),
-            (
-                list(&[&none, &podman]),
-                list(&[&both]),
-                podman.join("podman"),
-            ),
-            (list(&[&none]), list(&[&both]), both.join("docker")),
-        ] {
-            assert_eq!(runtime(None, &[on_path, usual]), Ok(expected));
-        }
-        let places = [list(&[&both]), list(&[&podman])];
-        assert_eq!(runtime(Some("podman"), &places), Ok(both.join("podman")));
-        assert_eq!(runtime(Some(" "), &places), Ok(both.join("docker")));
-        let path = podman.join("podman");
-        assert_eq!(runtime(path.to_str(), &places), Ok(path));
-        let error = runtime(Some("nerdctl"), &places).unwrap_err();
-        assert!(error.contains("GOOSE_CONTAINER_RUNTIME"), "{error}");
-        let error = runtime(None, &[list(&[&none]), list(&[])]).unwrap_err();
-        assert!(error.contains("neither `docker` nor `podman`"), "{error}");
-        for folder in [both, podman, none] {
-            std::fs::remove_dir_all(folder).unwrap();
-        }
-    }
-
-    #[test]
-    fn the_end_of_the_client_is_explained() {
-        let boxed = session("box");
-        let advice = |value: Value, status: &str, stderr: &str| {
-            let inside = inside(&boxed, value.clone()).unwrap().unwrap();
-            inside.advice(&config(value), status, stderr)
-        };
-        let builtin = json!({"type": "builtin", "name": "developer"});
-        for (value, status, stderr, expected) in [
-            (
-                stdio(),
-                "exit status: 1",
-                "Error: No such container: box",
-                "docker ps -a",
-            ),
-            (
-                stdio(),
-                "exit status: 1",
-                "container box is not running",
-                "docker ps -a",
-            ),
-            (stdio(), "exit status: 127", "", "the command \"serve\""),
-            (
-                stdio(),
-                "exit status: 126",
-                "",
-                "\"/work\" (GOOSE_CONTAINER_WORKDIR",
-            ),
-            (
-                builtin.clone(),
-                "exit status: 127",
-                "",
-                "GOOSE_CONTAINER_GOSLING",
-            ),
-            (stdio(), "exit status: 3", "boom", "(in the container box)"),
-        ] {
-            let advice = advice(value, status, stderr);
-            assert!(
-                advice.contains(expected) && advice.contains("box"),
-                "{advice}"
-            );
-        }
+        self.runtime()?.inside(name, session_dir).map(Some)
     }
 }

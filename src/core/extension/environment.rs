@@ -160,7 +160,7 @@ fn reason_in(refused: &[(&str, &'static str)], variable: &str) -> Option<&'stati
 }
 
 /// The reason beside the first pattern of a table that matches this variable.
-pub(super) fn reason_for<'t>(
+pub fn reason_for<'t>(
     table: impl IntoIterator<Item = &'t (&'t str, &'static str)>,
     variable: &str,
 ) -> Option<&'static str> {

@@ -106,7 +106,8 @@ pub struct Error {
 }
 
 impl Error {
-    pub(super) fn new(extension: &str, phase: Phase, message: impl Into<String>) -> Self {
+    /// The error of this phase.
+    pub fn new(extension: &str, phase: Phase, message: impl Into<String>) -> Self {
         Error {
             extension: crate::text::printable(extension, 100),
             phase,
@@ -117,7 +118,7 @@ impl Error {
     }
 
     /// The error for an extension that a policy forbids.
-    pub(super) fn forbidden(extension: &str, reason: impl Into<String>) -> Self {
+    pub fn forbidden(extension: &str, reason: impl Into<String>) -> Self {
         Error {
             class: Some(Class::Security),
             ..Self::new(extension, Phase::Config, reason)

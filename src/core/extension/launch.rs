@@ -1,9 +1,9 @@
 //! What an extension launches in a session. The answer "always" to the calls of its tools holds for that alone.
 
 use super::ExtensionConfig;
-use super::launchers::program_name;
 use super::program_lookup::is_relative_path;
 use super::start_folder::{Place, SHELLS, has_word, place, place_of};
+use super::wrappers::program_name;
 use serde_json::{Map, Value};
 use std::iter::once;
 use std::path::Path;
@@ -100,8 +100,8 @@ fn names_file(argument: &str, folder: &Path) -> bool {
 }
 
 /// SHA-256 of these texts with their lengths, in hexadecimal digits.
-#[cfg(any(feature = "pinning", feature = "tls"))]
-pub(super) fn hash(texts: &[&str]) -> String {
+#[cfg(feature = "sha256")]
+pub fn hash(texts: &[&str]) -> String {
     use ring::digest::{Context, SHA256};
     let mut context = Context::new(&SHA256);
     for text in texts {
@@ -115,8 +115,8 @@ pub(super) fn hash(texts: &[&str]) -> String {
 
 /// A hash of these texts, in hexadecimal digits. A build without SHA-256 has a hash with a random key, which ends with
 /// the process.
-#[cfg(not(any(feature = "pinning", feature = "tls")))]
-pub(super) fn hash(texts: &[&str]) -> String {
+#[cfg(not(feature = "sha256"))]
+pub fn hash(texts: &[&str]) -> String {
     use std::hash::{BuildHasher, RandomState};
     use std::sync::LazyLock;
     static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);

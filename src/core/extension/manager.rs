@@ -5,13 +5,16 @@ use super::active_extension::Extension;
 use super::config::{ExtensionConfig, key};
 use super::container::Containers;
 use super::environment::Inherited;
+use super::inline_python::PythonRunner;
 use super::launch::launch;
 use super::listing::MAX_CONCURRENT;
+use super::pinning::Pinning;
+use super::screening::Screening;
 use super::server_requests::ServerRequestHandler;
 use super::status::{State, Status};
 use super::subscriptions::{MAX_SUBSCRIPTIONS, OnResourceUpdated};
 use super::supervisor::{Operation, Supervisor};
-use super::{Error, Phase, inline_python, pinning, screening, tool_names};
+use super::{Error, Phase, tool_names};
 use crate::builtin::SessionData;
 use crate::mcp;
 use crate::mcp::client::{CallOptions, Client, MAX_TIMEOUT};
@@ -61,12 +64,12 @@ pub struct Context {
     pub containers: Containers,
     /// What extensions that are programs inherit of this server's environment.
     pub inherited: Inherited,
-    /// The settings for inline Python.
-    pub inline_python: inline_python::Settings,
-    /// The settings of the screening of packages.
-    pub screening: screening::Settings,
-    /// The settings of the pinning of tools.
-    pub pinning: pinning::Settings,
+    /// What runs inline Python.
+    pub inline_python: Option<Arc<dyn PythonRunner>>,
+    /// The screening of what extensions start.
+    pub screening: Screening,
+    /// The pinning of tools.
+    pub pinning: Pinning,
     /// Answers requests of servers; without it they are refused.
     pub request_handler: Option<Arc<dyn ServerRequestHandler>>,
 }

@@ -2,21 +2,18 @@
 //! extension is an MCP client, whatever its type. CORE §5, §6, §8, §10.
 
 mod active_extension;
-mod apps;
 pub mod bundled_list;
 pub mod config;
 pub mod configured;
 mod connect;
-mod container;
+pub mod container;
 pub mod environment;
 mod error;
 mod imported_extensions;
 pub mod inline_python;
-mod launch;
-pub mod launchers;
+pub mod launch;
 mod listing;
 mod manager;
-pub mod packages;
 pub mod pinning;
 pub mod platform_extensions;
 pub mod program_lookup;
@@ -27,17 +24,17 @@ pub mod screening;
 pub mod server_requests;
 mod start_folder;
 mod status;
+#[cfg(feature = "streamable-http")]
+mod streamable_http;
 mod subscriptions;
 mod supervisor;
 pub(crate) mod tool_names;
 pub(crate) mod unsupported;
-mod version_order;
+pub mod wrappers;
 
-pub use apps::App;
 pub use config::ExtensionConfig;
-pub use connect::Started;
-pub(crate) use container::containers_left_out;
-pub use container::{Container, Containers};
+pub use connect::{Started, UI_MIME_TYPE};
+pub use container::Containers;
 pub use error::{Class, Error, Phase};
 pub use imported_extensions::{ImportedExtensions, classify_imported};
 pub use listing::{ExtensionItem, Listing};

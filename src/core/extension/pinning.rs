@@ -1,59 +1,62 @@
 //! Pinning: the tools that a server lists are compared with those that it listed when its extension was first
-//! started, because a server, or who can change its package or its configuration, can change them under the user
-//! (CVE-2025-54136).
-//!
-//! The pins of an extension are the file `data/tool_pins/KEY.json`. They outlive the removal of the
-//! extension, and another program or address under the same name does not start without pins. What differs is
-//! shown in `GET /agent/extensions` and logged, until it is accepted ([`Settings::accept`]). With
-//! `GOOSE_TOOL_PINNING=strict` the model gets neither tools that were changed or added, nor any tool of another
-//! program or address.
+//! started. A part does that; a build without it starts nothing whose tools a setting wants pinned.
 //!
 //! Servers that are part of this program have no pins, nor have tools that the client runs. Instructions,
 //! resources, prompts and the results of tools are not pinned.
 
-#[cfg(feature = "pinning")]
-mod pin_file;
-#[cfg(feature = "pinning")]
-mod pins;
-#[cfg(feature = "pinning")]
-mod review;
-
-#[cfg(feature = "pinning")]
-pub use pin_file::AcceptError;
-
 use super::{Error, ExtensionConfig, Phase};
 use crate::features;
 use crate::mcp::types::Tool;
-use crate::store::{Config, Paths, settings};
-#[cfg(feature = "pinning")]
+use crate::part;
+use crate::store::{self, Config, Paths, settings};
 use crate::sys::fs::Stamp;
 use crate::text::printable;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::fmt;
 use std::sync::Arc;
 
-/// The folder of the pins, in the data folder.
-const FOLDER: &str = "tool_pins";
+/// Creates the pinner of a part, with the settings of the user.
+pub type CreatePinner = fn(&Config, &Paths) -> Arc<dyn Pinner>;
 
-/// What happens to tools that have changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Nothing is compared or kept.
-    #[default]
-    Off,
-    /// They are offered, and the change is shown.
-    Warn,
-    /// They are not offered until the change is accepted.
-    Strict,
+/// Compares the tools of extensions with the pinned ones, with the settings that it was created with.
+pub trait Pinner: Send + Sync {
+    /// Compares the listed tools of an extension with the pinned ones, or pins them if none are. `secrets` must
+    /// not appear in what is kept and shown.
+    fn review(
+        &self,
+        config: &ExtensionConfig,
+        listed: Arc<Vec<Tool>>,
+        secrets: &[String],
+    ) -> Reviewed;
+
+    /// Compares again if something differed, and the pins have changed since. Sends nothing to the server.
+    fn review_again(
+        &self,
+        config: &ExtensionConfig,
+        reviewed: &Reviewed,
+        secrets: &[String],
+    ) -> Option<Reviewed>;
+
+    /// Accepts what the extension with this key listed last; returns what differed. Sessions notice it before
+    /// they use its tools.
+    ///
+    /// # Errors
+    /// There are no pins of this key, or they cannot be read or written.
+    fn accept(&self, key: &str) -> Result<Vec<Change>, AcceptError>;
+
+    /// What is pinned of an extension; `None` if nothing is. Starts nothing.
+    ///
+    /// # Errors
+    /// The pins cannot be read.
+    fn pinned(&self, config: &ExtensionConfig) -> store::Result<Option<Pinned>>;
 }
 
-/// The settings of the pinning.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// `GOOSE_TOOL_PINNING`.
-    pub mode: Mode,
-    /// Where the pins are.
-    pub folder: PathBuf,
+/// The pinning of tools. The default pins nothing.
+#[derive(Clone, Default)]
+pub struct Pinning {
+    pinner: Option<Arc<dyn Pinner>>,
+    /// A setting wants it, and the build has none.
+    is_missing: bool,
 }
 
 /// How a tool differs from the pinned one.
@@ -103,7 +106,6 @@ pub struct Report {
 }
 
 /// What is pinned of an extension.
-#[cfg(feature = "pinning")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pinned {
     /// How many tools.
@@ -112,6 +114,30 @@ pub struct Pinned {
     pub launch_changed: bool,
     /// How the tools differ that the extension listed last.
     pub changes: Vec<Change>,
+}
+
+/// Why pins could not be accepted.
+#[derive(Debug)]
+pub enum AcceptError {
+    /// No extension of this key was started while pinning was on.
+    Unknown,
+    /// The file cannot be read or written.
+    Store(store::Error),
+}
+
+impl fmt::Display for AcceptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AcceptError::Unknown => f.write_str("no tools of an extension of this name are pinned"),
+            AcceptError::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<store::Error> for AcceptError {
+    fn from(error: store::Error) -> Self {
+        AcceptError::Store(error)
+    }
 }
 
 fn is_false(value: &bool) -> bool {
@@ -128,17 +154,16 @@ pub struct Reviewed {
     /// How they differ from the pinned ones, if they do.
     pub report: Option<Arc<Report>>,
     /// The state of the pins when they were compared, if something differed.
-    #[cfg(feature = "pinning")]
-    stamp: Option<Stamp>,
+    pub stamp: Option<Stamp>,
 }
 
 impl Reviewed {
-    fn unchanged(listed: Arc<Vec<Tool>>) -> Self {
+    /// All of them are offered.
+    pub fn unchanged(listed: Arc<Vec<Tool>>) -> Self {
         Reviewed {
             offered: listed.clone(),
             listed,
             report: None,
-            #[cfg(feature = "pinning")]
             stamp: None,
         }
     }
@@ -151,16 +176,20 @@ impl Reviewed {
     }
 }
 
-impl Settings {
-    /// The settings of the user.
+impl Pinning {
+    /// The pinning that this build has, with the settings of the user.
     pub fn read(config: &Config, paths: &Paths) -> Self {
-        let mode = match settings::TOOL_PINNING.word(config) {
-            "off" => Mode::Off,
-            "strict" => Mode::Strict,
-            _ => Mode::Warn,
-        };
-        let folder = paths.data.join(FOLDER);
-        Settings { mode, folder }
+        let create = part::all().iter().find_map(|part| part.pinner);
+        let is_wanted = || settings::TOOL_PINNING.word(config) == "strict";
+        Pinning {
+            is_missing: create.is_none() && is_wanted(),
+            pinner: create.map(|create| create(config, paths)),
+        }
+    }
+
+    /// What compares the tools, if the build has it.
+    pub fn pinner(&self) -> Option<&dyn Pinner> {
+        self.pinner.as_deref()
     }
 
     /// Whether this build can do what the setting wants.
@@ -168,61 +197,38 @@ impl Settings {
     /// # Errors
     /// It is strict, and the build leaves pinning out.
     pub(super) fn check(&self, config: &ExtensionConfig) -> Result<(), Error> {
-        if cfg!(feature = "pinning") || self.mode != Mode::Strict || !is_pinned(config) {
+        if !self.is_missing || !is_pinned(config) {
             return Ok(());
         }
         let hint = features::hint("pinning");
         let reason = format!("tools cannot be pinned, which GOOSE_TOOL_PINNING wants{hint}");
         Err(Error::forbidden(config.name(), reason))
     }
-}
 
-/// Without pinning, all tools are offered.
-#[cfg(not(feature = "pinning"))]
-impl Settings {
+    /// As [`Pinner::review`]; without one, all tools are offered.
     pub(super) fn review(
         &self,
-        _: &ExtensionConfig,
+        config: &ExtensionConfig,
         listed: Arc<Vec<Tool>>,
-        _: &[String],
+        secrets: &[String],
     ) -> Reviewed {
-        Reviewed::unchanged(listed)
+        match &self.pinner {
+            Some(pinner) => pinner.review(config, listed, secrets),
+            None => Reviewed::unchanged(listed),
+        }
     }
 
+    /// As [`Pinner::review_again`].
     pub(super) fn review_again(
         &self,
-        _: &ExtensionConfig,
-        _: &Reviewed,
-        _: &[String],
+        config: &ExtensionConfig,
+        reviewed: &Reviewed,
+        secrets: &[String],
     ) -> Option<Reviewed> {
-        None
+        self.pinner
+            .as_ref()?
+            .review_again(config, reviewed, secrets)
     }
-}
-
-/// The fuzz target of pinning, see [`crate::fuzzing`]. The input is a list of tools, another one, and a file of
-/// pins.
-#[cfg(all(feature = "pinning", any(test, fuzzing)))]
-pub fn fuzz(input: &[u8]) {
-    let [before, after, file] = crate::text::fuzz_input::texts(input);
-    let config = ExtensionConfig::from_value(serde_json::json!({
-        "type": "stdio", "name": "x", "cmd": "x",
-    }));
-    let Ok(config) = config else { return };
-    pin_file::fuzz(&file);
-    let list = |text: &str| crate::json::from_str::<Vec<Tool>>(text).ok();
-    let (Some(before), Some(after)) = (list(&before), list(&after)) else {
-        return;
-    };
-    let pins = |tools: &[Tool]| pins::Pins::of(&config, tools, &[]);
-    let (Ok(before), Ok(after)) = (pins(&before), pins(&after)) else {
-        return;
-    };
-    assert_eq!(before.compare(&before).changes, []);
-    let there = before.compare(&after);
-    let back = after.compare(&before);
-    assert!(!there.launch_changed);
-    assert_eq!(there.changes.len(), back.changes.len());
-    assert_eq!(there.changes.is_empty(), before.has_hashes_of(&after));
 }
 
 /// The error for a call of a tool that is withheld. Models may get it, so it does not say how to accept the tool.
@@ -240,7 +246,7 @@ pub(super) fn withheld_error(config: &ExtensionConfig, tool: &str) -> Error {
 }
 
 /// Whether the tools come from outside of this program.
-fn is_pinned(config: &ExtensionConfig) -> bool {
+pub fn is_pinned(config: &ExtensionConfig) -> bool {
     matches!(
         config,
         ExtensionConfig::Stdio(_)
@@ -249,7 +255,7 @@ fn is_pinned(config: &ExtensionConfig) -> bool {
     )
 }
 
-#[cfg(all(test, feature = "pinning"))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
@@ -283,22 +289,5 @@ mod tests {
         let config = json!({"type": "stdio", "name": "one", "cmd": "x"});
         let error = withheld_error(&ExtensionConfig::from_value(config).unwrap(), "b");
         assert_eq!(error.phase, Phase::Tool);
-    }
-
-    #[test]
-    fn pins_of_another_time_are_not_shown_while_pinning_is_off() {
-        let folder = std::env::temp_dir().join(format!("gosling-pinned-{}", std::process::id()));
-        let config = json!({"type": "stdio", "name": "one", "cmd": "x"});
-        let config = ExtensionConfig::from_value(config).unwrap();
-        let settings = |mode| Settings {
-            mode,
-            folder: folder.clone(),
-        };
-        let warn = settings(Mode::Warn);
-        assert!(warn.pinned(&config).unwrap().is_none());
-        warn.review(&config, tools(&["a"]), &[]);
-        assert_eq!(warn.pinned(&config).unwrap().map(|it| it.tools), Some(1));
-        assert!(settings(Mode::Off).pinned(&config).unwrap().is_none());
-        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -42,14 +42,14 @@ pub fn search_path() -> Vec<PathBuf> {
 }
 
 /// The directories of PATH.
-pub(super) fn on_path() -> Vec<PathBuf> {
+pub fn on_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH");
     path.map(|path| env::split_paths(&path).collect())
         .unwrap_or_default()
 }
 
 /// The usual directories that exist.
-pub(super) fn usual_folders() -> Vec<PathBuf> {
+pub fn usual_folders() -> Vec<PathBuf> {
     let home = env::home_dir().filter(|home| home.is_absolute());
     let usual = home
         .iter()

@@ -7,8 +7,8 @@
 //! option of `npx` prevents all of it, so these programs start elsewhere unless their entry says otherwise.
 
 use super::ExtensionConfig;
-use super::launchers::{Line, parts, program_name, runner_name};
 use super::program_lookup::is_relative_path;
+use super::wrappers::{Line, parts, program_name, runner_name};
 use crate::store::files;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -16,6 +16,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::json;
 use serde_json::value::to_raw_value;
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -47,11 +48,9 @@ struct State {
     tools: Reviewed,
     /// Earlier connections that still have running requests.
     retired: Vec<Weak<Connection>>,
-    reconnecting: bool,
+    link: Link,
     /// The number of running operations.
     operations: usize,
-    /// The connection was closed because the session was idle. The next one does not count as a restart.
-    suspended: bool,
     restarts: Restarts,
     /// The number of restarts so far.
     restarted: u64,
@@ -59,7 +58,19 @@ struct State {
     failure: Option<Failure>,
     /// The reason of a restart that no call has reported yet.
     unreported_restart: Option<String>,
-    closed: bool,
+}
+
+/// What becomes of the connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Link {
+    /// It is used until it is lost.
+    Used,
+    /// It was closed because the session was idle. The next one does not count as a restart.
+    Suspended,
+    /// A thread makes the next one.
+    Reconnecting,
+    /// The supervisor was closed, while a thread made the next one or not.
+    Closed { reconnecting: bool },
 }
 
 #[derive(Clone)]
@@ -79,10 +90,21 @@ impl Failure {
 }
 
 impl State {
+    fn is_reconnecting(&self) -> bool {
+        matches!(
+            self.link,
+            Link::Reconnecting | Link::Closed { reconnecting: true }
+        )
+    }
+
+    fn is_closed(&self) -> bool {
+        matches!(self.link, Link::Closed { .. })
+    }
+
     fn status(&self) -> status::State {
-        if self.reconnecting {
+        if self.is_reconnecting() {
             status::State::Starting
-        } else if self.suspended && self.failure.is_none() {
+        } else if self.link == Link::Suspended && self.failure.is_none() {
             status::State::Idle
         } else if self.connection.client.is_open() {
             status::State::Active
@@ -129,14 +151,12 @@ impl Supervisor {
                 tools: connection.tools.clone(),
                 connection: Arc::new(connection),
                 retired: Vec::new(),
-                reconnecting: false,
+                link: Link::Used,
                 operations: 0,
-                suspended: false,
                 restarts: Restarts::default(),
                 restarted: 0,
                 failure: None,
                 unreported_restart: None,
-                closed: false,
             }),
             changed: Condvar::new(),
             closed_token: Cancel::new(),
@@ -148,7 +168,7 @@ impl Supervisor {
         let connection = Connection::closed(config.name());
         let mut server = Supervisor::new(config, context, connection, Arc::default());
         let state = server.state.get_mut();
-        state.unwrap_or_else(PoisonError::into_inner).suspended = true;
+        state.unwrap_or_else(PoisonError::into_inner).link = Link::Suspended;
         server
     }
 
@@ -160,13 +180,13 @@ impl Supervisor {
     /// Whether it can be used without a restart: connected, or suspended.
     pub(super) fn is_up(&self) -> bool {
         let state = lock(&self.state);
-        let up = state.suspended || state.connection.client.is_open();
+        let up = state.link == Link::Suspended || state.connection.client.is_open();
         up && state.failure.is_none()
     }
 
     fn present(&self) -> (Arc<Connection>, bool) {
         let state = lock(&self.state);
-        (state.connection.clone(), state.suspended)
+        (state.connection.clone(), state.link == Link::Suspended)
     }
 
     pub(super) fn known_tools(&self) -> Arc<Vec<Tool>> {
@@ -217,14 +237,13 @@ impl Supervisor {
     pub(super) fn suspend(&self) {
         let connection = {
             let mut state = lock(&self.state);
-            let busy =
-                state.operations > 0 || state.reconnecting || state.closed || state.suspended;
+            let busy = state.operations > 0 || state.link != Link::Used;
             // A server in this process costs nothing, and may be working for the user.
             let inside = state.connection.location.is_none();
             if busy || inside || !state.connection.client.is_open() {
                 return;
             }
-            state.suspended = true;
+            state.link = Link::Suspended;
             state.connection.clone()
         };
         connection.client.close();
@@ -251,10 +270,10 @@ impl Supervisor {
     pub(super) fn is_at_rest(&self, unused: Duration) -> bool {
         let (connection, is_suspended) = {
             let state = lock(&self.state);
-            if state.operations > 0 || state.reconnecting {
+            if state.operations > 0 || state.is_reconnecting() {
                 return false;
             }
-            (state.connection.clone(), state.suspended)
+            (state.connection.clone(), state.link == Link::Suspended)
         };
         let is_inside = connection.location.is_none();
         let is_resting = is_suspended || !connection.client.is_open() || is_inside;
@@ -285,8 +304,7 @@ impl Supervisor {
         };
         if status.state == status::State::Active {
             status.location.clone_from(&connection.location);
-            let container = connection.container.as_ref();
-            status.container = container.map(|container| container.as_str().to_owned());
+            status.container.clone_from(&connection.container);
             status.uptime = Some(connection.since.elapsed().as_secs());
         }
         status.screening.clone_from(&connection.screening);
@@ -350,15 +368,11 @@ impl Supervisor {
         cancel: &Cancel,
         send: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
     ) -> Result<R, Error> {
-        let name = self.config.name();
-        // The deadline of the retries. Each reconnection gets the full time of a request, however late it
-        // begins.
+        // Each reconnection gets the full time of a request, however late it begins.
         let deadline = || Instant::now() + self.config.timeout();
-        let end = deadline();
+        let mut retries = Retries::until(deadline());
         let _in_use = InUse::new(self);
         let (mut connection, suspended) = self.present();
-        let mut lost_before = false;
-        let mut refused = 0;
         if suspended || !connection.client.is_open() {
             connection = self.reconnect(&connection, cancel, deadline())?;
             self.require_tool(operation.tool)?;
@@ -369,54 +383,32 @@ impl Supervisor {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
-            let failed = || Error::from_mcp(name, false, &error);
-            if lock(&self.state).closed {
-                return Err(failed());
-            }
-            let interrupted = |reason| Err(Error::new(name, failed().phase, reason));
-            match classify_failure(&error, connection.client.is_open()) {
-                FailureKind::Final => {
+            let failed = || Error::from_mcp(self.config.name(), false, &error);
+            let is_open = connection.client.is_open();
+            let next = if lock(&self.state).is_closed() {
+                Next::Fail
+            } else {
+                retries.next(&error, is_open, operation.repeatable)
+            };
+            match next {
+                Next::Fail => return Err(failed()),
+                Next::Refused => {
                     let rejected = matches!(error, mcp::Error::Rpc { .. });
                     return Err(match operation.tool.filter(|_| rejected) {
                         Some(tool) => self.missing_tool_error(tool, failed(), cancel),
                         None => failed(),
                     });
                 }
-                kind @ (FailureKind::Refused | FailureKind::Busy(_)) => {
-                    let wait = match kind {
-                        FailureKind::Busy(delay) => delay.max(backoff(refused)),
-                        _ => backoff(refused),
-                    };
-                    refused += 1;
-                    if Instant::now() + wait >= end {
-                        return Err(failed());
-                    }
-                    self.pause(wait, cancel)?;
-                    continue;
+                Next::BrokeOff(reason) => {
+                    return Err(Error::new(self.config.name(), failed().phase, reason));
                 }
-                FailureKind::AnswerLost if !operation.repeatable => {
-                    return interrupted(format!(
-                        "the call broke off: {error}; it may have had an effect, so it was not sent again"
-                    ));
+                Next::Again(wait) => self.pause(wait, cancel)?,
+                Next::Reconnect => {
+                    self.note_failure(&connection, error.to_string());
+                    connection = self.reconnect(&connection, cancel, deadline())?;
+                    self.require_tool(operation.tool)?;
                 }
-                FailureKind::AnswerLost if lost_before => return Err(failed()),
-                FailureKind::AnswerLost => {
-                    lost_before = true;
-                    self.pause(backoff(0), cancel)?;
-                    continue;
-                }
-                FailureKind::ConnectionLost if !operation.repeatable || lost_before => {
-                    return interrupted(format!(
-                        "the connection was lost during the call: {error}; the call may have had an \
-                         effect; the next call starts the server again"
-                    ));
-                }
-                FailureKind::ConnectionLost => lost_before = true,
-                FailureKind::Unsent => {}
             }
-            self.note_failure(&connection, error.to_string());
-            connection = self.reconnect(&connection, cancel, deadline())?;
-            self.require_tool(operation.tool)?;
         }
     }
 
@@ -424,7 +416,9 @@ impl Supervisor {
     pub(super) fn close(&self) {
         let (connection, retired) = {
             let mut state = lock(&self.state);
-            state.closed = true;
+            state.link = Link::Closed {
+                reconnecting: state.is_reconnecting(),
+            };
             (state.connection.clone(), std::mem::take(&mut state.retired))
         };
         self.changed.notify_all();
@@ -433,7 +427,7 @@ impl Supervisor {
         for earlier in retired.iter().filter_map(Weak::upgrade) {
             earlier.client.close();
         }
-        let reconnecting = |state: &mut State| state.reconnecting;
+        let reconnecting = |state: &mut State| state.is_reconnecting();
         let _ = self
             .changed
             .wait_timeout_while(lock(&self.state), CLOSE_TIMEOUT, reconnecting);
@@ -500,7 +494,7 @@ impl Supervisor {
         let mut state = lock(&self.state);
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            if state.closed {
+            if state.is_closed() {
                 return Err(self.removed_error());
             }
             if cancel.is_cancelled() {
@@ -574,7 +568,7 @@ impl Supervisor {
         // Nothing was started, or the start was cancelled.
         if error.phase == Phase::Cancelled || retry != RetryAdvice::No {
             if attempt.was_suspended {
-                state.suspended = true;
+                attempt.suspends_again.set(true);
             } else {
                 state.restarts.forget_last();
             }
@@ -598,7 +592,7 @@ impl Supervisor {
         reason: &str,
     ) -> bool {
         let mut state = lock(&self.state);
-        if state.closed {
+        if state.is_closed() {
             return false;
         }
         state.tools = made.tools.clone();
@@ -624,13 +618,13 @@ impl Supervisor {
     ) -> Result<Option<Reconnecting<'_>>, Error> {
         let mut state = lock(&self.state);
         loop {
-            if state.closed {
+            if state.is_closed() {
                 return Err(self.removed_error());
             }
             if !Arc::ptr_eq(&state.connection, lost) {
                 return Ok(None);
             }
-            if !state.reconnecting {
+            if state.link != Link::Reconnecting {
                 break;
             }
             drop(state);
@@ -643,7 +637,7 @@ impl Supervisor {
             }
             state = self.wait(lock(&self.state), POLL_INTERVAL);
         }
-        let was_suspended = std::mem::take(&mut state.suspended);
+        let was_suspended = state.link == Link::Suspended;
         if state.failure.is_none() && !was_suspended {
             let failure = lost.client.failure();
             state.failure = failure.map(|error| Failure::of_connection(error.to_string()));
@@ -662,11 +656,84 @@ impl Supervisor {
             );
             return Err(Error::new(self.config.name(), Phase::Transport, reason));
         }
-        state.reconnecting = true;
+        state.link = Link::Reconnecting;
         Ok(Some(Reconnecting {
             server: self,
             was_suspended,
+            suspends_again: Cell::new(false),
         }))
+    }
+}
+
+/// What follows a failed request.
+enum Next {
+    /// Its error.
+    Fail,
+    /// Its error, or that the server no longer has the tool.
+    Refused,
+    /// This error.
+    BrokeOff(String),
+    /// The same request, after this time.
+    Again(Duration),
+    /// The same request, on a new connection.
+    Reconnect,
+}
+
+/// The failures of a request so far.
+struct Retries {
+    /// The deadline of those that wait for the server.
+    end: Instant,
+    /// An answer or a connection was lost.
+    lost_before: bool,
+    /// How often the server refused or was busy.
+    refused: u32,
+}
+
+impl Retries {
+    fn until(end: Instant) -> Self {
+        Retries {
+            end,
+            lost_before: false,
+            refused: 0,
+        }
+    }
+
+    /// What follows this failure, on a connection that is still open or not.
+    fn next(&mut self, error: &mcp::Error, is_open: bool, repeatable: bool) -> Next {
+        match classify_failure(error, is_open) {
+            FailureKind::Final => Next::Refused,
+            FailureKind::Refused => self.again(Duration::ZERO),
+            FailureKind::Busy(delay) => self.again(delay),
+            FailureKind::Unsent => Next::Reconnect,
+            FailureKind::AnswerLost if !repeatable => Next::BrokeOff(format!(
+                "the call broke off: {error}; it may have had an effect, so it was not sent again"
+            )),
+            FailureKind::AnswerLost if self.lost_before => Next::Fail,
+            FailureKind::AnswerLost => {
+                self.lost_before = true;
+                Next::Again(backoff(0))
+            }
+            FailureKind::ConnectionLost if !repeatable || self.lost_before => {
+                Next::BrokeOff(format!(
+                    "the connection was lost during the call: {error}; the call may have had an \
+                     effect; the next call starts the server again"
+                ))
+            }
+            FailureKind::ConnectionLost => {
+                self.lost_before = true;
+                Next::Reconnect
+            }
+        }
+    }
+
+    /// Waits for a server that refuses requests, at least this long.
+    fn again(&mut self, delay: Duration) -> Next {
+        let wait = delay.max(backoff(self.refused));
+        self.refused += 1;
+        if Instant::now() + wait >= self.end {
+            return Next::Fail;
+        }
+        Next::Again(wait)
     }
 }
 
@@ -675,11 +742,21 @@ struct Reconnecting<'s> {
     server: &'s Supervisor,
     /// The connection was suspended, not lost.
     was_suspended: bool,
+    /// It is as if there had been no attempt.
+    suspends_again: Cell<bool>,
 }
 
 impl Drop for Reconnecting<'_> {
     fn drop(&mut self) {
-        lock(&self.server.state).reconnecting = false;
+        let mut state = lock(&self.server.state);
+        state.link = match state.link {
+            Link::Closed { .. } => Link::Closed {
+                reconnecting: false,
+            },
+            _ if self.suspends_again.get() => Link::Suspended,
+            _ => Link::Used,
+        };
+        drop(state);
         self.server.changed.notify_all();
     }
 }
@@ -700,5 +777,5 @@ impl Drop for InUse<'_> {
     }
 }
 
-#[cfg(all(test, feature = "todo"))]
+#[cfg(test)]
 mod tests;

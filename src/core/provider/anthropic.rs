@@ -7,15 +7,92 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+use super::catalog::settings::base_url;
+#[cfg(any(test, fuzzing))]
+use super::fuzzing;
 use super::protocol::{Decoder, HttpRequest, Protocol};
+use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::tool_names::ToolNames;
-use super::{CompletionRequest, Error, ErrorClass, classify_error};
+use super::wire_protocol::WireProtocol;
+use super::{CompletionRequest, Error, ErrorClass, classify_error, vendor_settings};
 use serde::Deserialize;
 use serde_json::Value;
 
 const VERSION: &str = "2023-06-01";
 /// The request parameter that is sent as a header.
 const BETA: &str = "anthropic_beta";
+
+/// What it adds to the build.
+pub(super) static PROTOCOL: WireProtocol = WireProtocol {
+    vendor: ProviderSpec {
+        name: "anthropic",
+        title: "Anthropic",
+        description: "Claude models, over the messages API",
+        preferred: true,
+        default_model: "claude-sonnet-4-5",
+        models: MODELS,
+        doc: "https://docs.anthropic.com/en/docs/about-claude/models",
+        settings: vendor_settings::ANTHROPIC,
+        ..hosted(&PROTOCOL)
+    },
+    key_header: Some("x-api-key"),
+    base_url,
+    endpoint_url: |base, _| base.to_owned(),
+    url_in_file: str::to_owned,
+    requires_output_limit: true,
+    connect: |server| Box::new(Anthropic::new(&server.url, server.headers, server.stream)),
+    #[cfg(any(test, fuzzing))]
+    fuzz: |input| fuzzing::completion(&PROTOCOL, input),
+    #[cfg(any(test, fuzzing))]
+    mixes_parts: true,
+};
+
+const MODELS: &[ModelSpec] = &[
+    model("claude-sonnet-4-5", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-haiku-4-5", 200_000)
+        .output(64_000)
+        .price(1.0, 5.0)
+        .cache(0.1, 1.25),
+    model("claude-opus-4-5", 200_000)
+        .output(64_000)
+        .price(5.0, 25.0)
+        .cache(0.5, 6.25),
+    model("claude-opus-4-1", 200_000)
+        .output(32_000)
+        .price(15.0, 75.0)
+        .cache(1.5, 18.75),
+    model("claude-opus-4", 200_000)
+        .output(32_000)
+        .price(15.0, 75.0)
+        .cache(1.5, 18.75),
+    model("claude-sonnet-4", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-3-7-sonnet", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-3-5-sonnet", 200_000)
+        .output(8_192)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-3-5-haiku", 200_000)
+        .output(8_192)
+        .price(0.8, 4.0)
+        .cache(0.08, 1.0),
+    model("claude-3-opus", 200_000)
+        .output(4_096)
+        .price(15.0, 75.0)
+        .cache(1.5, 18.75),
+    model("claude-3-haiku", 200_000)
+        .output(4_096)
+        .price(0.25, 1.25)
+        .cache(0.03, 0.3),
+];
 
 /// A server with this protocol. It does not implement `Debug`, because headers contain the key.
 pub(super) struct Anthropic {

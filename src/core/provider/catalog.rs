@@ -4,37 +4,28 @@
 //! once. It keeps a provider, with its connections, while the settings stay the same.
 
 mod builtin_providers;
-mod custom_provider_edit;
-mod custom_providers;
-mod detect_provider;
-mod known_models;
-mod settings;
+pub mod custom_providers;
+pub(super) mod known_models;
+pub(super) mod settings;
 #[cfg(test)]
 mod tests;
 
+use super::provider_spec::{ModelSpec, ProviderSpec};
 use super::{Error, ErrorClass, ModelConfig, Provider};
 use crate::features;
 use crate::outbound::is_loopback_url;
-use crate::store::settings::{
-    CONTEXT_LIMIT, Fault, Kind, MAX_TOKENS, PROVIDER, Setting, TEMPERATURE, misplaced_secret,
-};
-use crate::store::{self, Config, Secrets};
+use crate::store::settings::{CONTEXT_LIMIT, MAX_TOKENS, PROVIDER, Setting, TEMPERATURE};
+use crate::store::{Config, Secrets};
 use crate::sys::lock;
-use builtin_providers::{Engine, PROVIDERS, ProviderSpec, builtin_providers};
-pub use custom_provider_edit::{CustomProviderError, CustomProviderRequest};
+use builtin_providers::{builtin_providers, builtin_settings};
 use custom_providers::{CustomProvider, CustomProviders};
-pub use detect_provider::DetectedProvider;
-use known_models::ModelSpec;
 use serde::Serialize;
 use settings::{Settings, SettingsReader};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 /// The context size of a model that is not in a list.
-const DEFAULT_CONTEXT: u64 = 128_000;
-/// The largest context to request from Ollama, unless the user sets another. Ollama allocates the memory for
-/// all of it at once; its own default is so small that the tools alone fill it.
-const MAX_OLLAMA_CONTEXT: u64 = 32_768;
+pub const DEFAULT_CONTEXT: u64 = 128_000;
 const FOLDER: &str = "custom_providers";
 /// How many files that cannot be used one error names.
 const MAX_UNUSED_FILES: usize = 3;
@@ -210,9 +201,9 @@ impl Catalog {
         }
     }
 
-    /// Adds a provider that is part of the program.
-    pub fn with(mut self, own: InProcessProvider) -> Self {
-        self.own.push(own);
+    /// Adds providers that are part of the program.
+    pub fn with(mut self, own: impl IntoIterator<Item = InProcessProvider>) -> Self {
+        self.own.extend(own);
         self
     }
 
@@ -231,7 +222,7 @@ impl Catalog {
             Found::Custom(custom) => custom.resolve(self.reader()).map_err(failed)?,
             Found::InProcess(own) => return (own.make)(&self.config).map_err(failed),
         };
-        if self.offline && !is_loopback_url(&settings.url) {
+        if self.offline && !is_loopback_url(&settings.endpoint.url) {
             return Err(failed(Error::new(
                 ErrorClass::Config,
                 "It is on another machine, and gosling runs offline; use one on this machine or \
@@ -244,10 +235,7 @@ impl Catalog {
         {
             return Ok(known.provider.clone());
         }
-        let provider = settings
-            .clone()
-            .provider(name, self.offline)
-            .map_err(failed)?;
+        let provider = settings.clone().provider(name, self.offline);
         let now = Made {
             settings,
             provider: provider.clone(),
@@ -255,6 +243,21 @@ impl Catalog {
         // One entry for each name, so the map stays small.
         made.insert(name.to_owned(), now);
         Ok(provider)
+    }
+
+    /// The URL to which a provider sends its requests with these settings.
+    ///
+    /// # Errors
+    /// [`ErrorClass::Config`] if there is none of this name, it is not configured, or it is in this process.
+    pub fn url(&self, name: &str) -> Result<String, Error> {
+        match self.find(name)? {
+            Found::Builtin(spec) => Ok(settings::resolve(spec, self.reader())?.endpoint.url),
+            Found::Custom(custom) => Ok(custom.resolve(self.reader())?.endpoint.url),
+            Found::InProcess(own) => {
+                let message = format!("{} is in this process", own.display_name);
+                Err(Error::new(ErrorClass::Config, message))
+            }
+        }
     }
 
     /// Whether the provider can list its models.
@@ -291,10 +294,11 @@ impl Catalog {
         let context = known
             .as_ref()
             .map_or(DEFAULT_CONTEXT, |known| known.context_limit);
-        let context = match provider {
-            "ollama" => context.min(MAX_OLLAMA_CONTEXT),
-            _ => context,
+        let most = match self.find(provider) {
+            Ok(Found::Builtin(spec)) => spec.max_context,
+            _ => u64::MAX,
         };
+        let context = context.min(most);
         let output = known.and_then(|known| known.max_output_tokens);
         // If a request may omit the limit, the server knows better: it may run the model with another
         // context, or count the limit as output against a rate limit.
@@ -312,7 +316,7 @@ impl Catalog {
     /// sets it.
     fn sends_output_limit(&self, provider: &str) -> bool {
         match self.find(provider) {
-            Ok(Found::Builtin(spec)) => spec.engine == Engine::Anthropic,
+            Ok(Found::Builtin(spec)) => spec.protocol.requires_output_limit,
             Ok(Found::Custom(_)) => true,
             Ok(Found::InProcess(_)) | Err(_) => false,
         }
@@ -368,8 +372,7 @@ impl Catalog {
     /// The names of all settings of providers, and whether each is a secret. Providers that the build leaves
     /// out count, because a configuration may hold their keys.
     pub fn setting_names(&self) -> Vec<(String, bool)> {
-        let builtin = PROVIDERS.iter().flat_map(|spec| spec.settings);
-        let mut names: Vec<(String, bool)> = builtin
+        let mut names: Vec<(String, bool)> = builtin_settings()
             .map(|setting| (setting.name.to_owned(), setting.secret()))
             .collect();
         let customs = self.custom.read();
@@ -380,34 +383,19 @@ impl Catalog {
 
     /// The settings of builtin providers.
     pub fn settings(&self) -> Vec<Setting<'static>> {
-        let settings = PROVIDERS.iter().flat_map(|spec| spec.settings);
-        settings.map(|setting| setting.declared()).collect()
+        builtin_settings()
+            .map(|setting| setting.declared())
+            .collect()
     }
 
-    /// What is wrong with the secrets of providers, and with the files of the user's own.
-    ///
-    /// # Errors
-    /// When a file cannot be read.
-    pub fn faults(&self) -> store::Result<Vec<Fault>> {
-        let mut found = Vec::new();
-        for setting in self.settings() {
-            let is_secret = matches!(setting.kind, Kind::Secret | Kind::Headers);
-            if is_secret && let Some(given) = self.secrets.given(setting.name)? {
-                found.extend(setting.fault_of(&given));
-            }
-        }
-        let (customs, unused) = self.custom.read_all();
-        for name in customs.iter().filter_map(CustomProvider::key_name) {
-            if self
-                .config
-                .given(name)?
-                .is_some_and(|given| given.is_in_file())
-            {
-                found.push(misplaced_secret(name, self.config.path()));
-            }
-        }
-        found.extend(unused.iter().map(|file| Fault::warning(file.to_string())));
-        Ok(found)
+    /// The files of the user's own providers.
+    pub fn custom_providers(&self) -> &CustomProviders {
+        &self.custom
+    }
+
+    /// Drops what the catalog keeps of a provider: its connections.
+    pub fn forget(&self, name: &str) {
+        lock(&self.made).remove(name);
     }
 
     fn find(&self, name: &str) -> Result<Found<'_>, Error> {
@@ -446,8 +434,6 @@ impl Catalog {
         SettingsReader {
             config: &self.config,
             secrets: &self.secrets,
-            given: None,
-            defaults_only: false,
         }
     }
 

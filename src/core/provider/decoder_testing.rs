@@ -1,29 +1,18 @@
 //! For tests and fuzzing of decoders: a sink that records deltas, and streams split into pieces.
-#![cfg_attr(
-    not(all(feature = "anthropic", feature = "google", feature = "ollama")),
-    allow(
-        dead_code,
-        reason = "some of it is for protocols that the build leaves out"
-    )
-)]
 
 use super::protocol::Decoder;
 use super::{Completion, DeltaSink, Error};
 
-/// Records all deltas as text: adjacent deltas of one kind make one line.
-#[derive(Default, Debug, PartialEq)]
-pub(super) struct RecordingSink(pub(super) String);
+/// Records all deltas as text: adjacent deltas of one kind make one item.
+#[derive(Default)]
+pub(super) struct RecordingSink(Vec<String>);
 
 impl RecordingSink {
     fn more(&mut self, kind: &str, text: &str) {
-        let line = self.0.rsplit('\n').next().unwrap_or_default();
-        if !line.starts_with(kind) {
-            if !self.0.is_empty() {
-                self.0.push('\n');
-            }
-            self.0.push_str(kind);
+        match self.0.last_mut() {
+            Some(last) if last.starts_with(kind) => last.push_str(text),
+            _ => self.0.push(format!("{kind}{text}")),
         }
-        self.0.push_str(text);
     }
 }
 
@@ -32,9 +21,11 @@ impl DeltaSink for RecordingSink {
         self.more("begin: ", id.unwrap_or("-"));
     }
     fn text(&mut self, text: &str) {
+        assert!(!text.is_empty());
         self.more("text: ", text);
     }
     fn reasoning(&mut self, text: &str) {
+        assert!(!text.is_empty());
         self.more("thought: ", text);
     }
 }
@@ -49,10 +40,10 @@ pub(super) fn decode(
         match decoder.push(piece, &mut heard) {
             Ok(false) => {}
             Ok(true) => break,
-            Err(error) => return (heard.0, Err(error)),
+            Err(error) => return (heard.0.join("\n"), Err(error)),
         }
     }
-    (heard.0, decoder.finish())
+    (heard.0.join("\n"), decoder.finish())
 }
 
 /// Decodes a stream in one piece, split in two at every byte, and byte by byte.

@@ -1,16 +1,10 @@
 //! Fuzz targets for the wire protocols: response streams, and tool schemas and tool results in requests.
 
-#[cfg(feature = "anthropic")]
-use super::anthropic::Anthropic;
 use super::decoder_testing;
-#[cfg(feature = "google")]
-use super::google::Google;
-#[cfg(feature = "ollama")]
-use super::ollama::{Ollama, OllamaOptions};
-use super::openai::{OpenAi, OpenAiOptions};
 use super::protocol::Protocol;
 use super::tool_calls::reject_truncated_call;
 use super::tool_output;
+use super::wire_protocol::{Endpoint, PROTOCOLS, WireProtocol};
 use super::{Completion, CompletionRequest, Error, ModelConfig, Purpose, ToolSpec};
 use crate::conversation::{Content, Message, Outcome, Role, ToolCall, ToolRequest, ToolResponse};
 use crate::json;
@@ -23,78 +17,24 @@ use serde_json::{Map, Value};
 /// The nesting limit of a call's arguments.
 const DEPTH: usize = 100;
 
-/// The stream of the wire protocol `openai`.
-pub fn openai(input: &[u8]) {
-    completion(&openai_protocol(), input, Order::Kept);
-}
-
-/// The stream of the wire protocol `anthropic`.
-#[cfg(feature = "anthropic")]
-pub fn anthropic(input: &[u8]) {
-    // Its content blocks may grow in parallel.
-    completion(&anthropic_protocol(), input, Order::Mixed);
-}
-
-/// The stream of the wire protocol `ollama`.
-#[cfg(feature = "ollama")]
-pub fn ollama(input: &[u8]) {
-    completion(&ollama_protocol(), input, Order::Kept);
-}
-
-/// The stream of the wire protocol `google`.
-#[cfg(feature = "google")]
-pub fn google(input: &[u8]) {
-    completion(&google_protocol(), input, Order::Kept);
+/// The fuzz targets of the wire protocols, by name.
+pub fn protocols() -> impl Iterator<Item = (&'static str, fn(&[u8]))> {
+    PROTOCOLS
+        .iter()
+        .map(|protocol| (protocol.vendor.name, protocol.fuzz))
 }
 
 type Boxed = Box<dyn Protocol>;
 
-fn openai_protocol() -> Boxed {
-    let options = OpenAiOptions::new("http://h/v1/chat/completions", "http://h/v1/models");
-    Box::new(OpenAi::new(options))
-}
-
-#[cfg(feature = "anthropic")]
-fn anthropic_protocol() -> Boxed {
-    Box::new(Anthropic::new("http://h", Vec::new(), true))
-}
-
-#[cfg(feature = "ollama")]
-fn ollama_protocol() -> Boxed {
-    Box::new(Ollama::new(OllamaOptions {
-        base_url: "http://h".to_owned(),
-        headers: Vec::new(),
-    }))
-}
-
-#[cfg(feature = "google")]
-fn google_protocol() -> Boxed {
-    Box::new(Google::new("http://h", Vec::new()))
-}
-
-fn protocols() -> Vec<Boxed> {
-    vec![
-        openai_protocol(),
-        #[cfg(feature = "anthropic")]
-        anthropic_protocol(),
-        #[cfg(feature = "ollama")]
-        ollama_protocol(),
-        #[cfg(feature = "google")]
-        google_protocol(),
-    ]
-}
-
-/// Whether text deltas come in the order of the content.
-#[derive(PartialEq)]
-enum Order {
-    Kept,
-    #[cfg(feature = "anthropic")]
-    Mixed,
+fn connect(protocol: &WireProtocol) -> Boxed {
+    let endpoint = Endpoint::new("http://h/v1/chat/completions", "http://h/v1/models");
+    (protocol.connect)(endpoint)
 }
 
 /// Decoding gives the same completion for every split, the completion contains what the sink received, and
 /// it can be sent back to the model.
-fn completion(protocol: &Boxed, input: &[u8], order: Order) {
+pub(super) fn completion(wire: &WireProtocol, input: &[u8]) {
+    let protocol = connect(wire);
     let model = ModelConfig::default();
     let request = completion_request(&model, &[], &[]);
     let read = cuts(input).map(|pieces| {
@@ -119,8 +59,8 @@ fn completion(protocol: &Boxed, input: &[u8], order: Order) {
     let [(heard, Ok(completion)), ..] = read else {
         return;
     };
-    check_deltas(&heard, &completion, &order);
-    check_replay(protocol, completion);
+    check_deltas(&heard, &completion, wire.mixes_parts);
+    check_replay(&protocol, completion);
 }
 
 /// A completion or error as text, without the random ids of calls that had none.
@@ -148,7 +88,7 @@ fn is_drawn(id: &str) -> bool {
     digits.is_some_and(|digits| digits.len() == 24 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-fn check_deltas(heard: &str, completion: &Completion, order: &Order) {
+fn check_deltas(heard: &str, completion: &Completion, mixes_parts: bool) {
     let (mut texts, mut length) = (String::new(), 0);
     for part in &completion.content {
         match part {
@@ -179,7 +119,7 @@ fn check_deltas(heard: &str, completion: &Completion, order: &Order) {
         length <= heard.len() && (length == 0 || deltas > 0),
         "{heard:?} {length}"
     );
-    if *order == Order::Kept && !heard.contains('\n') && completion.content.len() == 1 {
+    if !mixes_parts && !heard.contains('\n') && completion.content.len() == 1 {
         let only = heard.strip_prefix("text: ");
         assert!(only.is_none_or(|only| only == texts));
     }
@@ -243,7 +183,7 @@ pub fn tool_schema(input: &[u8]) {
     }];
     let (model, question) = (ModelConfig::default(), Message::text(Role::User, "?"));
     let messages = [&question];
-    for protocol in protocols() {
+    for protocol in PROTOCOLS.iter().map(|wire| connect(wire)) {
         let body = || {
             let outgoing = protocol.http_request(&completion_request(&model, &messages, &tools));
             let outgoing = outgoing.unwrap_or_else(|error| panic!("no question: {error:?}"));
@@ -289,7 +229,7 @@ pub fn tool_result(input: &[u8]) {
     ];
     let messages: Vec<&Message> = messages.iter().collect();
     let model = ModelConfig::default();
-    for protocol in protocols() {
+    for protocol in PROTOCOLS.iter().map(|wire| connect(wire)) {
         let outgoing = protocol.http_request(&completion_request(&model, &messages, &[]));
         let outgoing = outgoing.unwrap_or_else(|error| panic!("no question: {error:?}"));
         let body = outgoing.body.expect("a question has a body");

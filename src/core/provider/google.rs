@@ -8,9 +8,14 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+use super::catalog::settings::base_url;
+#[cfg(any(test, fuzzing))]
+use super::fuzzing;
 use super::protocol::{Decoder, HttpRequest, Protocol};
+use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::tool_names::ToolNames;
-use super::{CompletionRequest, Error, ErrorClass, classify_error};
+use super::wire_protocol::WireProtocol;
+use super::{CompletionRequest, Error, ErrorClass, classify_error, vendor_settings};
 use crate::outbound::wait_of;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -28,6 +33,64 @@ const NAME: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'_')
     .remove(b'/');
+
+/// What it adds to the build.
+pub(super) static PROTOCOL: WireProtocol = WireProtocol {
+    vendor: ProviderSpec {
+        name: "google",
+        title: "Google Gemini",
+        description: "Gemini models, over Google's own API",
+        preferred: true,
+        default_model: "gemini-2.5-pro",
+        models: MODELS,
+        doc: "https://ai.google.dev/gemini-api/docs/models",
+        settings: vendor_settings::GOOGLE,
+        ..hosted(&PROTOCOL)
+    },
+    key_header: Some("x-goog-api-key"),
+    base_url,
+    endpoint_url: |base, _| base.to_owned(),
+    url_in_file: str::to_owned,
+    requires_output_limit: false,
+    connect: |server| Box::new(Google::new(&server.url, server.headers)),
+    #[cfg(any(test, fuzzing))]
+    fuzz: |input| fuzzing::completion(&PROTOCOL, input),
+    #[cfg(any(test, fuzzing))]
+    mixes_parts: false,
+};
+
+const MODELS: &[ModelSpec] = &[
+    model("gemini-2.5-pro", 1_048_576)
+        .output(65_536)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("gemini-2.5-flash", 1_048_576)
+        .output(65_536)
+        .price(0.3, 2.5)
+        .cache_read(0.03),
+    model("gemini-2.5-flash-lite", 1_048_576)
+        .output(65_536)
+        .price(0.1, 0.4)
+        .cache_read(0.01),
+    model("gemini-2.5-flash-image", 32_768)
+        .output(32_768)
+        .price(0.3, 30.0),
+    model("gemini-2.0-flash", 1_048_576)
+        .output(8_192)
+        .price(0.1, 0.4)
+        .cache_read(0.025),
+    model("gemini-2.0-flash-lite", 1_048_576)
+        .output(8_192)
+        .price(0.075, 0.3),
+    model("gemini-3-pro-preview", 1_048_576)
+        .output(65_536)
+        .price(2.0, 12.0)
+        .cache_read(0.2),
+    model("gemini-3-flash-preview", 1_048_576)
+        .output(65_536)
+        .price(0.5, 3.0)
+        .cache_read(0.05),
+];
 
 /// A server with this protocol. It does not implement `Debug`, because headers contain the key.
 pub(super) struct Google {

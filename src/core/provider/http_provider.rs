@@ -6,11 +6,10 @@
 
 mod exchange;
 
-#[cfg(feature = "ollama")]
-use super::ollama::{Ollama, OllamaOptions};
-use super::openai::{OpenAi, OpenAiOptions};
+use super::openai::OpenAi;
 use super::output_limit::{self, LearnedLimits};
 use super::protocol::{HttpRequest, Protocol};
+use super::wire_protocol::Endpoint;
 use super::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider, retry,
 };
@@ -94,31 +93,21 @@ impl HttpProvider {
     /// A provider with the protocol of OpenAI's chat completions.
     pub fn openai(
         name: impl Into<String>,
-        openai: OpenAiOptions,
+        endpoint: Endpoint,
         options: HttpProviderOptions,
     ) -> Self {
-        HttpProvider::new(name, OpenAi::new(openai), options)
-    }
-
-    /// A provider with Ollama's own protocol.
-    #[cfg(feature = "ollama")]
-    pub fn ollama(
-        name: impl Into<String>,
-        ollama: OllamaOptions,
-        options: HttpProviderOptions,
-    ) -> Self {
-        HttpProvider::new(name, Ollama::new(ollama), options)
+        HttpProvider::new(name, Box::new(OpenAi::new(endpoint)), options)
     }
 
     /// A provider with any wire protocol.
     pub(super) fn new(
         name: impl Into<String>,
-        protocol: impl Protocol + 'static,
+        protocol: Box<dyn Protocol>,
         options: HttpProviderOptions,
     ) -> Self {
         HttpProvider {
             name: name.into(),
-            protocol: Box::new(protocol),
+            protocol,
             options,
             addresses: AddressCache::default(),
             idle: Mutex::default(),

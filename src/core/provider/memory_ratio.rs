@@ -1,14 +1,7 @@
 //! How much memory the decoders of model responses need, see `gosling_testing::memory_ratio`.
 
-#[cfg(feature = "anthropic")]
-use super::anthropic::Anthropic;
 use super::decoder_testing::decode;
-#[cfg(feature = "google")]
-use super::google::Google;
-#[cfg(feature = "ollama")]
-use super::ollama::{Ollama, OllamaOptions};
-use super::openai::{OpenAi, OpenAiOptions};
-use super::protocol::Protocol;
+use super::wire_protocol::{Endpoint, PROTOCOLS};
 use super::{CompletionRequest, ModelConfig, Purpose};
 use gosling_testing::memory_ratio::{at_most, filled};
 
@@ -26,27 +19,6 @@ fn memory_ratio_of_models() {
         input: 0,
         note: None,
     };
-    let protocols: Vec<(&str, Box<dyn Protocol>)> = vec![
-        (
-            "OpenAI",
-            Box::new(OpenAi::new(OpenAiOptions::new("http://h", "http://h"))),
-        ),
-        #[cfg(feature = "anthropic")]
-        (
-            "Anthropic",
-            Box::new(Anthropic::new("http://h", Vec::new(), true)),
-        ),
-        #[cfg(feature = "google")]
-        ("Google", Box::new(Google::new("http://h", Vec::new()))),
-        #[cfg(feature = "ollama")]
-        (
-            "Ollama",
-            Box::new(Ollama::new(OllamaOptions {
-                base_url: "http://h".to_owned(),
-                headers: Vec::new(),
-            })),
-        ),
-    ];
     let call = r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#;
     let streams = [
         filled(SIZE, "data: {\"choices\":[", "{},", "{}]}\n\n"),
@@ -106,7 +78,9 @@ fn memory_ratio_of_models() {
     let begin = "data: {\"type\":\"message_start\",\"message\":{\"id\":\"a\",\"usage\":{}}}\n\n";
     let blocks = begin.to_owned() + &blocks.collect::<String>();
     let streams = [&streams[..], &[blocks.into_bytes()]].concat();
-    for (name, protocol) in &protocols {
+    for wire in PROTOCOLS {
+        let name = wire.vendor.title;
+        let protocol = (wire.connect)(Endpoint::new("http://h", "http://h"));
         at_most(
             45,
             &format!("answer of a model ({name})"),

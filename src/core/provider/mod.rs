@@ -6,7 +6,7 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
-mod catalog;
+pub mod catalog;
 mod classify_error;
 #[cfg(any(test, fuzzing))]
 mod decoder_testing;
@@ -27,33 +27,34 @@ mod ollama;
 mod openai;
 mod output_limit;
 mod protocol;
+mod provider_spec;
+mod response_body;
 mod retry;
-mod scripted;
+#[cfg(feature = "scripted")]
+pub mod scripted;
 mod tool_calls;
 mod tool_names;
 mod tool_output;
 mod tool_schema;
+mod vendor_settings;
+mod wire_protocol;
 
-pub use catalog::{
-    Catalog, CustomProviderError, CustomProviderRequest, DetectedProvider, InProcessProvider,
-    ModelInfo, ProviderDetails,
-};
+pub use catalog::{Catalog, InProcessProvider, ModelInfo, ProviderDetails};
 pub use error::{Error, ErrorClass};
 pub use http_provider::{HttpProvider, HttpProviderOptions};
 pub use lead_worker::{Choice, LeadWorker, Progress};
-#[cfg(feature = "ollama")]
-pub use ollama::OllamaOptions;
-pub use openai::OpenAiOptions;
-pub use scripted::{Scripted, scripted};
 pub(crate) use tool_calls::replayed_call;
 pub(crate) use tool_output::{
     audience_includes_model, has_content_for_model, image_hashes, is_part_for_model,
     replace_images, response_size, result_text,
 };
 
+pub use wire_protocol::{Endpoint, in_process_providers};
+
 use crate::conversation::{Content, Message};
 use crate::mcp::jsonrpc::RawJson;
 use crate::sys::cancel::Cancel;
+use output_limit::MIN_OUTPUT;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -77,6 +78,18 @@ pub struct CompletionRequest<'a> {
     /// The estimated number of input tokens. If a protocol counts the output as a part of the context, the
     /// limit on output leaves room for them; OpenAI's protocol does not.
     pub input: u64,
+}
+
+impl CompletionRequest<'_> {
+    /// `wanted` output tokens, or as many as the context has room for beside the input.
+    pub fn cap_output(&self, wanted: u64) -> u64 {
+        let Some(context) = self.model.context_limit else {
+            return wanted;
+        };
+        // The input is an estimate: it must not take all the room.
+        let room = context.saturating_sub(self.input).max(MIN_OUTPUT);
+        wanted.min(room)
+    }
 }
 
 /// What a completion is for.

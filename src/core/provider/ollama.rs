@@ -5,40 +5,99 @@
 mod decoder;
 mod request;
 
-use super::classify_error;
+use super::catalog::settings::with_scheme;
+#[cfg(any(test, fuzzing))]
+use super::fuzzing;
 use super::lenient_json::JsonStr;
 use super::protocol::{Decoder, HttpRequest, Protocol};
-use super::{CompletionRequest, Error, ErrorClass};
+use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::wire_protocol::WireProtocol;
+use super::{CompletionRequest, Error, ErrorClass, classify_error, vendor_settings};
 use serde::Deserialize;
 
-/// The address of an Ollama server.
-///
-/// It does not implement `Debug`, because header values are secrets.
-#[derive(Clone)]
-pub struct OllamaOptions {
-    /// For example `http://localhost:11434`.
-    pub base_url: String,
-    /// Sent with every request.
-    pub headers: Vec<(String, String)>,
-}
+const PORT: u16 = 11434;
+/// The largest context to request, unless the user sets another. Ollama allocates the memory for all of it at once;
+/// its own default is so small that the tools alone fill it.
+const MAX_CONTEXT: u64 = 32_768;
 
-/// The protocol.
-pub(super) struct Ollama {
-    options: OllamaOptions,
+/// What it adds to the build.
+pub(super) static PROTOCOL: WireProtocol = WireProtocol {
+    vendor: ProviderSpec {
+        name: "ollama",
+        title: "Ollama",
+        description: "Open models on this machine or another, run by Ollama",
+        preferred: true,
+        local: true,
+        max_context: MAX_CONTEXT,
+        default_model: "qwen3",
+        models: MODELS,
+        doc: "https://ollama.com/library",
+        settings: vendor_settings::OLLAMA,
+        ..hosted(&PROTOCOL)
+    },
+    key_header: None,
+    base_url,
+    endpoint_url: |base, _| base.to_owned(),
+    url_in_file,
+    requires_output_limit: false,
+    connect: |server| {
+        Box::new(Ollama {
+            base: server.url,
+            headers: server.headers,
+        })
+    },
+    #[cfg(any(test, fuzzing))]
+    fuzz: |input| fuzzing::completion(&PROTOCOL, input),
+    #[cfg(any(test, fuzzing))]
+    mixes_parts: false,
+};
+
+const MODELS: &[ModelSpec] = &[
+    model("qwen3", 40_960),
+    model("qwen2.5", 32_768),
+    model("llama3.3", 131_072),
+    model("llama3.2", 131_072),
+    model("llama3.1", 131_072),
+    model("mistral-nemo", 131_072),
+    model("gpt-oss", 131_072),
+    model("deepseek-r1", 131_072),
+];
+
+/// A server with this protocol. It does not implement `Debug`, because header values are secrets.
+struct Ollama {
+    base: String,
+    headers: Vec<(String, String)>,
 }
 
 impl Ollama {
-    pub(super) fn new(options: OllamaOptions) -> Self {
-        Ollama { options }
-    }
-
     fn outgoing(&self, path: &str, body: Option<Vec<u8>>) -> HttpRequest {
         HttpRequest {
-            url: format!("{}{path}", self.options.base_url.trim_end_matches('/')),
-            headers: self.options.headers.clone(),
+            url: format!("{}{path}", self.base.trim_end_matches('/')),
+            headers: self.headers.clone(),
             body,
         }
     }
+}
+
+/// `OLLAMA_HOST` may be the address that Ollama listens on, to which nothing can connect.
+fn base_url(host: &str) -> String {
+    let mut url = with_scheme(host, |_| true);
+    url = url.replacen("://0.0.0.0", "://127.0.0.1", 1);
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
+    let authority = &url[start..end];
+    let after_ip6 = authority.rsplit(']').next().unwrap_or_default();
+    if url.starts_with("http://") && !after_ip6.contains(':') {
+        url.insert_str(end, &format!(":{PORT}"));
+    }
+    url
+}
+
+/// Some files contain the path too, and that of OpenAI's protocol.
+fn url_in_file(base: &str) -> String {
+    let base = base.strip_suffix("/api/chat").unwrap_or(base);
+    let base = base.strip_suffix("/v1/chat/completions").unwrap_or(base);
+    base.to_owned()
 }
 
 impl Protocol for Ollama {
@@ -79,5 +138,26 @@ impl Protocol for Ollama {
         })?;
         let names = models.models.into_iter().map(|model| model.name.0);
         Ok(names.map(|name| name.into_owned()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_taken_as_users_write_it() {
+        for (host, url) in [
+            ("localhost", "http://localhost:11434"),
+            ("0.0.0.0", "http://127.0.0.1:11434"),
+            ("box:5", "http://box:5"),
+            ("[::1]", "http://[::1]:11434"),
+            ("[::1]:7", "http://[::1]:7"),
+            ("http://box/ollama", "http://box:11434/ollama"),
+            ("https://ollama.h", "https://ollama.h"),
+        ] {
+            assert_eq!(base_url(host), url);
+        }
+        assert_eq!(url_in_file("http://h:1/api/chat"), "http://h:1");
     }
 }

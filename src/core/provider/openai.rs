@@ -16,68 +16,78 @@ mod response_json;
 #[cfg(test)]
 mod tests;
 
-use super::classify_error;
+use super::catalog::known_models;
+use super::catalog::settings::{CHAT, base_url, join};
+#[cfg(any(test, fuzzing))]
+use super::fuzzing;
 use super::protocol::{Decoder, HttpRequest, Protocol};
+use super::provider_spec::{
+    ProviderSpec, SettingRole, host, hosted, optional_key, path, setting, timeout,
+};
 use super::tool_names::ToolNames;
-use super::{CompletionRequest, Error, ErrorClass};
+use super::wire_protocol::{Endpoint, WireProtocol};
+use super::{CompletionRequest, Error, ErrorClass, classify_error};
 
 /// OpenAI's own server.
 const VENDOR: &str = "https://api.openai.com/";
+const DEFAULT_PATH: &str = "v1/chat/completions";
 
-/// The endpoint of chat completions, and its dialect.
-///
-/// It does not implement `Debug`, because header values are secrets.
-#[derive(Clone)]
-pub struct OpenAiOptions {
-    /// The complete URL of the endpoint, for example `https://api.openai.com/v1/chat/completions`.
-    pub chat_url: String,
-    /// The complete URL of the list of models.
-    pub models_url: String,
-    /// Sent with every request, `Authorization` included.
-    pub headers: Vec<(String, String)>,
-    /// Request a stream.
-    pub stream: bool,
-    /// Request the number of tokens in a stream. Some servers refuse the option.
-    pub stream_usage: bool,
-    /// Send the model's reasoning back as `reasoning_content` with its tool calls. DeepSeek requires it;
-    /// others ignore or refuse it.
-    pub reasoning_back: bool,
-}
-
-impl OpenAiOptions {
-    /// The dialect of OpenAI itself, without headers.
-    pub fn new(chat_url: impl Into<String>, models_url: impl Into<String>) -> Self {
-        OpenAiOptions {
-            chat_url: chat_url.into(),
-            models_url: models_url.into(),
-            headers: Vec::new(),
-            stream: true,
-            stream_usage: true,
-            reasoning_back: false,
-        }
-    }
-}
+/// What it adds to the build.
+pub(super) static PROTOCOL: WireProtocol = WireProtocol {
+    vendor: ProviderSpec {
+        name: "openai",
+        title: "OpenAI",
+        description: "GPT models, and any server that speaks OpenAI's chat completions",
+        preferred: true,
+        default_model: "gpt-4o",
+        models: known_models::OPENAI,
+        doc: "https://platform.openai.com/docs/models",
+        settings: &[
+            optional_key("OPENAI_API_KEY"),
+            host("OPENAI_HOST", "https://api.openai.com"),
+            path("OPENAI_BASE_PATH", "v1/chat/completions"),
+            setting(
+                "OPENAI_ORGANIZATION",
+                SettingRole::Header("OpenAI-Organization"),
+            ),
+            setting("OPENAI_PROJECT", SettingRole::Header("OpenAI-Project")),
+            setting("OPENAI_CUSTOM_HEADERS", SettingRole::Headers),
+            timeout("OPENAI_TIMEOUT"),
+        ],
+        ..hosted(&PROTOCOL)
+    },
+    key_header: None,
+    base_url,
+    endpoint_url: |base, path| join(base, path.unwrap_or(DEFAULT_PATH)),
+    url_in_file: chat_url,
+    requires_output_limit: false,
+    connect: |server| Box::new(OpenAi::new(server)),
+    #[cfg(any(test, fuzzing))]
+    fuzz: |input| fuzzing::completion(&PROTOCOL, input),
+    #[cfg(any(test, fuzzing))]
+    mixes_parts: false,
+};
 
 /// The protocol.
 pub(super) struct OpenAi {
-    options: OpenAiOptions,
+    endpoint: Endpoint,
 }
 
 impl OpenAi {
-    pub(super) fn new(options: OpenAiOptions) -> Self {
-        OpenAi { options }
+    pub(super) fn new(endpoint: Endpoint) -> Self {
+        OpenAi { endpoint }
     }
 }
 
 impl Protocol for OpenAi {
     fn http_request(&self, request: &CompletionRequest<'_>) -> Result<HttpRequest, Error> {
-        let body = request::body(&self.options, request).map_err(|e| {
+        let body = request::body(&self.endpoint, request).map_err(|e| {
             let what = format!("the request cannot be written as JSON ({e})");
             Error::new(ErrorClass::Refused, what)
         })?;
         Ok(HttpRequest {
-            url: self.options.chat_url.clone(),
-            headers: self.options.headers.clone(),
+            url: self.endpoint.url.clone(),
+            headers: self.endpoint.headers.clone(),
             body: Some(body),
         })
     }
@@ -87,7 +97,7 @@ impl Protocol for OpenAi {
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
-        let origin = provider_fields::origin(&self.options.chat_url, &request.model.model_name);
+        let origin = provider_fields::origin(&self.endpoint.url, &request.model.model_name);
         Box::new(decoder::OpenAiDecoder::new(
             ToolNames::of(request.tools),
             origin,
@@ -100,8 +110,8 @@ impl Protocol for OpenAi {
 
     fn models_request(&self) -> HttpRequest {
         HttpRequest {
-            url: self.options.models_url.clone(),
-            headers: self.options.headers.clone(),
+            url: self.endpoint.models_url.clone(),
+            headers: self.endpoint.headers.clone(),
             body: None,
         }
     }
@@ -116,7 +126,7 @@ impl Protocol for OpenAi {
             Error::new(ErrorClass::Protocol, what)
         })?;
         let names = models.into_iter().map(|model| model.id.0.into_owned());
-        if self.options.models_url.starts_with(VENDOR) {
+        if self.endpoint.models_url.starts_with(VENDOR) {
             return Ok(names.filter(|name| !needs_responses(name)).collect());
         }
         Ok(names.collect())
@@ -132,4 +142,14 @@ fn needs_responses(model: &str) -> bool {
         || (is_reasoning && has("pro"))
         || model.contains("deep-research")
         || has("computer")
+}
+
+/// The URL of chat completions. Some files contain only the server, some the version too, some the endpoint.
+fn chat_url(base: &str) -> String {
+    let after_scheme = base.split_once("://").map_or(base, |(_, rest)| rest);
+    if after_scheme.contains('/') {
+        join(base, CHAT)
+    } else {
+        join(base, DEFAULT_PATH)
+    }
 }

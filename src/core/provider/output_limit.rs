@@ -1,25 +1,12 @@
 //! The limit on output tokens: how many fit into the context beside the input, and what a provider's error
 //! says about a limit that is too high. No I/O and no clock.
 
-#[cfg(any(feature = "anthropic", feature = "google", feature = "ollama"))]
-use super::CompletionRequest;
 use std::collections::HashMap;
 
 /// The least room for a response, in tokens. With less, a summary helps more than a short response.
 pub(super) const MIN_OUTPUT: u64 = 1_024;
 /// The most models of a provider whose limits are remembered.
 const MAX_MODELS: usize = 1_000;
-
-/// `wanted` tokens, or as many as the context has room for beside the input.
-#[cfg(any(feature = "anthropic", feature = "google", feature = "ollama"))]
-pub(super) fn cap_output(request: &CompletionRequest<'_>, wanted: u64) -> u64 {
-    let Some(context) = request.model.context_limit else {
-        return wanted;
-    };
-    // The input is an estimate: it must not take all the room.
-    let room = context.saturating_sub(request.input).max(MIN_OUTPUT);
-    wanted.min(room)
-}
 
 /// What an error says about the limit on output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use yaml_serde::{Mapping, Value as Yaml};
 
 use super::settings::{self, Given};
-use super::yaml_file::{Recovered, YamlFile};
+use super::yaml_file::YamlFile;
 use super::{Env, Error, Paths, Result, env_override, files, parse_env_value, process_env, yaml};
 
 const EXTENSIONS: &str = "extensions";
@@ -17,7 +17,7 @@ const EXTENSIONS: &str = "extensions";
 /// The file is read again whenever it changes. A rewrite keeps the order of the keys and everything that it
 /// does not change, in any YAML; it loses comments and layout. Before the first rewrite, the file is copied to
 /// `config.yaml.bak`, and up to three older copies with other content are kept as `config.yaml.bak.1` to
-/// `.bak.3`. A file that does not parse is written to by [`Config::recover`] only.
+/// `.bak.3`. A file that does not parse is not written to.
 ///
 /// Clones share the file and its cache.
 #[derive(Clone)]
@@ -177,14 +177,9 @@ impl Config {
         Ok(files::stamp(self.path())?.is_some())
     }
 
-    /// If the file does not parse, or does not exist, replaces it by the newest backup that does. The file that
-    /// does not parse is copied to `config.yaml.broken` before.
-    ///
-    /// # Errors
-    /// [`Error::Broken`] when neither the file nor a backup parses; else as [`Config::edit`]. The file is
-    /// unchanged then.
-    pub fn recover(&self) -> Result<Recovered> {
-        self.file.recover()
+    /// The paths of the backups, the newest first. They may not exist.
+    pub fn backups(&self) -> impl Iterator<Item = PathBuf> {
+        self.file.backups()
     }
 
     /// The entries under `extensions:`.

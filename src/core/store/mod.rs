@@ -24,7 +24,6 @@ mod trigrams;
 mod turn_lock;
 pub(crate) mod yaml;
 mod yaml_file;
-pub mod zip;
 
 pub use config::{Config, Extensions};
 pub use error::{Error, Result};
@@ -39,7 +38,7 @@ pub use sessions::{Listing, NewSession, Sessions};
 pub use turn_lock::TurnLock;
 pub use yaml::to_json as yaml_to_json;
 pub use yaml_file::{
-    Recovered, parse_yaml_object, read_object, read_object_with_text, render_yaml_object,
+    MAX_SIZE as MAX_YAML, parse_yaml_object, read_object, read_object_with_text, render_yaml_object,
 };
 
 use crate::sys::process::SERVER_KEY;

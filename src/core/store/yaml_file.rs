@@ -12,7 +12,7 @@ use crate::sys::fs::{Stamp, make_private, read_start};
 use crate::sys::lock;
 
 /// Larger files are not read.
-pub(super) const MAX_SIZE: u64 = 10 << 20;
+pub const MAX_SIZE: u64 = 10 << 20;
 
 /// Maximum number of times that a rewrite starts over because another program saved the file.
 const ATTEMPTS: usize = 5;
@@ -45,25 +45,6 @@ struct Snapshot {
     content: Vec<u8>,
     stamp: Stamp,
     mapping: Mapping,
-}
-
-/// The outcome of a recovery.
-#[derive(Debug, Default)]
-pub struct Recovered {
-    /// The keys of the file.
-    pub keys: Vec<String>,
-    /// The backup that took the place of the file.
-    pub backup: Option<PathBuf>,
-}
-
-impl Recovered {
-    fn new(mapping: &Mapping, backup: Option<PathBuf>) -> Self {
-        let keys = yaml::to_json_object(mapping).into_iter();
-        Self {
-            keys: keys.map(|(key, _)| key).collect(),
-            backup,
-        }
-    }
 }
 
 impl YamlFile {
@@ -167,60 +148,11 @@ impl YamlFile {
         }
     }
 
-    /// If the file does not parse, or does not exist, replaces it by the newest backup that does, after copying
-    /// it to `.broken`. A file that parses stays as it is. The file is the mapping in effect afterwards.
-    ///
-    /// # Errors
-    /// [`Error::Broken`] when the file does not parse and no backup does, [`Error::Locked`],
-    /// [`Error::Changing`], [`Error::Io`]. The file is unchanged then.
-    pub fn recover(&self) -> Result<Recovered> {
-        files::ensure_dir(files::parent(&self.path))?;
-        let target = files::follow_links(&self.path)?;
-        let lock_file = files::beside(&target, ".", ".lock");
-        let _lock = file_lock::FileLock::acquire(&lock_file, file_lock::LOCK_TIMEOUT)?;
-        let stamp = files::stamp(&self.path)?;
-        let broken = match self.read() {
-            Ok(Some(snapshot)) => return Ok(Recovered::new(&snapshot.mapping, None)),
-            Ok(None) => None,
-            Err(error @ Error::Broken { .. }) => Some(error),
-            Err(error) => return Err(error),
-        };
-        let Some((backup, content, mapping)) = self.newest_good_backup() else {
-            return broken.map_or_else(|| Ok(Recovered::default()), Err);
-        };
-        if broken.is_some() {
-            self.copy_to_broken()?;
-        }
-        files::replace(&target, &content, || {
-            if files::stamp(&self.path)? == stamp {
-                Ok(())
-            } else {
-                Err(Error::Changing {
-                    path: self.path.clone(),
-                })
-            }
-        })?;
-        files::sync_names(files::parent(&target))?;
-        Ok(Recovered::new(&mapping, Some(backup)))
-    }
-
-    fn newest_good_backup(&self) -> Option<(PathBuf, Vec<u8>, Mapping)> {
+    /// The paths of the backups, the newest first. They may not exist.
+    pub fn backups(&self) -> impl Iterator<Item = PathBuf> {
         let older = (1..=OLDER_BACKUPS).map(|n| format!(".bak.{n}"));
         let ends = std::iter::once(".bak".to_owned()).chain(older);
-        let mut paths = ends.map(|end| files::beside(&self.path, "", &end));
-        paths.find_map(|path| {
-            let mut file = files::open(&path).ok()??;
-            let (content, _) = files::read(&mut file, &path, MAX_SIZE).ok()?;
-            let mapping = yaml::parse(&content).ok()?;
-            Some((path, content, mapping))
-        })
-    }
-
-    fn copy_to_broken(&self) -> Result<()> {
-        match files::open(&self.path)? {
-            Some(mut file) => files::copy(&mut file, &files::beside(&self.path, "", ".broken")),
-            None => Ok(()),
-        }
+        ends.map(|end| files::beside(&self.path, "", &end))
     }
 
     fn replace(&self, target: &Path, before: Option<&Snapshot>, mapping: &Mapping) -> Result<()> {

@@ -79,7 +79,7 @@ impl Inner {
             },
             "notifications/cancelled" => {
                 if let Some(id) = cancelled_id(params) {
-                    self.requests.withdraw(&id);
+                    self.requests.withdraw(&id, false);
                 }
                 (None, None)
             }
@@ -155,10 +155,7 @@ impl Inner {
         });
         let error = match (server_request, self.this.upgrade()) {
             (Some((handler, Ok(server_request))), Some(this)) => {
-                match self
-                    .requests
-                    .begin(this, id, server_request, handler, certain)
-                {
+                match this.begin_answer(id, server_request, handler, certain) {
                     Ok(()) => return,
                     Err(error) => error,
                 }
@@ -285,7 +282,7 @@ impl MessageHandler for Inner {
             Err(batch) if batch == Malformed::LongBatch || is_batch(&batch, bytes) => {
                 self.pending
                     .fail_protocol(format!("the server sent {batch}"));
-                self.requests.end();
+                self.requests.cancel_all();
             }
             Err(reason) => {
                 self.malformed(&reason, bytes);
@@ -312,6 +309,6 @@ impl MessageHandler for Inner {
             ),
         }
         self.pending.fail(error);
-        self.requests.end();
+        self.requests.cancel_all();
     }
 }

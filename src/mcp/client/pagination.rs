@@ -14,9 +14,9 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 /// The most pages of one listing.
-pub const MAX_PAGES: usize = 1_000;
+const MAX_PAGES: usize = 1_000;
 /// The most bytes of one listing, all pages together.
-pub const MAX_LISTING: usize = 64 << 20;
+const MAX_LISTING: usize = 64 << 20;
 /// The longest quotation of a cursor, in characters.
 const QUOTED: usize = 64;
 

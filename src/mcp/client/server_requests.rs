@@ -2,21 +2,18 @@
 //! client/sampling, client/elicitation.
 
 use super::{Inner, QUOTED};
+use crate::incoming_requests::{Limits, Refusal, RequestGuard};
 use crate::jsonrpc::{self, ErrorObject, Id, RawJson};
 use crate::types::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult};
-use gosling_sys as sys;
 use gosling_sys::cancel::Cancel;
-use gosling_sys::lock;
-use gosling_sys::threads::Threads;
 use gosling_text::{printable, redact};
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
-use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The most requests of one server that are answered at the same time.
-pub const MAX_CONCURRENT: usize = 8;
+const MAX_CONCURRENT: usize = 8;
 /// How long `close` waits for handlers after it has cancelled them.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -56,33 +53,15 @@ pub trait RequestHandler: Send + Sync {
     fn elicitation_complete(&self, _elicitation_id: &str) {}
 }
 
-/// The server's requests that are being answered.
-#[derive(Default)]
-pub(super) struct ServerRequests {
-    table: Mutex<Table>,
-    ended: Condvar,
-}
-
-#[derive(Default)]
-struct Table {
-    closed: bool,
-    last: u64,
-    /// The number of running handlers, including those whose request was cancelled.
-    active: usize,
-    running: HashMap<Id, Running>,
-    threads: Threads,
-}
-
-struct Running {
-    /// Distinguishes the request from an earlier one with the same id.
-    number: u64,
-    cancel: Cancel,
-    during: DuringCall,
-}
+/// The limits of the requests of one server.
+pub(super) const LIMITS: Limits = Limits {
+    answered: MAX_CONCURRENT,
+    alive: MAX_CONCURRENT,
+};
 
 /// The call during which a request came.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum DuringCall {
+pub(super) enum DuringCall {
     None,
     /// Any of the running calls.
     Some,
@@ -162,7 +141,8 @@ fn invalid(reason: impl Into<String>) -> ErrorObject {
 struct Job {
     inner: Arc<Inner>,
     id: Id,
-    number: u64,
+    /// Until the request ends.
+    guard: Option<RequestGuard<DuringCall>>,
     outcome: Option<Result<RawJson, ErrorObject>>,
 }
 
@@ -174,18 +154,8 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        let requests = &self.inner.requests;
-        let wanted = {
-            let mut table = lock(&requests.table);
-            table.active -= 1;
-            let running = table.running.get(&self.id);
-            let wanted = running.is_some_and(|running| running.number == self.number);
-            if wanted {
-                table.running.remove(&self.id);
-            }
-            wanted
-        };
-        requests.ended.notify_all();
+        // The guard is dropped before the answer, which the server's next request may follow at once.
+        let wanted = self.guard.take().is_some_and(|guard| guard.finish());
         self.inner.pending.resume_deadlines();
         if wanted {
             let broken = || ErrorObject::new(jsonrpc::INTERNAL_ERROR, "the request handler failed");
@@ -195,114 +165,77 @@ impl Drop for Job {
     }
 }
 
-impl ServerRequests {
-    /// Starts a thread that answers a request.
+impl Inner {
+    /// Starts a thread that answers a request of the server. `certain` is the call to which it certainly belongs.
     ///
     /// # Errors
     /// The error to answer at once.
-    pub(super) fn begin(
-        &self,
-        inner: Arc<Inner>,
+    pub(super) fn begin_answer(
+        self: Arc<Self>,
         id: &Id,
         request: ServerRequest,
         handler: Arc<dyn RequestHandler>,
         certain: Option<i64>,
     ) -> Result<(), ErrorObject> {
-        let refused = |reason: &str| Err(ErrorObject::new(jsonrpc::REFUSED, reason));
-        let call = certain.or_else(|| inner.pending.oldest_call());
-        let caller = call.and_then(|call| inner.pending.label(call));
+        let call = certain.or_else(|| self.pending.oldest_call());
+        let caller = call.and_then(|call| self.pending.label(call));
         let during = match (certain, call) {
             (Some(call), _) => DuringCall::Certain(call),
             (None, Some(_)) => DuringCall::Some,
             (None, None) => DuringCall::None,
         };
-        let cancel = Cancel::new();
-        let mut table = lock(&self.table);
-        if table.closed {
-            return refused("the connection is ending");
-        }
-        if table.running.contains_key(id) {
-            let reason = "another request with this id is being answered";
-            return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, reason));
-        }
-        if table.active >= MAX_CONCURRENT {
-            return refused("too many requests at once; wait for the answers to earlier ones");
-        }
-        table.last += 1;
-        table.active += 1;
-        let running = Running {
-            number: table.last,
-            cancel: cancel.clone(),
-            during,
+        let Some(guard) = self.requests.begin(id, during).map_err(refused)? else {
+            return Ok(());
         };
-        table.running.insert(id.clone(), running);
+        self.pending.pause_deadlines();
+        let name = format!("mcp {} {}", self.options.name, request.name());
+        let requests = self.requests.clone();
+        let cancel = guard.cancel.clone();
         let job = Job {
-            inner,
+            inner: self,
             id: id.clone(),
-            number: table.last,
+            guard: Some(guard),
             outcome: None,
         };
-        drop(table);
-        job.inner.pending.pause_deadlines();
-        let name = format!("mcp {} {}", job.inner.options.name, request.name());
-        let spawned = sys::spawn(name, None, move || {
+        // If the thread cannot be started, the dropped job answers with an error.
+        let _ = requests.spawn(name, move || {
             let outcome = request.run(&*handler, caller.as_deref(), &cancel);
             job.end(outcome);
         });
-        // If the thread cannot be started, the dropped job answers with an error.
-        if let Ok(thread) = spawned {
-            lock(&self.table).threads.add(thread);
-        }
         Ok(())
     }
 
-    /// Cancels a request on behalf of the server, which expects no answer.
-    pub(super) fn withdraw(&self, id: &Id) {
-        let running = lock(&self.table).running.remove(id);
-        if let Some(running) = running {
-            running.cancel.cancel();
-        }
-    }
-
     /// Cancels the requests that came during a call that has ended early. `last`: no other call is running.
-    pub(super) fn cancel_from(&self, request: i64, last: bool) {
-        self.cancel(|running| match running.during {
-            DuringCall::Certain(call) => call == request,
+    pub(super) fn cancel_requests_of(&self, call: i64, last: bool) {
+        self.requests.cancel_where(|during| match during {
+            DuringCall::Certain(certain) => *certain == call,
             DuringCall::Some => last,
             DuringCall::None => false,
         });
     }
 
-    /// Refuses and cancels all requests; does not wait for the handlers.
-    pub(super) fn end(&self) {
-        lock(&self.table).closed = true;
-        self.cancel(|_| true);
-    }
-
-    /// Calls [`end`](Self::end) and waits for the handlers. A handler that ignores its token is left running,
-    /// and logged.
-    pub(super) fn close(&self, name: &str) {
-        self.end();
-        let threads = std::mem::take(&mut lock(&self.table).threads);
-        let ours = usize::from(threads.has_this());
-        let is_running = |table: &mut Table| table.active > ours;
-        let waited = self
-            .ended
-            .wait_timeout_while(lock(&self.table), CLOSE_TIMEOUT, is_running);
-        let all_ended = !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out();
-        for _ in 0..threads.join(all_ended) {
+    /// Cancels all requests and waits for the handlers. A handler that ignores its token is left running, and
+    /// logged.
+    pub(super) fn close_requests(&self) {
+        let name = &self.options.name;
+        for _ in 0..self.requests.close(CLOSE_TIMEOUT) {
             log::warn!("a request of the server is still being answered extension={name:?}");
         }
     }
+}
 
-    fn cancel(&self, which: impl Fn(&Running) -> bool) {
-        let tokens: Vec<_> = {
-            let table = lock(&self.table);
-            let all = table.running.values().filter(|running| which(running));
-            all.map(|running| running.cancel.clone()).collect()
-        };
-        for token in tokens {
-            token.cancel();
-        }
-    }
+/// The error for a server.
+fn refused(refusal: Refusal) -> ErrorObject {
+    let (code, reason) = match refusal {
+        Refusal::IdInUse(_) => (
+            jsonrpc::INVALID_REQUEST,
+            "another request with this id is being answered",
+        ),
+        Refusal::TooMany(_) => (
+            jsonrpc::REFUSED,
+            "too many requests at once; wait for the answers to earlier ones",
+        ),
+        Refusal::Ending => (jsonrpc::REFUSED, "the connection is ending"),
+    };
+    ErrorObject::new(code, reason)
 }

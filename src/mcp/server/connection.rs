@@ -1,21 +1,20 @@
 //! One client's connection: life cycle, dispatch, errors. No I/O. MCP 2025-11-25, basic and basic/lifecycle.
 
-use super::calls::{self, Calls};
 use super::pagination::Page;
 use super::reply::{PendingReply, ReplySink, ReplyTarget};
 use super::resource::not_found;
-use super::{Context, Level, ResourceTemplate, Server, raw, reason};
+use super::{Context, Level, ResourceTemplate, Server, raw};
+use crate::incoming_requests::{IncomingRequests, Limits, Refusal};
 use crate::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
     Malformed, Message, PARSE_ERROR, Payload, RawJson, UNUSABLE_ID, begins_with,
 };
+use crate::params::read_params as read;
 use crate::types::{
     CallToolResult, GetPromptResult, Implementation, InitializeResult, ReadResourceResult, VERSIONS,
 };
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;
-use gosling_text::printable;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -23,15 +22,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The longest name of a place in parameters that an error quotes, in characters.
-const MAX_PLACE: usize = 100;
-
 /// The protocol state of one client. Threads may share it; dropping it cancels its calls.
 pub struct Connection {
     server: Arc<Server>,
     version: Mutex<Option<&'static str>>,
     level: Option<Arc<Mutex<Level>>>,
-    calls: Arc<Calls>,
+    calls: Arc<IncomingRequests>,
     overtaking: bool,
     refusing: bool,
 }
@@ -60,7 +56,7 @@ impl Connection {
             server,
             version: Mutex::default(),
             level,
-            calls: Arc::new(Calls::new(cancel)),
+            calls: Arc::new(IncomingRequests::new(Limits::CALLS, cancel)),
             overtaking: false,
             refusing: false,
         }
@@ -131,7 +127,8 @@ impl Connection {
     /// Closes the connection: cancels the running calls, which get no answers, and waits for them, for
     /// `grace` at most. True if they all ended.
     pub fn close(&self, grace: Duration) -> bool {
-        self.calls.close(grace)
+        self.calls.withdraw_all();
+        self.calls.close(grace) == 0
     }
 
     fn dispatch(&self, message: Message, target: &ReplyTarget) {
@@ -155,7 +152,7 @@ impl Connection {
         if method == "notifications/cancelled"
             && let Ok(Cancelled { request_id }) = read(method, params)
         {
-            self.calls.cancel(&request_id, self.overtaking);
+            self.calls.withdraw(&request_id, self.overtaking);
         }
     }
 
@@ -196,7 +193,7 @@ impl Connection {
             return Err(ErrorObject::new(INVALID_REQUEST, text));
         }
         if self.calls.is_running(id) {
-            return Err(calls::id_in_use(id));
+            return Err(Refusal::IdInUse(id.clone()).into());
         }
         Ok(method)
     }
@@ -441,10 +438,10 @@ impl Connection {
         quick: bool,
         handler: Handler,
     ) {
-        let guard = match self.calls.begin(&pending.id) {
+        let guard = match self.calls.begin(&pending.id, ()) {
             Ok(Some(guard)) => guard,
             Ok(None) => return,
-            Err(error) => return pending.refuse(error),
+            Err(refusal) => return pending.refuse(refusal.into()),
         };
         let sink = pending.target.sink();
         let level = self.level.clone();
@@ -476,7 +473,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.calls.cancel_all();
+        self.calls.withdraw_all();
     }
 }
 
@@ -527,41 +524,6 @@ fn refuse(malformed: Malformed, target: &ReplyTarget) {
         }
     };
     target.answer(id.as_ref(), Err::<(), _>(ErrorObject::new(code, text)));
-}
-
-/// Reads the parameters of a method. Unknown members are ignored, and an empty array may be an object.
-///
-/// # Errors
-/// -32602 with the member that does not fit.
-pub fn read<T: DeserializeOwned>(
-    method: &str,
-    params: Option<&RawValue>,
-) -> Result<T, ErrorObject> {
-    gosling_text::json::from_str_of_php(params.map_or("{}", RawValue::get))
-        .map_err(|e| argument_error(method, params, &e))
-}
-
-fn argument_error(
-    method: &str,
-    params: Option<&RawValue>,
-    error: &serde_json::Error,
-) -> ErrorObject {
-    let json = params.map_or("{}", RawValue::get);
-    let what = if begins_with(json, '{') {
-        place_and_reason(json, error)
-    } else {
-        "not an object".to_owned()
-    };
-    let text = format!("Invalid `params` of `{method}`: {what}");
-    ErrorObject::new(INVALID_PARAMS, text)
-}
-
-/// What is wrong in which place of a JSON text.
-pub fn place_and_reason(json: &str, error: &serde_json::Error) -> String {
-    match printable(&gosling_text::json::place_of(error, json), MAX_PLACE) {
-        place if place.is_empty() => reason(error),
-        place => format!("`{place}`: {}", reason(error)),
-    }
 }
 
 fn handler_panicked(label: &str) -> ErrorObject {

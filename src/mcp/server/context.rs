@@ -2,37 +2,14 @@
 
 use super::reply::ReplySink;
 use crate::jsonrpc;
-use crate::types::Progress;
+use crate::types::{Level, Progress};
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-/// The level of a log message, lowest first. MCP 2025-11-25, server/utilities/logging (the levels of RFC
-/// 5424).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Details for debugging.
-    Debug,
-    /// Normal events. The default of the lowest level that is sent.
-    Info,
-    /// Normal but significant events.
-    Notice,
-    /// Warnings.
-    Warning,
-    /// Failures.
-    Error,
-    /// Failures of a component.
-    Critical,
-    /// Action is needed at once.
-    Alert,
-    /// The system is unusable.
-    Emergency,
-}
 
 /// The request that a handler works on.
 pub struct Context {

@@ -37,7 +37,6 @@
 //!   [`Connection::refusing`] for the exception.
 //! - A cancelled request gets no answer, and its id may be reused at once.
 
-mod calls;
 mod connection;
 mod context;
 mod in_process;
@@ -48,10 +47,9 @@ mod resource;
 mod serve;
 mod tool;
 
-pub use calls::{CallGuard, Calls};
+pub use crate::types::Level;
 pub use connection::Connection;
-pub use connection::{place_and_reason, read as read_params};
-pub use context::{Context, Level};
+pub use context::Context;
 pub use in_process::InProcess;
 pub use prompt::Prompt;
 pub use reply::ReplySink;
@@ -59,7 +57,9 @@ pub use resource::{Contents, Resource, ResourceError, ResourceTemplate};
 pub use serve::{serve_memory, serve_stdio, serve_stdio_process};
 pub use tool::{Tool, ToolError};
 
+use super::incoming_requests::Limits;
 use super::jsonrpc::RawJson;
+use super::params::reason;
 use super::types::{self, Capability, Implementation, ServerCapabilities};
 use serde::Serialize;
 use serde_json::value::to_raw_value;
@@ -67,7 +67,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The most calls of one client that run at the same time.
-pub const MAX_CALLS: usize = 64;
+pub const MAX_CALLS: usize = Limits::CALLS.answered;
 
 /// The longest line that is read from stdin, in bytes, including its end.
 pub const MAX_LINE: usize = 64 << 20;
@@ -223,13 +223,6 @@ impl Server {
             completions: None,
         }
     }
-}
-
-/// serde's message without the position, which counts from the start of a fragment that the client never saw.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let position = format!(" at line {} column {}", error.line(), error.column());
-    text.strip_suffix(&position).unwrap_or(&text).to_owned()
 }
 
 /// The JSON text of a value; `null` if it cannot be written.

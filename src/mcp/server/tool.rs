@@ -3,7 +3,7 @@
 use super::{Context, raw, reason};
 use crate::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use crate::schema;
-use crate::types::{self, CallToolResult, Content, ToolAnnotations};
+use crate::types::{self, CallToolResult, ToolAnnotations};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -167,14 +167,6 @@ fn whole_numbers(arguments: &str) -> Option<String> {
 }
 
 impl CallToolResult {
-    /// A result with one text.
-    pub fn text(text: impl AsRef<str>) -> Self {
-        CallToolResult {
-            content: vec![Content::text(text.as_ref())],
-            ..Self::default()
-        }
-    }
-
     /// A result as data, and as the same JSON in a text for clients without structured content.
     ///
     /// # Errors
@@ -189,12 +181,6 @@ impl CallToolResult {
             structured_content: Some(json.clone()),
             ..Self::text(json.get())
         })
-    }
-
-    /// Marks the result as failed.
-    pub fn failed(mut self) -> Self {
-        self.is_error = Some(true);
-        self
     }
 }
 

@@ -25,7 +25,7 @@
 //! Proxies come from the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`), except for
 //! loopback addresses, and so do TLS root certificates (`SSL_CERT_FILE`, instead of the bundled ones).
 
-pub mod auth_challenge;
+pub(crate) mod auth_challenge;
 mod event_stream;
 mod exchange;
 mod status;
@@ -133,30 +133,52 @@ struct State {
     one_way_queue: VecDeque<OneWayMessage>,
     /// The exchange of the thread that sends one-way messages.
     one_way_sender: Option<Arc<Exchange>>,
-    listening: bool,
-    /// The standalone stream broke and is reopened after a pause, which a request may cut short.
-    reopening: bool,
-    /// The position of a standalone stream that was given up because the server could not be reached.
-    broken_stream: Option<Decoder>,
-    /// Answers may come on the standalone stream.
-    standalone_answers: bool,
-    startup: Startup,
+    stream: StandaloneStream,
 }
 
-/// The progress of the initialization: MCP basic/lifecycle, initialization.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Startup {
-    /// Requests need not wait: before the negotiation, or after the initialization.
+/// The life of the standalone stream, which begins with the initialization: MCP basic/lifecycle, initialization.
+/// From `Connecting` to `Pausing` it has a thread.
+#[derive(Default)]
+enum StandaloneStream {
+    /// The version is not negotiated yet, or the server does not offer the stream.
     #[default]
-    Ready,
+    Closed,
     /// The version is negotiated; the next one-way message is `notifications/initialized`.
     Negotiated,
     /// `notifications/initialized` is being sent, and requests wait for it.
     SendingInitialized,
-    /// The server has accepted `notifications/initialized`. Requests wait until it has answered the GET for
-    /// its standalone stream, or until this instant: many servers drop their own requests and notifications
-    /// before that.
-    OpeningStream(Instant),
+    /// The server gets a GET for the stream. Requests wait for its answer until this instant, if there is one: many
+    /// servers drop their own requests and notifications before that.
+    Connecting {
+        awaited_until: Option<Instant>,
+        brings_answers: bool,
+    },
+    /// The stream is being read.
+    Open,
+    /// The stream broke and is reopened after a pause. With `awaited` a request cuts the pause short.
+    Pausing { awaited: bool, brings_answers: bool },
+    /// The stream was given up here because the server could not be reached.
+    Broken(Decoder),
+}
+
+impl StandaloneStream {
+    /// The server gets a GET, and requests wait for its answer.
+    fn awaited(brings_answers: bool) -> Self {
+        StandaloneStream::Connecting {
+            awaited_until: Some(Instant::now() + STANDALONE_STREAM_TIMEOUT),
+            brings_answers,
+        }
+    }
+
+    /// Whether answers may come on the stream.
+    fn brings_answers(&self) -> bool {
+        match self {
+            StandaloneStream::Open => true,
+            StandaloneStream::Connecting { brings_answers, .. }
+            | StandaloneStream::Pausing { brings_answers, .. } => *brings_answers,
+            _ => false,
+        }
+    }
 }
 
 /// A message that gets no answer.
@@ -218,13 +240,21 @@ impl Transport for HttpTransport {
         let Some(id) = request else {
             return self.shared.enqueue(&mut state, message);
         };
-        if std::mem::take(&mut state.reopening) {
-            state.startup = Startup::OpeningStream(Instant::now() + STANDALONE_STREAM_TIMEOUT);
+        if let StandaloneStream::Pausing {
+            awaited: true,
+            brings_answers,
+        } = state.stream
+        {
+            state.stream = StandaloneStream::awaited(brings_answers);
             self.shared.changed.notify_all();
         }
         let waits = matches!(
-            state.startup,
-            Startup::SendingInitialized | Startup::OpeningStream(_)
+            state.stream,
+            StandaloneStream::SendingInitialized
+                | StandaloneStream::Connecting {
+                    awaited_until: Some(_),
+                    ..
+                }
         );
         self.shared
             .spawn(&mut state, "post", request, move |shared, exchange| {
@@ -243,7 +273,7 @@ impl Transport for HttpTransport {
     fn negotiated(&self, version: &str) {
         // Every version that the client supports is a valid header value.
         lock(&self.shared.session).version = HeaderValue::from_str(version).ok();
-        lock(&self.shared.state).startup = Startup::Negotiated;
+        lock(&self.shared.state).stream = StandaloneStream::Negotiated;
     }
 
     /// Ends running exchanges, ends the session at the server, and waits for the threads. A thread that looks
@@ -335,9 +365,9 @@ impl Shared {
             })?;
             state.one_way_sender = Some(one_way_sender);
         }
-        let is_initialized = state.startup == Startup::Negotiated;
+        let is_initialized = matches!(state.stream, StandaloneStream::Negotiated);
         if is_initialized {
-            state.startup = Startup::SendingInitialized;
+            state.stream = StandaloneStream::SendingInitialized;
         }
         let unwritten =
             |e: &&Arc<Exchange>| e.request.is_some() && !e.connection.progress.is_written();
@@ -382,63 +412,65 @@ impl Shared {
     /// Continues the initialization after `notifications/initialized` was answered or failed.
     fn initialized_sent(self: &Arc<Self>, accepted: bool) {
         let mut state = lock(&self.state);
+        state.stream = StandaloneStream::Closed;
         if accepted {
-            self.open_stream(&mut state, None);
-        }
-        if state.startup == Startup::SendingInitialized {
-            state.startup = if accepted && state.listening {
-                Startup::OpeningStream(Instant::now() + STANDALONE_STREAM_TIMEOUT)
-            } else {
-                Startup::Ready
-            };
+            self.open_stream(&mut state, None, StandaloneStream::awaited(true));
         }
         self.changed.notify_all();
     }
 
-    /// Continues the initialization after the server has answered the GET for its standalone stream.
-    fn stream_answered(&self) {
-        let mut state = lock(&self.state);
-        if let Startup::OpeningStream(_) = state.startup {
-            state.startup = Startup::Ready;
-            self.changed.notify_all();
+    /// Opens the standalone stream, or resumes a `broken` one, beginning with the state `connecting`.
+    fn open_stream(
+        self: &Arc<Self>,
+        state: &mut State,
+        broken: Option<Decoder>,
+        connecting: StandaloneStream,
+    ) {
+        if state.closed {
+            return;
+        }
+        let spawned = self.spawn(state, "events", None, |shared, exchange| {
+            let broken = shared.follow_standalone_stream(exchange, broken);
+            shared.set_stream(broken.map_or(StandaloneStream::Closed, StandaloneStream::Broken));
+        });
+        // Without a thread there is no stream, as with a server that does not offer one.
+        if spawned.is_ok() {
+            state.stream = connecting;
         }
     }
 
-    /// Opens the standalone stream, or resumes the `broken_stream`.
-    fn open_stream(self: &Arc<Self>, state: &mut State, broken_stream: Option<Decoder>) {
-        if state.closed || state.listening {
-            return;
-        }
-        // Without a thread there is no stream, as with a server that does not offer one.
-        let spawned = self.spawn(state, "events", None, |shared, exchange| {
-            let broken_stream = shared.follow_standalone_stream(exchange, broken_stream);
-            shared.expect_standalone_answers(false);
-            let mut state = lock(&shared.state);
-            state.listening = false;
-            state.broken_stream = broken_stream;
-        });
-        state.listening = spawned.is_ok();
-        state.standalone_answers = state.listening;
+    fn set_stream(&self, stream: StandaloneStream) {
+        lock(&self.state).stream = stream;
+        self.changed.notify_all();
     }
 
     /// Reopens a broken standalone stream, because the server can be reached again.
     fn reopen_broken_stream(self: &Arc<Self>) {
         let mut state = lock(&self.state);
-        if let Some(broken_stream) = state.broken_stream.take() {
-            self.open_stream(&mut state, Some(broken_stream));
+        if !matches!(state.stream, StandaloneStream::Broken(_)) {
+            return;
+        }
+        if let StandaloneStream::Broken(decoder) = std::mem::take(&mut state.stream) {
+            let connecting = StandaloneStream::Connecting {
+                awaited_until: None,
+                brings_answers: true,
+            };
+            self.open_stream(&mut state, Some(decoder), connecting);
         }
     }
 
     fn wait_until_ready(&self, exchange: &Exchange) {
         let mut state = lock(&self.state);
         while !exchange.is_aborted() {
-            state = match state.startup {
-                Startup::Ready | Startup::Negotiated => return,
-                Startup::SendingInitialized => self
+            state = match state.stream {
+                StandaloneStream::SendingInitialized => self
                     .changed
                     .wait(state)
                     .unwrap_or_else(PoisonError::into_inner),
-                Startup::OpeningStream(until) => {
+                StandaloneStream::Connecting {
+                    awaited_until: Some(until),
+                    ..
+                } => {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         return;
@@ -448,6 +480,7 @@ impl Shared {
                         .unwrap_or_else(PoisonError::into_inner)
                         .0
                 }
+                _ => return,
             };
         }
     }

@@ -3,11 +3,14 @@
 //! The client passes messages to [`Transport::send`]. The transport passes received messages to a
 //! [`MessageHandler`] in the thread that read them, so that an answer reaches its caller directly.
 
+mod denied;
+#[cfg(feature = "http")]
 pub mod http;
+#[cfg(feature = "server")]
 pub mod memory;
 pub mod stdio;
 
-use http::auth_challenge::Denied;
+pub use denied::{Challenge, Denied};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,13 +8,14 @@ use crate::mcp::types::CallToolResult;
 use crate::recipe::{MAX_SUB_RECIPES, Recipe, Requirement, SubRecipe, library};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
-use crossbeam_channel::{Receiver, Sender, bounded, select};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// The tool's name, as in Goose.
 pub(super) const NAME: &str = "subagent";
@@ -255,13 +256,8 @@ impl<'e> Turn<'e> {
         if !entry.sub.sequential_when_repeated {
             return Some(Turn(None));
         }
-        let (wake, woken) = bounded::<()>(0);
-        // The hook owns the sender, so the channel closes when the hook has run.
-        let _hook = cancel.on_cancel(move || drop(wake));
-        select! {
-            recv(entry.turn.1) -> turn => turn.ok().map(|()| Turn(Some(entry))),
-            recv(woken) -> _ => None,
-        }
+        let turn = cancel.receive(&entry.turn.1, Duration::MAX);
+        turn.ok().map(|()| Turn(Some(entry)))
     }
 }
 

@@ -7,7 +7,7 @@
 #[cfg(not(fuzzing))]
 compile_error!("build it with `tests/fuzz/run`, which says `--cfg fuzzing`");
 
-use gosling::fuzzing::TARGETS;
+use gosling::fuzzing::targets;
 use gosling::text::fuzz_input::Target;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::OnceLock;
@@ -37,23 +37,18 @@ libfuzzer_sys::fuzz_target!(init: { target(); }, |data: &[u8]| {
 
 /// The requested target. Without one, prints the names of all targets and exits.
 fn target() -> &'static Target {
-    static TARGET: OnceLock<&Target> = OnceLock::new();
+    static TARGET: OnceLock<Target> = OnceLock::new();
     TARGET.get_or_init(|| {
         let Ok(name) = std::env::var("FUZZ_TARGET") else {
-            all().for_each(|target| println!("{}", target.name));
+            targets().for_each(|target| println!("{}", target.name));
             std::process::exit(0);
         };
-        let found = all().find(|target| target.name == name);
+        let found = targets().find(|target| target.name == name);
         found.unwrap_or_else(|| {
             eprintln!("FUZZ_TARGET is {name:?}, which is not a target");
             std::process::exit(2);
         })
     })
-}
-
-/// The targets of all members.
-fn all() -> impl Iterator<Item = &'static Target> {
-    TARGETS.iter().copied().flatten()
 }
 
 fn processor_time() -> Duration {

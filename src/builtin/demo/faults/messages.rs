@@ -213,7 +213,7 @@ impl Broken {
     /// The lines for a message of the real server.
     pub(super) fn outgoing(&mut self, message: &[u8]) -> Vec<String> {
         let as_is = || vec![String::from_utf8_lossy(message).into_owned()];
-        let Ok(mut message) = crate::json::from_slice::<Value>(message) else {
+        let Ok(mut message) = gosling_text::json::from_slice::<Value>(message) else {
             return as_is();
         };
         let Some(id) = message.get("id").cloned() else {

@@ -2,9 +2,9 @@
 
 use super::Fault;
 use super::messages::{Broken, Incoming};
-use crate::mcp::server::{Connection, ReplySink, Server};
-use crate::sys::cancel::Cancel;
-use crate::sys::lock;
+use gosling_mcp::server::{Connection, ReplySink, Server};
+use gosling_sys::cancel::Cancel;
+use gosling_sys::lock;
 use serde_json::Value;
 use std::io::{self, BufRead, Write};
 use std::sync::{Arc, Mutex};
@@ -57,7 +57,7 @@ pub fn serve(server: Server, fault: &'static Fault) -> io::Result<()> {
             _ => false,
         };
         after_blank = false;
-        let message: Option<Value> = crate::json::from_str(&text).ok();
+        let message: Option<Value> = gosling_text::json::from_str(&text).ok();
         let method = message.as_ref().map(|it| it["method"].clone());
         pings = if method == Some("ping".into()) {
             pings + 1

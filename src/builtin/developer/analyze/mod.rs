@@ -63,7 +63,7 @@ mod tests;
 mod token_stream;
 
 use super::gooseignore::IgnoreRules;
-use super::{Developer, text_editor, text_files};
+use super::{Developer, OptionalTools, text_editor, text_files};
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use crate::working_dir;
@@ -98,7 +98,13 @@ struct Analyze {
     _ast_recursion_limit: Option<IgnoredAny>,
 }
 
-pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
+/// What the feature `analyze` adds.
+pub(super) const TOOLS: OptionalTools = OptionalTools {
+    create: |developer| vec![tool(developer)],
+    about: "`analyze` says what is where in source code",
+};
+
+fn tool(developer: &Arc<Developer>) -> Tool {
     let developer = developer.clone();
     Tool::new(
         "analyze",

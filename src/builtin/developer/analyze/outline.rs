@@ -3,7 +3,7 @@
 use super::language::Language::{self, *};
 use super::token_stream::TokenStream;
 use super::{brace_languages, python, ruby};
-use crate::sorting::sort_by;
+use gosling_core::sorting::sort_by;
 use std::hash::Hasher;
 
 /// The kind of a definition.

@@ -142,8 +142,8 @@ fn wanted(
     if !is_dir && !is_source {
         return None;
     }
-    let is_kept = !ignore_rules.allows_entry(path, is_dir)
-        || place != path && !ignore_rules.allows_entry(place, is_dir);
+    let is_kept = ignore_rules.rule(path, is_dir).is_some()
+        || place != path && ignore_rules.rule(place, is_dir).is_some();
     if is_kept || ignored(rules, place, is_dir, limit) {
         return None;
     }

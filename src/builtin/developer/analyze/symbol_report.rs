@@ -205,7 +205,7 @@ fn callees(files: &Files<'_>, defined: &[Defined<'_>], text: &mut String) {
         }
     }
     let mut places: Vec<(String, Vec<String>)> = places.into_values().collect();
-    crate::sorting::sort_by(&mut places, Ord::cmp);
+    gosling_core::sorting::sort_by(&mut places, Ord::cmp);
     let _ = writeln!(
         text,
         "\nCalls of functions that are defined here ({}):",

@@ -2,8 +2,8 @@
 //! folder, so the name and the place of the image cannot affect it.
 
 use super::format::{Format, Header};
+use super::helper_programs::{self, Programs};
 use super::{MAX_FILE, MAX_SIDE};
-use crate::developer::helper_programs::{self, Programs};
 use crate::developer::temporary_folder::TemporaryFolder;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;

@@ -2,19 +2,21 @@
 //! helper program ([`convert`]).
 
 mod convert;
+mod exchanged_files;
 mod format;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
+pub(super) mod helper_programs;
 
-use super::helper_programs::Programs;
-use super::{Developer, text_files};
+use super::{Developer, OptionalTools, text_files};
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
-use crate::text::printable;
 use crate::working_dir;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use format::{Format, Header, read_header};
+use gosling_core::text::printable;
+use helper_programs::Programs;
 use serde::Deserialize;
 use serde_json::json;
 use std::fs::{self, File};
@@ -39,7 +41,13 @@ struct Image {
     path: String,
 }
 
-pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
+/// What the feature `image` adds.
+pub(super) const TOOLS: OptionalTools = OptionalTools {
+    create: |developer| vec![tool(developer)],
+    about: "`image_processor` shows an image file",
+};
+
+fn tool(developer: &Arc<Developer>) -> Tool {
     let developer = developer.clone();
     Tool::new(
         "image_processor",

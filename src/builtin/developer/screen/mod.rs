@@ -3,14 +3,14 @@
 mod wayland;
 mod x11;
 
-use super::helper_programs::{self, Programs};
 use super::image::Picture;
+use super::image::helper_programs::{self, ProgramOutput, Programs};
 use super::temporary_folder::TemporaryFolder;
-use super::{Developer, text_editor};
+use super::{Developer, OptionalTools, text_editor};
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use crate::sys::process::Command;
-use crate::text::printable;
+use gosling_core::text::printable;
 use serde::Deserialize;
 use serde_json::json;
 use std::env;
@@ -23,6 +23,20 @@ const MAX_LISTED: usize = 500;
 const MAX_HINTED: usize = 20;
 /// The file name of the picture.
 const FILE: &str = "screen.png";
+
+impl ProgramOutput {
+    /// The stdout as text.
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+}
+
+impl Programs<'_> {
+    /// The first program of this name in the `PATH`.
+    fn find(&self, name: &str) -> Option<Command> {
+        self.all(name).next().map(Command::new)
+    }
+}
 
 #[derive(Deserialize)]
 struct Capture {
@@ -73,7 +87,13 @@ enum DisplaySystem {
     X11,
 }
 
-pub(super) fn list_tool(developer: &Arc<Developer>) -> Tool {
+/// What the feature `screen` adds.
+pub(super) const TOOLS: OptionalTools = OptionalTools {
+    create: |developer| vec![list_tool(developer), capture_tool(developer)],
+    about: "`screen_capture` what is on the screen or in one of the windows that `list_windows` names",
+};
+
+fn list_tool(developer: &Arc<Developer>) -> Tool {
     let developer = developer.clone();
     Tool::new(
         "list_windows",
@@ -84,7 +104,7 @@ pub(super) fn list_tool(developer: &Arc<Developer>) -> Tool {
     .annotations(read_only())
 }
 
-pub(super) fn capture_tool(developer: &Arc<Developer>) -> Tool {
+fn capture_tool(developer: &Arc<Developer>) -> Tool {
     let developer = developer.clone();
     Tool::new(
         "screen_capture",

@@ -2,7 +2,7 @@
 //! with its own program: sway and Hyprland.
 
 use super::{Target, Window, failed, no_display, run_or_fail};
-use crate::developer::helper_programs::Programs;
+use crate::developer::image::helper_programs::Programs;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
 use serde::Deserialize;
@@ -131,7 +131,7 @@ fn outputs(text: &str) -> Option<Vec<String>> {
         name: String,
         active: Option<bool>,
     }
-    let outputs: Vec<Output> = crate::json::from_str(text).ok()?;
+    let outputs: Vec<Output> = gosling_core::json::from_str(text).ok()?;
     let active = outputs
         .into_iter()
         .filter(|output| output.active != Some(false));
@@ -165,10 +165,10 @@ fn sway_windows(text: &str) -> Option<Vec<Window>> {
         height: i64,
     }
     // Deserializing and dropping the tree both recurse.
-    if crate::json::is_deeper_than(MAX_DEPTH, text.as_bytes()) {
+    if gosling_core::json::is_deeper_than(MAX_DEPTH, text.as_bytes()) {
         return None;
     }
-    let root: Node = crate::json::from_str(text).ok()?;
+    let root: Node = gosling_core::json::from_str(text).ok()?;
     let mut windows = Vec::new();
     let mut left = vec![root];
     while let Some(node) = left.pop() {
@@ -197,7 +197,7 @@ fn hyprland_windows(text: &str) -> Option<Vec<Window>> {
         at: [i64; 2],
         size: [i64; 2],
     }
-    let clients: Vec<Client> = crate::json::from_str(text).ok()?;
+    let clients: Vec<Client> = gosling_core::json::from_str(text).ok()?;
     let shown = clients
         .iter()
         .filter(|client| client.mapped != Some(false) && client.hidden != Some(true));

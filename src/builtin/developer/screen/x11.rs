@@ -1,7 +1,7 @@
 //! Displays and windows under X11, by `wmctrl`, `xdotool`, `xrandr`, `scrot` and ImageMagick.
 
 use super::{Target, Window, failed, run_or_fail};
-use crate::developer::helper_programs::Programs;
+use crate::developer::image::helper_programs::Programs;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
 

@@ -1,10 +1,14 @@
 //! The states of a supervised server.
 
 use super::*;
+use crate::builtin::BuiltinServer;
 use crate::extension::manager::Limits;
 use crate::extension::status::Location;
+use crate::mcp::server::{self, InProcess, Server};
 use crate::mcp::transport::TransportError;
-use std::cell::Cell;
+use crate::mcp::types::CallToolResult;
+use crate::part::{self, Part};
+use serde_json::{Map, Value};
 use std::path::Path;
 use std::thread;
 
@@ -29,8 +33,22 @@ fn context() -> Arc<Context> {
     })
 }
 
-/// A supervisor of the checklist, whose server runs in this process.
+/// A program with a server of one tool.
+const PART: Part = Part {
+    servers: &[BuiltinServer {
+        name: "todo",
+        connect: |_| {
+            let tool = |_: Map<String, Value>, _: &server::Context| Ok(CallToolResult::text("a"));
+            let server = Server::new("todo", "1").tool(server::Tool::new("a", "A", tool));
+            Arc::new(InProcess::new(server))
+        },
+    }],
+    ..Part::new("todo")
+};
+
+/// A supervisor of that server, which runs in this process.
 fn supervisor() -> Supervisor {
+    part::set(&[&PART]);
     let config = json!({"type": "builtin", "name": "todo"});
     let config = ExtensionConfig::from_value(config).unwrap();
     let connection = connect(&config);
@@ -50,6 +68,10 @@ fn outside() -> Supervisor {
     Supervisor::new(&config, context(), connection, Arc::default())
 }
 
+fn is_suspended(server: &Supervisor) -> bool {
+    lock(&server.state).link == Link::Suspended
+}
+
 fn later() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }
@@ -58,24 +80,28 @@ fn later() -> Instant {
 fn only_a_server_without_work_is_suspended() {
     let busy: [fn(&mut State); 4] = [
         |state| state.operations = 1,
-        |state| state.reconnecting = true,
-        |state| state.closed = true,
-        |state| state.suspended = true,
+        |state| state.link = Link::Reconnecting,
+        |state| {
+            state.link = Link::Closed {
+                reconnecting: false,
+            }
+        },
+        |state| state.link = Link::Suspended,
     ];
     for make_busy in busy {
         let server = outside();
         make_busy(&mut lock(&server.state));
-        let was_suspended = lock(&server.state).suspended;
+        let before = lock(&server.state).link;
         server.suspend();
-        assert_eq!(lock(&server.state).suspended, was_suspended);
+        assert!(lock(&server.state).link == before);
         assert!(server.connection().client.is_open());
     }
     let server = outside();
     server.suspend();
-    assert!(lock(&server.state).suspended && !server.connection().client.is_open());
+    assert!(is_suspended(&server) && !server.connection().client.is_open());
     let inside = supervisor();
     inside.suspend();
-    assert!(!lock(&inside.state).suspended && inside.connection().client.is_open());
+    assert!(!is_suspended(&inside) && inside.connection().client.is_open());
 }
 
 #[test]
@@ -95,7 +121,7 @@ fn a_server_rests_that_can_end_and_come_back_without_a_loss() {
     }));
     assert!(!rests(|server| {
         server.suspend();
-        lock(&server.state).reconnecting = true;
+        lock(&server.state).link = Link::Reconnecting;
     }));
     assert!(!rests(|server| {
         server.suspend();
@@ -174,10 +200,11 @@ fn an_attempt_that_started_nothing_leaves_the_server_as_it_was() {
         let lost = server.connection();
         let attempt = server.begin_reconnecting(&lost, &Cancel::new(), later());
         let attempt = attempt.unwrap().expect("no other thread reconnects");
-        assert!(!lock(&server.state).suspended);
+        assert!(!is_suspended(&server));
         let error = Error::new("todo", phase, "no");
         server.note_failed_attempt(&attempt, ConnectError { error, retry });
-        assert_eq!(lock(&server.state).suspended, is_undone);
+        drop(attempt);
+        assert_eq!(is_suspended(&server), is_undone);
         assert_eq!(
             lock(&server.state).failure.is_none(),
             phase == Phase::Cancelled
@@ -233,7 +260,7 @@ fn a_connection_that_is_ready_after_the_end_is_not_adopted() {
     let made = Arc::new(connect(&server.config));
     thread::scope(|scope| {
         scope.spawn(|| server.close());
-        while !lock(&server.state).closed {
+        while !lock(&server.state).is_closed() {
             thread::yield_now();
         }
         assert!(!server.adopt(&made, None, &attempt, "it was lost"));

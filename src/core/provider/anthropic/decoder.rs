@@ -2,10 +2,9 @@
 
 use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::mcp::jsonrpc::RawJson;
-use crate::outbound::sse;
-use crate::provider::json_splitter::JsonSplitter;
 use crate::provider::lenient_json::JsonStr;
 use crate::provider::protocol::Decoder;
+use crate::provider::response_body::{Part, ResponseBody};
 use crate::provider::tool_calls::{check_call_count, tool_request};
 use crate::provider::tool_names::ToolNames;
 use crate::provider::{
@@ -19,34 +18,14 @@ const MAX_EVENT: usize = 16 << 20;
 
 /// Decodes one response.
 pub(super) struct AnthropicDecoder {
-    form: Form,
+    body: ResponseBody,
     completion: Accumulator,
-}
-
-/// The form of the body, known from its first byte.
-enum Form {
-    /// Only white space has come.
-    Unknown,
-    Events(sse::Decoder),
-    /// The server does not stream.
-    Message(JsonSplitter),
-}
-
-impl Form {
-    /// The form of a body that begins with these bytes.
-    fn of(piece: &[u8]) -> Form {
-        match piece.first() {
-            None => Form::Unknown,
-            Some(b'{') => Form::Message(JsonSplitter::default()),
-            Some(_) => Form::Events(sse::Decoder::new(MAX_EVENT).of_any_type()),
-        }
-    }
 }
 
 impl AnthropicDecoder {
     pub(super) fn new(names: ToolNames) -> Self {
         AnthropicDecoder {
-            form: Form::Unknown,
+            body: ResponseBody::new(b"{", MAX_EVENT),
             completion: Accumulator {
                 names,
                 id: None,
@@ -61,32 +40,14 @@ impl AnthropicDecoder {
 }
 
 impl Decoder for AnthropicDecoder {
-    fn push(&mut self, mut piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
-        if matches!(self.form, Form::Unknown) {
-            piece = piece.trim_ascii_start();
-            self.form = Form::of(piece);
-        }
+    fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
         let completion = &mut self.completion;
-        match &mut self.form {
-            Form::Unknown => {}
-            Form::Events(events) => {
-                let mut result = Ok(());
-                events
-                    .push(piece, |data| {
-                        if result.is_ok() && !completion.complete {
-                            result = completion.event(data, sink);
-                        }
-                    })
-                    .map_err(|_| nonsense("an event is longer than 16 MiB"))?;
-                result?;
-            }
-            Form::Message(whole) => {
-                if let Some((message, _)) = whole.push(piece) {
-                    completion.message(&message, sink)?;
-                }
-            }
-        }
-        Ok(self.completion.complete)
+        self.body.push(piece, &mut |part| match part {
+            Part::Text(message) => completion.message(message, sink),
+            Part::Event(_) if completion.complete => Ok(()),
+            Part::Event(data) => completion.event(data, sink),
+        })?;
+        Ok(completion.complete)
     }
 
     fn finish(self: Box<Self>) -> Result<Completion, Error> {

@@ -1,7 +1,6 @@
 //! The body of a request of the Anthropic messages API.
 
 use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
-use crate::provider::output_limit::cap_output;
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_names::encode_tool_name;
 use crate::provider::tool_output::{
@@ -118,10 +117,8 @@ pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool) -> Body<'a
     }
     Body {
         model: &model.model_name,
-        max_tokens: cap_output(
-            request,
-            (model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name)),
-        ),
+        max_tokens: request
+            .cap_output((model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name))),
         system,
         messages: turns(request),
         tools,

@@ -1,276 +1,33 @@
 //! The builtin table of providers.
 
 use super::known_models::{
-    ANTHROPIC, CEREBRAS, DATABRICKS, DEEPSEEK, FIREWORKS, GOOGLE, GROQ, MISTRAL, ModelSpec, OLLAMA,
-    OPENAI, OPENROUTER, TOGETHER, XAI,
+    CEREBRAS, DATABRICKS, DEEPSEEK, FIREWORKS, GROQ, MISTRAL, OPENAI, OPENROUTER, TOGETHER, XAI,
 };
-use crate::features;
-use crate::store::settings::{self as store, Kind, Wrong};
+use crate::provider::openai;
+use crate::provider::provider_spec::{
+    ProviderSpec, Setting, SettingRole, host, hosted, key, optional_key, path, setting, timeout,
+};
+use crate::provider::vendor_settings;
+use crate::provider::wire_protocol::PROTOCOLS;
 
-/// A wire protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Engine {
-    OpenAi,
-    Anthropic,
-    Ollama,
-    Google,
-}
-
-impl Engine {
-    /// The Cargo feature that contains the protocol; empty for OpenAI's, which is in every build.
-    /// Its name in files of custom providers.
-    pub(super) fn in_files(self) -> &'static str {
-        match self {
-            Engine::OpenAi => "openai",
-            Engine::Anthropic => "anthropic",
-            Engine::Ollama => "ollama",
-            Engine::Google => "google",
-        }
-    }
-
-    pub(super) fn feature(self) -> &'static str {
-        match self {
-            Engine::OpenAi => "",
-            Engine::Anthropic => "anthropic",
-            Engine::Ollama => "ollama",
-            Engine::Google => "google",
-        }
-    }
-}
-
-/// What a setting is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SettingRole {
-    /// The key, in the header of the wire protocol.
-    Key,
-    /// The key, in this header.
-    KeyHeader(&'static str),
-    /// A bearer token that replaces the key.
-    Bearer,
-    /// The host of the provider.
-    Host,
-    /// The path of chat completions.
-    Path,
-    /// The value of this header.
-    Header(&'static str),
-    /// Any headers.
-    Headers,
-    /// The read timeout in seconds.
-    Timeout,
-    /// Azure's name for a deployed model.
-    Deployment,
-    /// Azure's version of its API.
-    ApiVersion,
-}
-
-/// A setting, as clients show it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Setting {
-    pub(super) name: &'static str,
-    pub(super) role: SettingRole,
-    pub(super) required: bool,
-    pub(super) default: Option<&'static str>,
-    pub(super) primary: bool,
-}
-
-/// A provider.
-#[derive(Debug)]
-pub(super) struct ProviderSpec {
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
-    pub(super) description: &'static str,
-    pub(super) engine: Engine,
-    /// Clients show it first.
-    pub(super) preferred: bool,
-    /// It is a server of the user: no key is required.
-    pub(super) local: bool,
-    /// It can list its models.
-    pub(super) lists_models: bool,
-    /// It accepts the request to count tokens in a stream (`stream_options`).
-    pub(super) counts_on_request: bool,
-    /// It expects the model's reasoning back.
-    pub(super) wants_reasoning: bool,
-    pub(super) default_model: &'static str,
-    pub(super) models: &'static [ModelSpec],
-    pub(super) doc: &'static str,
-    pub(super) settings: &'static [Setting],
-}
-
-pub(super) const fn setting(name: &'static str, role: SettingRole) -> Setting {
-    Setting {
-        name,
-        role,
-        required: false,
-        default: None,
-        primary: false,
-    }
-}
-
-const fn key(name: &'static str) -> Setting {
-    setting(name, SettingRole::Key).required().primary()
-}
-
-const fn optional_key(name: &'static str) -> Setting {
-    setting(name, SettingRole::Key).primary()
-}
-
-const fn host(name: &'static str, default: &'static str) -> Setting {
-    setting(name, SettingRole::Host).required().or(default)
-}
-
-const fn path(name: &'static str, default: &'static str) -> Setting {
-    setting(name, SettingRole::Path).required().or(default)
-}
-
-const fn timeout(name: &'static str) -> Setting {
-    setting(name, SettingRole::Timeout).or("600")
-}
-
-impl Setting {
-    const fn required(self) -> Self {
-        Setting {
-            required: true,
-            ..self
-        }
-    }
-
-    const fn primary(self) -> Self {
-        Setting {
-            primary: true,
-            ..self
-        }
-    }
-
-    const fn or(self, default: &'static str) -> Self {
-        Setting {
-            default: Some(default),
-            ..self
-        }
-    }
-
-    /// Its entry in the table of settings.
-    pub(super) const fn declared(&self) -> store::Setting<'static> {
-        let kind = match self.role {
-            SettingRole::Key | SettingRole::KeyHeader(_) | SettingRole::Bearer => Kind::Secret,
-            SettingRole::Host => Kind::Url,
-            SettingRole::Headers => Kind::Headers,
-            SettingRole::Timeout => Kind::Count(1, u64::MAX),
-            SettingRole::Path
-            | SettingRole::Header(_)
-            | SettingRole::Deployment
-            | SettingRole::ApiVersion => Kind::Text,
-        };
-        store::Setting {
-            name: self.name,
-            kind,
-            default: match self.default {
-                Some(default) => default,
-                None => "",
-            },
-            environment_only: false,
-            wrong: match self.role {
-                SettingRole::Headers | SettingRole::Timeout => Wrong::Default,
-                _ => Wrong::Fails,
-            },
-        }
-    }
-
-    /// Whether it is stored with the secrets.
-    pub(super) fn secret(&self) -> bool {
-        matches!(
-            self.role,
-            SettingRole::Key
-                | SettingRole::KeyHeader(_)
-                | SettingRole::Bearer
-                | SettingRole::Headers
-        )
-    }
-}
-
-/// The providers whose protocol this build contains.
+/// The providers whose protocol this build contains, in the order in which clients show them.
 pub(super) fn builtin_providers() -> impl Iterator<Item = &'static ProviderSpec> {
-    let is_built = |spec: &&ProviderSpec| !features::is_left_out(spec.engine.feature());
-    PROVIDERS.iter().filter(is_built)
+    let vendors = PROTOCOLS.iter().map(|protocol| &protocol.vendor);
+    vendors.chain(COMPATIBLE)
 }
 
-/// All of them, in the order in which clients show them.
-pub(super) const PROVIDERS: &[ProviderSpec] = &[
-    ProviderSpec {
-        name: "openai",
-        title: "OpenAI",
-        description: "GPT models, and any server that speaks OpenAI's chat completions",
-        preferred: true,
-        default_model: "gpt-4o",
-        models: OPENAI,
-        doc: "https://platform.openai.com/docs/models",
-        settings: &[
-            optional_key("OPENAI_API_KEY"),
-            host("OPENAI_HOST", "https://api.openai.com"),
-            path("OPENAI_BASE_PATH", "v1/chat/completions"),
-            setting(
-                "OPENAI_ORGANIZATION",
-                SettingRole::Header("OpenAI-Organization"),
-            ),
-            setting("OPENAI_PROJECT", SettingRole::Header("OpenAI-Project")),
-            setting("OPENAI_CUSTOM_HEADERS", SettingRole::Headers),
-            timeout("OPENAI_TIMEOUT"),
-        ],
-        ..HOSTED
-    },
-    ProviderSpec {
-        name: "anthropic",
-        title: "Anthropic",
-        description: "Claude models, over the messages API",
-        engine: Engine::Anthropic,
-        preferred: true,
-        default_model: "claude-sonnet-4-5",
-        models: ANTHROPIC,
-        doc: "https://docs.anthropic.com/en/docs/about-claude/models",
-        settings: &[
-            key("ANTHROPIC_API_KEY"),
-            host("ANTHROPIC_HOST", "https://api.anthropic.com"),
-            setting("ANTHROPIC_AUTH_TOKEN", SettingRole::Bearer),
-            setting("ANTHROPIC_CUSTOM_HEADERS", SettingRole::Headers),
-            timeout("ANTHROPIC_TIMEOUT"),
-        ],
-        ..HOSTED
-    },
-    ProviderSpec {
-        name: "ollama",
-        title: "Ollama",
-        description: "Open models on this machine or another, run by Ollama",
-        engine: Engine::Ollama,
-        preferred: true,
-        local: true,
-        default_model: "qwen3",
-        models: OLLAMA,
-        doc: "https://ollama.com/library",
-        settings: &[
-            setting("OLLAMA_HOST", SettingRole::Host)
-                .required()
-                .or("localhost")
-                .primary(),
-            setting("OLLAMA_API_KEY", SettingRole::Key),
-            timeout("OLLAMA_TIMEOUT"),
-        ],
-        ..HOSTED
-    },
-    ProviderSpec {
-        name: "google",
-        title: "Google Gemini",
-        description: "Gemini models, over Google's own API",
-        engine: Engine::Google,
-        preferred: true,
-        default_model: "gemini-2.5-pro",
-        models: GOOGLE,
-        doc: "https://ai.google.dev/gemini-api/docs/models",
-        settings: &[
-            key("GOOGLE_API_KEY"),
-            host("GOOGLE_HOST", "https://generativelanguage.googleapis.com"),
-            timeout("GOOGLE_TIMEOUT"),
-        ],
-        ..HOSTED
-    },
+/// The settings of all providers. Those that the build leaves out count, because a configuration may hold their
+/// keys.
+pub(super) fn builtin_settings() -> impl Iterator<Item = &'static Setting> {
+    let openai = openai::PROTOCOL.vendor.settings;
+    let vendors = std::iter::once(openai).chain(vendor_settings::ALL);
+    vendors
+        .chain(COMPATIBLE.iter().map(|spec| spec.settings))
+        .flatten()
+}
+
+/// The other providers that speak OpenAI's protocol.
+static COMPATIBLE: &[ProviderSpec] = &[
     ProviderSpec {
         name: "openrouter",
         title: "OpenRouter",
@@ -491,19 +248,4 @@ pub(super) const PROVIDERS: &[ProviderSpec] = &[
     },
 ];
 
-/// The defaults of most providers.
-const HOSTED: ProviderSpec = ProviderSpec {
-    name: "",
-    title: "",
-    description: "",
-    engine: Engine::OpenAi,
-    preferred: false,
-    local: false,
-    lists_models: true,
-    counts_on_request: true,
-    wants_reasoning: false,
-    default_model: "",
-    models: &[],
-    doc: "",
-    settings: &[],
-};
+const HOSTED: ProviderSpec = hosted(&openai::PROTOCOL);

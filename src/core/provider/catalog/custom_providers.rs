@@ -2,13 +2,12 @@
 //!
 //! The files are not trusted: their number, and every field, is limited.
 
-use super::builtin_providers::Engine;
 use super::settings::{
-    CHAT, DEFAULT_TIMEOUT, Settings, SettingsReader, base_url, join, key_header, missing_key,
-    models_url,
+    DEFAULT_TIMEOUT, Settings, SettingsReader, endpoint, key_header, missing_key,
 };
+use crate::provider::wire_protocol::{Endpoint, protocol_named};
 use crate::provider::{Error, ErrorClass};
-use crate::store::{self, files};
+use crate::store::files;
 use crate::sys::{TimeLimit, lock};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
@@ -17,17 +16,25 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-pub(super) const MAX_FILES: usize = 128;
-pub(super) const MAX_FILE: u64 = 1 << 20;
-pub(super) const MAX_MODELS: usize = 1000;
-pub(super) const MAX_HEADERS: usize = 64;
-pub(super) const MAX_NAME: usize = 128;
+/// The most files that are read.
+pub const MAX_FILES: usize = 128;
+/// The largest file, in bytes.
+pub const MAX_FILE: u64 = 1 << 20;
+/// The most models of a provider.
+pub const MAX_MODELS: usize = 1000;
+/// The most further headers of a provider.
+pub const MAX_HEADERS: usize = 64;
+/// The longest name of a provider, a model or a header, in bytes.
+pub const MAX_NAME: usize = 128;
 const MAX_TEXT: usize = 4096;
+/// The wire protocols, by their names in files. Those that the build leaves out count.
+const ENGINES: [&str; 3] = ["openai", "anthropic", "ollama"];
 
 /// A provider as its file describes it. It does not implement `Debug`, because headers may contain the key.
 #[derive(Clone, Deserialize)]
-pub(super) struct CustomProvider {
-    pub(super) name: String,
+pub struct CustomProvider {
+    /// Its id.
+    pub name: String,
     engine: String,
     pub(super) display_name: String,
     #[serde(default)]
@@ -45,9 +52,6 @@ pub(super) struct CustomProvider {
     supports_streaming: Option<bool>,
     #[serde(default = "yes")]
     requires_auth: bool,
-    /// Its file.
-    #[serde(skip)]
-    pub(super) path: PathBuf,
 }
 
 /// A model of such a provider.
@@ -112,19 +116,19 @@ impl CustomProvider {
         Ok(custom)
     }
 
-    pub(super) fn engine(&self) -> Result<Engine, String> {
-        match self.engine.as_str() {
-            "openai" | "openai_compatible" => Ok(Engine::OpenAi),
-            "anthropic" | "anthropic_compatible" => Ok(Engine::Anthropic),
-            "ollama" | "ollama_compatible" => Ok(Engine::Ollama),
-            other => Err(format!(
-                "`engine` is {other:?}; openai, anthropic and ollama are supported"
-            )),
-        }
+    /// The name of its wire protocol.
+    ///
+    /// # Errors
+    /// Why `engine` names none.
+    pub fn engine(&self) -> Result<&'static str, String> {
+        engine_named(&self.engine).ok_or_else(|| {
+            let other = &self.engine;
+            format!("`engine` is {other:?}; openai, anthropic and ollama are supported")
+        })
     }
 
     /// The name of the variable or secret with the key, if there is one.
-    pub(super) fn key_name(&self) -> Option<&str> {
+    pub fn key_name(&self) -> Option<&str> {
         Some(self.api_key_env.trim()).filter(|name| !name.is_empty())
     }
 
@@ -139,6 +143,7 @@ impl CustomProvider {
     /// [`ErrorClass::Config`] if it requires a key and there is none.
     pub(super) fn resolve(&self, reader: SettingsReader<'_>) -> Result<Settings, Error> {
         let engine = (self.engine()).map_err(|reason| Error::new(ErrorClass::Config, reason))?;
+        let protocol = protocol_named(engine)?;
         let key = match self.key_name() {
             Some(name) => reader.key(name)?,
             None => None,
@@ -153,58 +158,43 @@ impl CustomProvider {
             Some(headers) => headers.clone().into_iter().collect(),
             None => Vec::new(),
         };
-        headers.extend(key.map(|key| key_header(engine, &key)));
-        let base = base_url(engine, &self.base_url);
-        let url = match engine {
-            Engine::OpenAi => chat_url(&base),
-            Engine::Ollama => ollama_url(&base),
-            Engine::Anthropic | Engine::Google => base,
-        };
+        headers.extend(key.map(|key| key_header(protocol, &key)));
+        let url = (protocol.url_in_file)(&(protocol.base_url)(&self.base_url));
         Ok(Settings {
-            engine,
+            protocol,
             title: self.display_name.clone(),
-            models_url: models_url(&url),
-            url,
-            headers,
+            endpoint: Endpoint {
+                headers,
+                stream: self.supports_streaming.unwrap_or(true),
+                ..endpoint(url)
+            },
             timeout: (self.timeout_seconds)
                 .filter(|limit| !limit.is_zero())
                 .map_or(DEFAULT_TIMEOUT, TimeLimit::get),
             key_hint: self
                 .key_name()
                 .map_or(String::new(), |name| format!("check {name}")),
-            stream: self.supports_streaming.unwrap_or(true),
-            counts_on_request: true,
-            wants_reasoning: false,
         })
     }
 }
 
-/// The URL of chat completions. Some files contain only the server, some the version too, some the endpoint.
-fn chat_url(base: &str) -> String {
-    let after_scheme = base.split_once("://").map_or(base, |(_, rest)| rest);
-    if after_scheme.contains('/') {
-        join(base, CHAT)
-    } else {
-        join(base, &format!("v1/{CHAT}"))
-    }
-}
-
-fn ollama_url(base: &str) -> String {
-    let base = base.strip_suffix("/api/chat").unwrap_or(base);
-    base.strip_suffix("/v1/chat/completions")
-        .unwrap_or(base)
-        .to_owned()
+/// The wire protocol of an `engine`, which may end with `_compatible`.
+pub fn engine_named(engine: &str) -> Option<&'static str> {
+    let name = engine.strip_suffix("_compatible").unwrap_or(engine);
+    ENGINES.into_iter().find(|known| *known == name)
 }
 
 /// A file that cannot be used, and why.
-pub(super) struct UnusedFile {
-    path: PathBuf,
-    reason: String,
+pub struct UnusedFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Why it cannot be used.
+    pub reason: String,
 }
 
 impl UnusedFile {
     /// Whether the file is meant to describe the provider of this name: by its own name, or by its field `name`.
-    pub(super) fn is_for(&self, name: &str) -> bool {
+    pub fn is_for(&self, name: &str) -> bool {
         #[derive(Deserialize)]
         struct Named {
             name: String,
@@ -216,16 +206,6 @@ impl UnusedFile {
         self.path.file_stem().is_some_and(|stem| stem == name)
             || read_text(&self.path).is_ok_and(is_named)
     }
-
-    /// The error of a request that needs the file.
-    pub(super) fn into_error(self) -> store::Error {
-        store::Error::Broken {
-            path: self.path,
-            line: 0,
-            column: 0,
-            reason: self.reason,
-        }
-    }
 }
 
 impl fmt::Display for UnusedFile {
@@ -235,7 +215,7 @@ impl fmt::Display for UnusedFile {
 }
 
 /// The folder with the files.
-pub(super) struct CustomProviders {
+pub struct CustomProviders {
     path: PathBuf,
     /// The warnings that were logged, so that each is logged once.
     warnings: Mutex<HashSet<String>>,
@@ -249,20 +229,25 @@ impl CustomProviders {
         }
     }
 
+    /// The path of the folder, which may not exist.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The providers, in the order of the names of their files. A file that cannot be used is logged once.
-    pub(super) fn read(&self) -> Vec<CustomProvider> {
+    pub fn read(&self) -> Vec<CustomProvider> {
         let (found, unused) = self.read_all();
         for file in unused {
             self.warn_once(file.to_string());
         }
-        found
+        found.into_iter().map(|(_, custom)| custom).collect()
     }
 
-    /// The providers and the files that cannot be used. Of two providers with one name the first counts.
-    pub(super) fn read_all(&self) -> (Vec<CustomProvider>, Vec<UnusedFile>) {
+    /// The providers with their files, and the files that cannot be used. Of two providers with one name the first counts.
+    pub fn read_all(&self) -> (Vec<(PathBuf, CustomProvider)>, Vec<UnusedFile>) {
         let mut paths = self.paths();
         paths.sort();
-        let mut found: Vec<CustomProvider> = Vec::new();
+        let mut found: Vec<(PathBuf, CustomProvider)> = Vec::new();
         let mut unused = Vec::new();
         for (index, path) in paths.into_iter().enumerate() {
             let read = match index {
@@ -273,11 +258,11 @@ impl CustomProviders {
                 Ok(custom) if super::is_builtin(&custom.name) => {
                     "a provider of gosling has this name".to_owned()
                 }
-                Ok(custom) if found.iter().any(|other| other.name == custom.name) => {
+                Ok(custom) if found.iter().any(|(_, other)| other.name == custom.name) => {
                     "another file has a provider of this name".to_owned()
                 }
                 Ok(custom) => {
-                    found.push(CustomProvider { path, ..custom });
+                    found.push((path, custom));
                     continue;
                 }
                 Err(reason) => reason,
@@ -287,17 +272,8 @@ impl CustomProviders {
         (found, unused)
     }
 
-    /// The folder, which may not exist.
-    pub(super) fn folder(&self) -> &Path {
-        &self.path
-    }
-
-    /// How many files describe a provider, or are meant to.
-    pub(super) fn file_count(&self) -> usize {
-        self.paths().len()
-    }
-
-    fn paths(&self) -> Vec<PathBuf> {
+    /// The files that describe a provider, or are meant to.
+    pub fn paths(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(&self.path) else {
             return Vec::new();
         };
@@ -366,27 +342,5 @@ mod tests {
         ] {
             assert!(CustomProvider::parse(bad.as_bytes()).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn the_endpoint_is_found_from_what_the_file_names() {
-        for (base, url) in [
-            ("https://x.example", "https://x.example/v1/chat/completions"),
-            (
-                "https://x.example/v1",
-                "https://x.example/v1/chat/completions",
-            ),
-            (
-                "https://x.example/a/v1/chat/completions",
-                "https://x.example/a/v1/chat/completions",
-            ),
-            (
-                "https://x.example/v1/chat",
-                "https://x.example/v1/chat/completions",
-            ),
-        ] {
-            assert_eq!(chat_url(base), url);
-        }
-        assert_eq!(ollama_url("http://h:1/api/chat"), "http://h:1");
     }
 }

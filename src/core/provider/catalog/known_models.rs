@@ -1,65 +1,12 @@
-//! The builtin table of models.
+//! The models of the builtin providers that speak OpenAI's protocol.
 //!
 //! Limits and prices are those that the vendors publish; a price is in US dollars for a million tokens.
 
-/// A model with its limits and prices.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ModelSpec {
-    pub(super) name: &'static str,
-    pub(super) context: u64,
-    pub(super) output: Option<u64>,
-    pub(super) input_price: Option<f64>,
-    pub(super) output_price: Option<f64>,
-    pub(super) cache_read_price: Option<f64>,
-    pub(super) cache_write_price: Option<f64>,
-}
-
-const fn model(name: &'static str, context: u64) -> ModelSpec {
-    ModelSpec {
-        name,
-        context,
-        output: None,
-        input_price: None,
-        output_price: None,
-        cache_read_price: None,
-        cache_write_price: None,
-    }
-}
-
-impl ModelSpec {
-    const fn output(self, tokens: u64) -> Self {
-        ModelSpec {
-            output: Some(tokens),
-            ..self
-        }
-    }
-
-    const fn price(self, input: f64, output: f64) -> Self {
-        ModelSpec {
-            input_price: Some(input),
-            output_price: Some(output),
-            ..self
-        }
-    }
-
-    const fn cache_read(self, price: f64) -> Self {
-        ModelSpec {
-            cache_read_price: Some(price),
-            ..self
-        }
-    }
-
-    const fn cache(self, read: f64, write: f64) -> Self {
-        ModelSpec {
-            cache_write_price: Some(write),
-            ..self.cache_read(read)
-        }
-    }
-}
+use crate::provider::provider_spec::{ModelSpec, model};
 
 /// Without the models that OpenAI serves only behind `/v1/responses`, because gosling does not support that
 /// protocol: see [`crate::provider::openai`].
-pub(super) const OPENAI: &[ModelSpec] = &[
+pub(in crate::provider) const OPENAI: &[ModelSpec] = &[
     model("gpt-4o", 128_000)
         .output(16_384)
         .price(2.5, 10.0)
@@ -117,97 +64,6 @@ pub(super) const OPENAI: &[ModelSpec] = &[
         .output(128_000)
         .price(1.25, 10.0)
         .cache_read(0.125),
-];
-
-pub(super) const ANTHROPIC: &[ModelSpec] = &[
-    model("claude-sonnet-4-5", 200_000)
-        .output(64_000)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-haiku-4-5", 200_000)
-        .output(64_000)
-        .price(1.0, 5.0)
-        .cache(0.1, 1.25),
-    model("claude-opus-4-5", 200_000)
-        .output(64_000)
-        .price(5.0, 25.0)
-        .cache(0.5, 6.25),
-    model("claude-opus-4-1", 200_000)
-        .output(32_000)
-        .price(15.0, 75.0)
-        .cache(1.5, 18.75),
-    model("claude-opus-4", 200_000)
-        .output(32_000)
-        .price(15.0, 75.0)
-        .cache(1.5, 18.75),
-    model("claude-sonnet-4", 200_000)
-        .output(64_000)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-3-7-sonnet", 200_000)
-        .output(64_000)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-3-5-sonnet", 200_000)
-        .output(8_192)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-3-5-haiku", 200_000)
-        .output(8_192)
-        .price(0.8, 4.0)
-        .cache(0.08, 1.0),
-    model("claude-3-opus", 200_000)
-        .output(4_096)
-        .price(15.0, 75.0)
-        .cache(1.5, 18.75),
-    model("claude-3-haiku", 200_000)
-        .output(4_096)
-        .price(0.25, 1.25)
-        .cache(0.03, 0.3),
-];
-
-pub(super) const GOOGLE: &[ModelSpec] = &[
-    model("gemini-2.5-pro", 1_048_576)
-        .output(65_536)
-        .price(1.25, 10.0)
-        .cache_read(0.125),
-    model("gemini-2.5-flash", 1_048_576)
-        .output(65_536)
-        .price(0.3, 2.5)
-        .cache_read(0.03),
-    model("gemini-2.5-flash-lite", 1_048_576)
-        .output(65_536)
-        .price(0.1, 0.4)
-        .cache_read(0.01),
-    model("gemini-2.5-flash-image", 32_768)
-        .output(32_768)
-        .price(0.3, 30.0),
-    model("gemini-2.0-flash", 1_048_576)
-        .output(8_192)
-        .price(0.1, 0.4)
-        .cache_read(0.025),
-    model("gemini-2.0-flash-lite", 1_048_576)
-        .output(8_192)
-        .price(0.075, 0.3),
-    model("gemini-3-pro-preview", 1_048_576)
-        .output(65_536)
-        .price(2.0, 12.0)
-        .cache_read(0.2),
-    model("gemini-3-flash-preview", 1_048_576)
-        .output(65_536)
-        .price(0.5, 3.0)
-        .cache_read(0.05),
-];
-
-pub(super) const OLLAMA: &[ModelSpec] = &[
-    model("qwen3", 40_960),
-    model("qwen2.5", 32_768),
-    model("llama3.3", 131_072),
-    model("llama3.2", 131_072),
-    model("llama3.1", 131_072),
-    model("mistral-nemo", 131_072),
-    model("gpt-oss", 131_072),
-    model("deepseek-r1", 131_072),
 ];
 
 pub(super) const GROQ: &[ModelSpec] = &[

@@ -1,18 +1,9 @@
 //! The settings of a provider, read for every use: its URLs, headers and options.
 
-use super::builtin_providers::{Engine, ProviderSpec, Setting, SettingRole, setting};
-#[cfg(not(all(feature = "anthropic", feature = "google", feature = "ollama")))]
-use crate::features;
 use crate::outbound::is_loopback_url;
-#[cfg(feature = "ollama")]
-use crate::provider::OllamaOptions;
-#[cfg(feature = "anthropic")]
-use crate::provider::anthropic::Anthropic;
-#[cfg(feature = "google")]
-use crate::provider::google::Google;
-use crate::provider::{
-    Error, ErrorClass, HttpProvider, HttpProviderOptions, OpenAiOptions, Provider,
-};
+use crate::provider::provider_spec::{ProviderSpec, Setting, SettingRole, setting};
+use crate::provider::wire_protocol::{Endpoint, WireProtocol};
+use crate::provider::{Error, ErrorClass, HttpProvider, HttpProviderOptions, Provider};
 use crate::store::settings::{self as store, Given, misplaced_secret};
 use crate::store::{Config, Secrets};
 use crate::sys::TimeLimit;
@@ -20,74 +11,29 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) const CHAT: &str = "chat/completions";
-const DEFAULT_PATH: &str = "v1/chat/completions";
+pub(in crate::provider) const CHAT: &str = "chat/completions";
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
-const OLLAMA_PORT: u16 = 11434;
 
 /// Everything that a provider is made from. It does not implement `Debug`, because headers contain the key.
 #[derive(Clone, PartialEq)]
 pub(super) struct Settings {
-    pub(super) engine: Engine,
+    pub(super) protocol: &'static WireProtocol,
     pub(super) title: String,
-    /// The URL of chat completions; for other protocols the URL of the server.
-    pub(super) url: String,
-    pub(super) models_url: String,
-    pub(super) headers: Vec<(String, String)>,
+    pub(super) endpoint: Endpoint,
     pub(super) timeout: Duration,
     pub(super) key_hint: String,
-    pub(super) stream: bool,
-    pub(super) counts_on_request: bool,
-    pub(super) wants_reasoning: bool,
 }
 
 impl Settings {
-    /// # Errors
-    /// [`ErrorClass::Config`] when the build leaves the protocol out.
-    pub(super) fn provider(self, name: &str, offline: bool) -> Result<Arc<dyn Provider>, Error> {
+    pub(super) fn provider(self, name: &str, offline: bool) -> Arc<dyn Provider> {
         let options = HttpProviderOptions {
             timeout: self.timeout,
             offline,
             key_hint: self.key_hint,
             ..HttpProviderOptions::new(self.title)
         };
-        Ok(Arc::new(match self.engine {
-            Engine::OpenAi => {
-                let openai = OpenAiOptions {
-                    headers: self.headers,
-                    stream: self.stream,
-                    stream_usage: self.counts_on_request,
-                    reasoning_back: self.wants_reasoning,
-                    ..OpenAiOptions::new(self.url, self.models_url)
-                };
-                HttpProvider::openai(name, openai, options)
-            }
-            #[cfg(feature = "ollama")]
-            Engine::Ollama => {
-                let ollama = OllamaOptions {
-                    base_url: self.url,
-                    headers: self.headers,
-                };
-                HttpProvider::ollama(name, ollama, options)
-            }
-            #[cfg(feature = "anthropic")]
-            Engine::Anthropic => HttpProvider::new(
-                name,
-                Anthropic::new(&self.url, self.headers, self.stream),
-                options,
-            ),
-            #[cfg(feature = "google")]
-            Engine::Google => {
-                HttpProvider::new(name, Google::new(&self.url, self.headers), options)
-            }
-            #[cfg(not(all(feature = "anthropic", feature = "google", feature = "ollama")))]
-            engine => {
-                let feature = engine.feature();
-                let hint = features::hint(feature);
-                let reason = format!("the protocol `{feature}` is not available{hint}");
-                return Err(Error::new(ErrorClass::Config, reason));
-            }
-        }))
+        let protocol = (self.protocol.connect)(self.endpoint);
+        Arc::new(HttpProvider::new(name, protocol, options))
     }
 }
 
@@ -96,27 +42,17 @@ impl Settings {
 pub(super) struct SettingsReader<'a> {
     pub(super) config: &'a Config,
     pub(super) secrets: &'a Secrets,
-    /// The name and value of a secret to use instead of all stored ones.
-    pub(super) given: Option<(&'a str, &'a str)>,
-    /// Whether settings that are not secrets have their defaults, whatever is stored.
-    pub(super) defaults_only: bool,
 }
 
 impl SettingsReader<'_> {
     /// The value of a setting, which is not a secret; `None` if it is not set.
     fn given(&self, name: &str) -> Result<Option<Given<'_>>, Error> {
-        Ok(match self.defaults_only {
-            true => None,
-            false => self.config.given(name)?,
-        })
+        Ok(self.config.given(name)?)
     }
 
     /// The value of a secret; `None` if it is not set.
     pub(super) fn given_secret(&self, name: &str) -> Result<Option<Given<'_>>, Error> {
-        match self.given {
-            Some((given, value)) => Ok((given == name).then(|| Given::of_variable(value))),
-            None => Ok(self.secrets.given(name)?),
-        }
+        Ok(self.secrets.given(name)?)
     }
 
     /// A secret that is text; `None` if it is blank.
@@ -192,7 +128,7 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
         match (setting.role, value) {
             (SettingRole::Key, value) => {
                 key_name = Some(setting.name);
-                key = value.map(|key| key_header(spec.engine, &key));
+                key = value.map(|key| key_header(spec.protocol, &key));
             }
             (SettingRole::KeyHeader(header), value) => {
                 key_name = Some(setting.name);
@@ -212,16 +148,15 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             (SettingRole::Headers | SettingRole::Timeout, _) => {}
         }
     }
-    let base = base_url(spec.engine, host.as_deref().unwrap_or_default());
-    let url = match (&deployment, spec.engine) {
-        (Some(name), _) => deployment_url(&base, name, &version),
-        (None, Engine::OpenAi) => join(&base, path.as_deref().unwrap_or(DEFAULT_PATH)),
-        (None, _) => base.clone(),
+    let base = (spec.protocol.base_url)(host.as_deref().unwrap_or_default());
+    let url = match &deployment {
+        Some(name) => deployment_url(&base, name, &version),
+        None => (spec.protocol.endpoint_url)(&base, path.as_deref()),
     };
     let credential = bearer.or(key);
     if credential.is_none()
         && !spec.local
-        && requires_key(spec.engine, vendor, &base)
+        && requires_key(spec.protocol, vendor, &base)
         && !has_credential(&headers)
     {
         return Err(missing_key(
@@ -232,16 +167,16 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
     }
     headers.extend(credential);
     Ok(Settings {
-        engine: spec.engine,
+        protocol: spec.protocol,
         title: spec.title.to_owned(),
-        models_url: models_url(&url),
-        url,
-        headers,
+        endpoint: Endpoint {
+            headers,
+            stream_usage: spec.counts_on_request,
+            reasoning_back: spec.wants_reasoning,
+            ..endpoint(url)
+        },
         timeout,
         key_hint: key_name.map_or(String::new(), |name| format!("check {name}")),
-        stream: true,
-        counts_on_request: spec.counts_on_request,
-        wants_reasoning: spec.wants_reasoning,
     })
 }
 
@@ -270,9 +205,9 @@ pub(super) fn missing_key(title: &str, name: &str, reader: SettingsReader<'_>) -
 }
 
 /// Whether a key is required: the vendor's own server needs one; another server refuses the request itself.
-fn requires_key(engine: Engine, vendor: Option<&str>, base: &str) -> bool {
+fn requires_key(protocol: &WireProtocol, vendor: Option<&str>, base: &str) -> bool {
     match vendor {
-        Some(vendor) => origin(&base_url(engine, vendor)) == origin(base),
+        Some(vendor) => origin(&(protocol.base_url)(vendor)) == origin(base),
         None => !is_loopback_url(base),
     }
 }
@@ -288,11 +223,10 @@ fn has_credential(headers: &[(String, String)]) -> bool {
 }
 
 /// The header for a key.
-pub(super) fn key_header(engine: Engine, key: &str) -> (String, String) {
-    match engine {
-        Engine::Anthropic => ("x-api-key".to_owned(), key.to_owned()),
-        Engine::Google => ("x-goog-api-key".to_owned(), key.to_owned()),
-        Engine::OpenAi | Engine::Ollama => bearer_header(key),
+pub(super) fn key_header(protocol: &WireProtocol, key: &str) -> (String, String) {
+    match protocol.key_header {
+        Some(name) => (name.to_owned(), key.to_owned()),
+        None => bearer_header(key),
     }
 }
 
@@ -300,32 +234,24 @@ fn bearer_header(token: &str) -> (String, String) {
     ("Authorization".to_owned(), format!("Bearer {token}"))
 }
 
-/// A server's URL from the user's setting, which may lack the scheme and the port or end with a slash.
-pub(super) fn base_url(engine: Engine, host: &str) -> String {
+/// A server's URL from the user's setting, which may lack the scheme or end with a slash.
+pub(in crate::provider) fn base_url(host: &str) -> String {
+    with_scheme(host, is_loopback_url)
+}
+
+/// The URL of a host, which gets the scheme `http` or `https` if it has none: `http` if `is_plain` says so of that
+/// URL.
+pub(in crate::provider) fn with_scheme(host: &str, is_plain: fn(&str) -> bool) -> String {
     let host = host.trim().trim_end_matches('/');
-    let mut url = if host.contains("://") {
-        host.to_owned()
+    if host.contains("://") {
+        return host.to_owned();
+    }
+    let plain = format!("http://{host}");
+    if is_plain(&plain) {
+        plain
     } else {
-        let plain = format!("http://{host}");
-        if engine == Engine::Ollama || is_loopback_url(&plain) {
-            plain
-        } else {
-            format!("https://{host}")
-        }
-    };
-    if engine != Engine::Ollama {
-        return url;
+        format!("https://{host}")
     }
-    // `OLLAMA_HOST` may be the address that Ollama listens on, to which nothing can connect.
-    url = url.replacen("://0.0.0.0", "://127.0.0.1", 1);
-    let start = url.find("://").map_or(0, |at| at + 3);
-    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
-    let authority = &url[start..end];
-    let after_ip6 = authority.rsplit(']').next().unwrap_or_default();
-    if url.starts_with("http://") && !after_ip6.contains(':') {
-        url.insert_str(end, &format!(":{OLLAMA_PORT}"));
-    }
-    url
 }
 
 fn origin(url: &str) -> &str {
@@ -335,7 +261,7 @@ fn origin(url: &str) -> &str {
 }
 
 /// Joins a path to a server's URL, without repeating the part of the path that the URL already ends with.
-pub(super) fn join(base: &str, path: &str) -> String {
+pub(in crate::provider) fn join(base: &str, path: &str) -> String {
     let base = base.trim_end_matches('/');
     let path = path.trim_matches('/');
     let mut there: Vec<&str> = base[origin(base).len()..].split('/').skip(1).collect();
@@ -347,8 +273,14 @@ pub(super) fn join(base: &str, path: &str) -> String {
     format!("{}/{}", origin(base), there.join("/"))
 }
 
+/// The server of these chat completions.
+pub(super) fn endpoint(chat: String) -> Endpoint {
+    let models = models_url(&chat);
+    Endpoint::new(chat, models)
+}
+
 /// The URL of the list of models, next to chat completions.
-pub(super) fn models_url(chat: &str) -> String {
+fn models_url(chat: &str) -> String {
     let chat = chat.split('?').next().unwrap_or_default();
     match chat.strip_suffix(CHAT) {
         Some(before) => format!("{before}models"),
@@ -419,23 +351,12 @@ mod tests {
 
     #[test]
     fn a_host_is_taken_as_users_write_it() {
-        for (engine, host, url) in [
-            (Engine::OpenAi, "api.h.com", "https://api.h.com"),
-            (Engine::OpenAi, "localhost:8000/", "http://localhost:8000"),
-            (Engine::OpenAi, " https://h/v1/ ", "https://h/v1"),
-            (Engine::Ollama, "localhost", "http://localhost:11434"),
-            (Engine::Ollama, "0.0.0.0", "http://127.0.0.1:11434"),
-            (Engine::Ollama, "box:5", "http://box:5"),
-            (Engine::Ollama, "[::1]", "http://[::1]:11434"),
-            (Engine::Ollama, "[::1]:7", "http://[::1]:7"),
-            (
-                Engine::Ollama,
-                "http://box/ollama",
-                "http://box:11434/ollama",
-            ),
-            (Engine::Ollama, "https://ollama.h", "https://ollama.h"),
+        for (host, url) in [
+            ("api.h.com", "https://api.h.com"),
+            ("localhost:8000/", "http://localhost:8000"),
+            (" https://h/v1/ ", "https://h/v1"),
         ] {
-            assert_eq!(base_url(engine, host), url);
+            assert_eq!(base_url(host), url);
         }
     }
 

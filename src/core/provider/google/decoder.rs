@@ -3,9 +3,9 @@
 use super::ApiError;
 use crate::conversation::{Content, Image, Reasoning};
 use crate::mcp::jsonrpc::RawJson;
-use crate::outbound::sse;
 use crate::provider::lenient_json::JsonStr;
 use crate::provider::protocol::Decoder;
+use crate::provider::response_body::{self, ResponseBody};
 use crate::provider::tool_calls::{check_call_count, tool_request};
 use crate::provider::tool_names::ToolNames;
 use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage};
@@ -18,14 +18,14 @@ const MAX_EVENT: usize = 64 << 20;
 
 /// Decodes one response.
 pub(super) struct GoogleDecoder {
-    events: sse::Decoder,
+    body: ResponseBody,
     completion: Accumulator,
 }
 
 impl GoogleDecoder {
     pub(super) fn new(names: ToolNames) -> Self {
         GoogleDecoder {
-            events: sse::Decoder::new(MAX_EVENT).of_any_type(),
+            body: ResponseBody::new(b"", MAX_EVENT),
             completion: Accumulator {
                 names,
                 id: None,
@@ -43,16 +43,13 @@ impl Decoder for GoogleDecoder {
     /// Never reports that the response is complete: depending on the model, Gemini sends a stop reason with
     /// every event or with the last, and then closes the stream.
     fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
-        let GoogleDecoder { events, completion } = self;
-        let mut result = Ok(());
-        events
-            .push(piece, |data| {
-                if result.is_ok() {
-                    result = completion.event(data, sink);
-                }
-            })
-            .map_err(|_| nonsense("an event is longer than 64 MiB"))?;
-        result.map(|()| false)
+        let completion = &mut self.completion;
+        self.body.push(piece, &mut |part| match part {
+            response_body::Part::Text(data) | response_body::Part::Event(data) => {
+                completion.event(data, sink)
+            }
+        })?;
+        Ok(false)
     }
 
     fn finish(self: Box<Self>) -> Result<Completion, Error> {

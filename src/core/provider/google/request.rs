@@ -4,7 +4,6 @@ use super::{CALL_ID, SIGNATURE, schema};
 use crate::conversation::{Content, Image, Role, ToolRequest, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
-use crate::provider::output_limit::cap_output;
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_names::encode_tool_name;
 use crate::provider::tool_output::{self, ImageData, audience_includes_model, tool_output};
@@ -144,7 +143,7 @@ pub(super) fn body<'a>(request: &CompletionRequest<'a>) -> Body<'a> {
         tools,
         generation_config: Generation {
             temperature: model.temperature,
-            max_output_tokens: model.max_tokens.map(|wanted| cap_output(request, wanted)),
+            max_output_tokens: model.max_tokens.map(|wanted| request.cap_output(wanted)),
         },
     }
 }

@@ -2,7 +2,9 @@
 
 use super::{Failure, HttpProvider, HttpProviderOptions, MAX_ERROR_BODY};
 use crate::outbound::error_text::one_line;
-use crate::outbound::{Connection, Target, error_cause, is_disconnect, media_type, retry_after};
+use crate::outbound::{
+    Connection, Target, error_cause, is_compressed, media_type, read_whole_body, retry_after,
+};
 use crate::provider::output_limit;
 use crate::provider::protocol::{Decoder, HttpRequest};
 use crate::provider::tool_calls::reject_truncated_call;
@@ -12,9 +14,9 @@ use crate::provider::{
 use crate::sys::cancel::{Cancel, HookGuard};
 use std::io::{self, Read};
 use std::time::{Duration, Instant, SystemTime};
-use ureq::http::header::{self, HeaderValue};
+use ureq::http::header::{self, HeaderName, HeaderValue};
 use ureq::http::{Method, Response};
-use ureq::{Body, BodyReader, Timeout};
+use ureq::{AsSendBody, Body, BodyReader, Timeout};
 
 /// How long the rest of a body may take after the completion in it is complete. Only a connection that is
 /// read to its end can be reused.
@@ -90,68 +92,50 @@ impl<'a> Exchange<'a> {
     /// Sends a request for the list of models and returns its body.
     pub(super) fn fetch(mut self, outgoing: &HttpRequest) -> Result<Vec<u8>, Failure> {
         self.deadline = Some(Instant::now() + MODEL_LIST_TIMEOUT);
-        let body = self.send(outgoing)?.into_body();
-        let mut bytes = Vec::new();
-        (body
-            .into_reader()
-            .take(MAX_MODEL_LIST + 1)
-            .read_to_end(&mut bytes))
-        .map_err(|error| self.transport_failure(&error.into()))?;
+        let bytes = read_whole_body(self.send(outgoing)?.into_body(), MAX_MODEL_LIST)
+            .map_err(|error| self.transport_failure(&error))?;
         self.check_cancelled()?;
-        if bytes.len() as u64 > MAX_MODEL_LIST {
-            return Err(self.too_large(MAX_MODEL_LIST).into());
-        }
-        Ok(bytes)
+        bytes.ok_or_else(|| self.too_large(MAX_MODEL_LIST).into())
     }
 
-    /// Sends the request and returns a successful response. If the provider closed a reused connection
-    /// because it was idle for too long, sends the request once more on a new connection.
+    /// Sends the request and returns a successful response.
     fn send(&self, outgoing: &HttpRequest) -> Result<Response<Body>, Failure> {
-        let Connection { agent, progress } = &self.connection;
-        let mut first = true;
-        let response = loop {
-            self.check_cancelled()?;
-            progress.begin_request();
-            if let Some(deadline) = self.deadline {
-                progress.set_read_deadline(deadline);
-            }
-            progress.limit_bytes(MAX_RESPONSE);
-            let accept = (
-                header::ACCEPT,
-                HeaderValue::from_static("application/json, text/event-stream"),
-            );
-            let json = (
-                header::CONTENT_TYPE,
-                HeaderValue::from_static("application/json"),
-            );
-            let outcome = match &outgoing.body {
-                Some(body) => agent.run((self.target).request(
-                    Method::POST,
-                    self.target.uri(),
-                    [accept, json],
-                    &body[..],
-                )),
-                None => {
-                    agent.run(
-                        self.target
-                            .request(Method::GET, self.target.uri(), [accept], ()),
-                    )
-                }
-            };
-            match outcome {
-                Ok(response) => break response,
-                Err(error)
-                    if std::mem::take(&mut first)
-                        && is_disconnect(&error)
-                        && progress.is_stale() => {}
-                Err(error) => return Err(self.transport_failure(&error)),
-            }
-        };
+        let accept = HeaderValue::from_static("application/json, text/event-stream");
+        let accept = (header::ACCEPT, accept);
+        let json = HeaderValue::from_static("application/json");
+        let json = (header::CONTENT_TYPE, json);
+        let response = match &outgoing.body {
+            Some(body) => self.run(Method::POST, &[accept, json], &body[..]),
+            None => self.run(Method::GET, &[accept], ()),
+        }?;
         self.check_cancelled()?;
         if response.status().is_success() {
             return self.check_content(response);
         }
         Err(self.error_response(response))
+    }
+
+    fn run<B: AsSendBody + Copy>(
+        &self,
+        method: Method,
+        headers: &[(HeaderName, HeaderValue)],
+        body: B,
+    ) -> Result<Response<Body>, Failure> {
+        let prepare = || {
+            self.check_cancelled()?;
+            let (method, headers) = (method.clone(), headers.iter().cloned());
+            let uri = self.target.uri();
+            Ok(self.target.request(method, uri, headers, body))
+        };
+        let progress = &self.connection.progress;
+        let limit = || {
+            progress.limit_bytes(MAX_RESPONSE);
+            if let Some(deadline) = self.deadline {
+                progress.set_read_deadline(deadline);
+            }
+        };
+        let describe = |error: &ureq::Error| self.transport_failure(error);
+        self.connection.send(prepare, limit, || true, describe)
     }
 
     /// Passes the body to the decoder until the completion is complete or the body ends.
@@ -188,9 +172,7 @@ impl<'a> Exchange<'a> {
 
     /// Reads the rest of a body, if it is short.
     fn drain(&self, reader: &mut BodyReader<'_>, chunk: &mut [u8]) {
-        self.connection
-            .progress
-            .set_read_deadline(Instant::now() + DRAIN_TIMEOUT);
+        self.connection.end_reads_within(DRAIN_TIMEOUT);
         for _ in 0..4 {
             if !matches!(reader.read(chunk), Ok(1..)) {
                 return;
@@ -206,8 +188,7 @@ impl<'a> Exchange<'a> {
             let message = format!("{title} at {origin} answered with {what}");
             Err(Error::new(ErrorClass::Protocol, message).into())
         };
-        let encoding = response.headers().get(header::CONTENT_ENCODING);
-        if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        if is_compressed(response.headers()) {
             return wrong("compressed data, which was not asked for");
         }
         if media_type(response.headers()) == "text/html" {
@@ -222,18 +203,13 @@ impl<'a> Exchange<'a> {
         let title = &self.provider.options.title;
         if head.status.is_redirection() {
             let message = format!(
-                "{title} at {} redirects to {}, which is not followed; configure the host where it is",
+                "{title} at {} {}; configure the host where it is",
                 self.target.origin,
                 self.target.describe_redirect(&head.headers)
             );
             return Error::new(ErrorClass::Config, message).into();
         }
-        self.connection
-            .progress
-            .set_read_deadline(Instant::now() + ERROR_BODY_TIMEOUT);
-        let mut bytes = Vec::new();
-        // If the read fails, the message is what came before.
-        let _ = (body.into_reader().take(MAX_ERROR_BODY)).read_to_end(&mut bytes);
+        let bytes = (self.connection).read_short_body(body, MAX_ERROR_BODY, ERROR_BODY_TIMEOUT);
         if let Err(cancelled) = self.check_cancelled() {
             return cancelled;
         }

@@ -1,7 +1,6 @@
 //! The body of a request, serialized directly from the conversation.
 
 use crate::conversation::{Content, Message, Role};
-use crate::provider::output_limit::cap_output;
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_output::{audience_includes_model, supported_image, tool_output};
 use crate::provider::{CompletionRequest, ToolSpec, tool_schema};
@@ -65,7 +64,7 @@ impl Serialize for Options<'_> {
                 "num_predict",
                 model
                     .max_tokens
-                    .map(|wanted| cap_output(request, wanted).into()),
+                    .map(|wanted| request.cap_output(wanted).into()),
             ),
             ("temperature", model.temperature.map(Value::from)),
         ];

@@ -5,13 +5,12 @@
 //! does more harm than a retry.
 
 use super::provider_fields::{CallFields, ReasoningDetails};
-use super::response_json::{Chunk, Delta, First, Part, TextOrParts, TokenCounts, ToolCallDelta};
+use super::response_json::{self, Chunk, Delta, First, TextOrParts, TokenCounts, ToolCallDelta};
 use crate::conversation::{Content, Image, Reasoning};
-use crate::outbound::sse;
 use crate::provider::classify_error;
-use crate::provider::json_splitter::JsonSplitter;
 use crate::provider::lenient_json::arguments_text;
 use crate::provider::protocol::Decoder;
+use crate::provider::response_body::{Part, ResponseBody};
 use crate::provider::tool_calls::{check_call_count, tool_request};
 use crate::provider::tool_names::ToolNames;
 use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage};
@@ -20,16 +19,10 @@ use serde_json::{Value, json};
 
 /// The most bytes of one event, which may contain an image.
 const MAX_EVENT: usize = 32 << 20;
-pub(super) struct OpenAiDecoder {
-    form: Form,
-    accumulator: Accumulator,
-}
 
-/// The form of the body, known from its first byte.
-enum Form {
-    Unknown,
-    Events(sse::Decoder),
-    Object(JsonSplitter),
+pub(super) struct OpenAiDecoder {
+    body: ResponseBody,
+    accumulator: Accumulator,
 }
 
 /// The response so far.
@@ -71,7 +64,7 @@ struct Call {
 impl OpenAiDecoder {
     pub(super) fn new(names: ToolNames, origin: String) -> Self {
         OpenAiDecoder {
-            form: Form::Unknown,
+            body: ResponseBody::new(b"{[", MAX_EVENT),
             accumulator: Accumulator {
                 names,
                 origin,
@@ -90,35 +83,17 @@ impl OpenAiDecoder {
 }
 
 impl Decoder for OpenAiDecoder {
-    fn push(&mut self, mut piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
+    fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
         let accumulator = &mut self.accumulator;
-        if let Form::Unknown = self.form {
-            piece = piece.trim_ascii_start();
-            self.form = match piece.first() {
-                None => return Ok(false),
-                Some(b'{' | b'[') => Form::Object(JsonSplitter::default()),
-                Some(_) => Form::Events(sse::Decoder::new(MAX_EVENT).of_any_type()),
-            };
-        }
-        match &mut self.form {
-            Form::Unknown => {}
-            Form::Object(whole) => {
-                if let Some((object, _)) = whole.push(piece) {
-                    accumulator.message(&object, sink)?;
-                    accumulator.done = true;
-                }
+        self.body.push(piece, &mut |part| match part {
+            Part::Text(object) => {
+                accumulator.message(object, sink)?;
+                accumulator.done = true;
+                Ok(())
             }
-            Form::Events(events) => {
-                let mut outcome = Ok(());
-                let pushed = events.push(piece, |data| {
-                    if outcome.is_ok() && !accumulator.done {
-                        outcome = accumulator.event(data, sink);
-                    }
-                });
-                outcome?;
-                pushed.map_err(|_| Error::new(ErrorClass::Protocol, "an event is too long"))?;
-            }
-        }
+            Part::Event(_) if accumulator.done => Ok(()),
+            Part::Event(data) => accumulator.event(data, sink),
+        })?;
         Ok(accumulator.done)
     }
 
@@ -250,7 +225,7 @@ impl Accumulator {
         Ok(())
     }
 
-    fn part(&mut self, part: Part<'_>, sink: &mut dyn DeltaSink) {
+    fn part(&mut self, part: response_json::Part<'_>, sink: &mut dyn DeltaSink) {
         if let Some(thought) = part.thinking {
             self.thoughts(thought, sink);
         }

@@ -1,7 +1,7 @@
 //! The body of a request, serialized directly from the conversation.
 
 use super::provider_fields::{self, returned};
-use super::{OpenAiOptions, mistral};
+use super::{Endpoint, mistral};
 use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
 use crate::provider::tool_calls::replayed_call;
@@ -16,14 +16,14 @@ use std::borrow::Cow;
 
 /// The JSON text of the body.
 pub(super) fn body(
-    options: &OpenAiOptions,
+    options: &Endpoint,
     request: &CompletionRequest<'_>,
 ) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(&Body { options, request })
 }
 
 struct Body<'a> {
-    options: &'a OpenAiOptions,
+    options: &'a Endpoint,
     request: &'a CompletionRequest<'a>,
 }
 
@@ -212,8 +212,8 @@ struct Dialect {
 }
 
 impl Dialect {
-    fn of(options: &OpenAiOptions, model: &str) -> Self {
-        let url = &options.chat_url;
+    fn of(options: &Endpoint, model: &str) -> Self {
+        let url = &options.url;
         Dialect {
             reasoning_back: options.reasoning_back,
             origin: provider_fields::origin(url, model),
@@ -231,7 +231,7 @@ impl Dialect {
     }
 }
 
-fn messages<'a>(options: &OpenAiOptions, request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
+fn messages<'a>(options: &Endpoint, request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
     let dialect = Dialect::of(options, &request.model.model_name);
     let mut out = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {

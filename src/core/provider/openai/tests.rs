@@ -3,40 +3,13 @@
 mod requests;
 
 use super::decoder::OpenAiDecoder;
-use super::{OpenAi, OpenAiOptions};
+use super::{Endpoint, OpenAi};
 use crate::conversation::{Content, Outcome};
+use crate::provider::decoder_testing::{self, decode_every_split, event_stream};
 use crate::provider::protocol::{Decoder, Protocol};
 use crate::provider::tool_names::ToolNames;
-use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason, ToolSpec, Usage};
+use crate::provider::{Completion, Error, ErrorClass, StopReason, ToolSpec, Usage};
 use serde_json::json;
-
-#[derive(Default)]
-struct RecordingSink(Vec<String>);
-
-impl RecordingSink {
-    fn add(&mut self, kind: &str, text: &str) {
-        match self.0.last_mut() {
-            Some(last) if last.starts_with(kind) => last.push_str(text),
-            _ => self.0.push(format!("{kind}{text}")),
-        }
-    }
-}
-
-impl DeltaSink for RecordingSink {
-    fn begin(&mut self, id: Option<&str>) {
-        self.0.push(format!("begin {}", id.unwrap_or("-")));
-    }
-
-    fn text(&mut self, text: &str) {
-        assert!(!text.is_empty());
-        self.add("text ", text);
-    }
-
-    fn reasoning(&mut self, text: &str) {
-        assert!(!text.is_empty());
-        self.add("reasoning ", text);
-    }
-}
 
 fn tools(names: &[&str]) -> Vec<ToolSpec> {
     let tool = |name: &&str| ToolSpec {
@@ -47,20 +20,13 @@ fn tools(names: &[&str]) -> Vec<ToolSpec> {
     names.iter().map(tool).collect()
 }
 
-fn decode(pieces: &[&[u8]]) -> (Result<Completion, Error>, Vec<String>) {
-    let mut reader = Box::new(OpenAiDecoder::new(
-        ToolNames::of(&tools(&["a.b"])),
-        String::new(),
-    ));
-    let mut heard = RecordingSink::default();
-    for piece in pieces {
-        match reader.push(piece, &mut heard) {
-            Ok(false) => {}
-            Ok(true) => break,
-            Err(error) => return (Err(error), heard.0),
-        }
-    }
-    (reader.finish(), heard.0)
+fn decoder() -> Box<dyn Decoder> {
+    let names = ToolNames::of(&tools(&["a.b"]));
+    Box::new(OpenAiDecoder::new(names, String::new()))
+}
+
+fn decode(pieces: &[&[u8]]) -> (String, Result<Completion, Error>) {
+    decoder_testing::decode(decoder(), pieces)
 }
 
 /// The completion in short, without generated ids.
@@ -85,10 +51,10 @@ fn brief(completion: &Completion) -> Vec<String> {
     completion.content.iter().map(part).collect()
 }
 
-/// Decodes in one piece, split in two at every position, and byte by byte, and checks that all agree.
-fn everyhow(stream: &str) -> (Result<Completion, Error>, Vec<String>) {
-    let bytes = stream.as_bytes();
-    let (whole, heard) = decode(&[bytes]);
+/// Decodes in every way, and checks that all agree.
+fn everyhow(stream: impl AsRef<[u8]>) -> (String, Result<Completion, Error>) {
+    let stream = stream.as_ref();
+    let (heard, whole) = decode(&[stream]);
     let shown = |outcome: &Result<Completion, Error>| match outcome {
         Ok(completion) => (
             brief(completion),
@@ -97,14 +63,11 @@ fn everyhow(stream: &str) -> (Result<Completion, Error>, Vec<String>) {
         ),
         Err(error) => (Vec::new(), None, Some(error.clone())),
     };
-    let check = |pieces: &[&[u8]]| {
-        let (split, heard_split) = decode(pieces);
+    decode_every_split(decoder, stream, |heard_split, split| {
         assert_eq!(shown(&split), shown(&whole));
         assert_eq!(heard_split, heard);
-    };
-    (0..=bytes.len()).for_each(|at| check(&[&bytes[..at], &bytes[at..]]));
-    check(&bytes.chunks(1).collect::<Vec<_>>());
-    (whole, heard)
+    });
+    (heard, whole)
 }
 
 fn chunk(delta: &str) -> String {
@@ -121,7 +84,7 @@ const DONE: &str = "data: [DONE]\n\n";
 #[track_caller]
 fn yields(deltas: &[&str], expected: &[&str]) -> Completion {
     let chunks: String = deltas.iter().map(|delta| chunk(delta)).collect();
-    let (completion, _) = everyhow(&(chunks + &finish("stop") + DONE));
+    let (_, completion) = everyhow(&(chunks + &finish("stop") + DONE));
     let completion = completion.unwrap();
     assert_eq!(brief(&completion), expected);
     completion
@@ -136,10 +99,10 @@ fn text_is_the_same_wherever_the_bytes_are_cut() {
         + &finish("stop")
         + "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2,\"total_tokens\":5}}\n\n"
         + DONE;
-    let (completion, heard) = everyhow(&stream);
+    let (heard, completion) = everyhow(&stream);
     let completion = completion.unwrap();
     assert_eq!(brief(&completion), ["text héllo 😀\nw"]);
-    assert_eq!(heard, ["begin c1", "text héllo 😀\nw"]);
+    assert_eq!(heard, "begin: c1\ntext: héllo 😀\nw");
     let usage = Usage {
         input: Some(3),
         output: Some(2),
@@ -178,10 +141,10 @@ fn any_split_of_a_stream_gives_the_same_answer() {
             pieces.push(piece);
             rest = after;
         }
-        let (completion, heard) = decode(&pieces);
+        let (heard, completion) = decode(&pieces);
         let expected = ["reasoning hm é", "text é😀", r#"x f {"a":"é"}"#, "y g {}"];
         assert_eq!(brief(&completion.unwrap()), expected);
-        assert_eq!(heard, ["begin c1", "reasoning hm é", "text é😀"]);
+        assert_eq!(heard, "begin: c1\nthought: hm é\ntext: é😀");
     }
 }
 
@@ -320,10 +283,10 @@ fn an_answer_in_one_object_is_read_too() {
         "content":"a}\"","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},
         "finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}
     "#;
-    let (completion, heard) = everyhow(object);
+    let (heard, completion) = everyhow(object);
     let completion = completion.unwrap();
     assert_eq!(brief(&completion), ["text a}\"", "x f {}"]);
-    assert_eq!(heard, ["begin c1", "text a}\""]);
+    assert_eq!(heard, "begin: c1\ntext: a}\"");
     assert_eq!(
         (completion.stop, completion.usage.output),
         (StopReason::Length, Some(2))
@@ -339,11 +302,11 @@ fn an_end_counts_if_it_was_said_either_way() {
         (finish("length"), StopReason::Length),
         (finish("content_filter") + DONE, StopReason::Filtered),
     ] {
-        let (completion, _) = everyhow(&(text.clone() + &end));
+        let (_, completion) = everyhow(&(text.clone() + &end));
         assert_eq!(completion.unwrap().stop, stop);
     }
     for cut in [text.clone(), text + "data: {\"choi", String::new()] {
-        let (completion, _) = decode(&[cut.as_bytes()]);
+        let (_, completion) = decode(&[cut.as_bytes()]);
         assert_eq!(completion.unwrap_err().class, ErrorClass::Transport);
     }
 }
@@ -365,21 +328,21 @@ fn an_error_in_mid_stream_ends_the_answer_and_keeps_what_was_heard() {
             ErrorClass::RateLimit { after: None },
         ),
     ] {
-        let (completion, heard) = everyhow(&format!("{text}event: error\ndata: {error}\n\n{DONE}"));
+        let (heard, completion) = everyhow(format!("{text}event: error\ndata: {error}\n\n{DONE}"));
         let error = completion.unwrap_err();
         assert_eq!(error.class, class);
         assert!(error.message.contains("boom"), "{error}");
-        assert_eq!(heard, ["begin c1", "text a"]);
+        assert_eq!(heard, "begin: c1\ntext: a");
     }
     let fine = "data: {\"error\":null,\"choices\":[]}\n\n".to_owned() + DONE;
-    assert!(everyhow(&fine).0.is_ok());
+    assert!(everyhow(&fine).1.is_ok());
 }
 
 #[test]
 fn nonsense_is_told_from_a_broken_connection() {
-    let (completion, _) = everyhow("data: {\"choices\":5}\n\n");
+    let (_, completion) = everyhow(event_stream(&[r#"{"choices":5}"#]));
     assert_eq!(completion.unwrap_err().class, ErrorClass::Protocol);
-    let (completion, _) = everyhow("data: nonsense\n\n");
+    let (_, completion) = everyhow(event_stream(&["nonsense"]));
     let error = completion.unwrap_err();
     assert_eq!(error.class, ErrorClass::Protocol);
     assert!(error.message.contains("nonsense"), "{error}");
@@ -392,14 +355,14 @@ fn bytes_that_are_no_text_do_not_lose_the_rest() {
         DONE.as_bytes(),
     ]
     .concat();
-    let (completion, _) = decode(&[&stream]);
+    let (_, completion) = decode(&[&stream]);
     assert_eq!(brief(&completion.unwrap()), ["text a\u{fffd}b"]);
 }
 
 #[test]
 fn endless_calls_are_cut_off() {
     let call = r#"{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#;
-    let (completion, _) = decode(&[chunk(call).repeat(1001).as_bytes()]);
+    let (_, completion) = decode(&[chunk(call).repeat(1001).as_bytes()]);
     assert_eq!(completion.unwrap_err().class, ErrorClass::Protocol);
 }
 
@@ -408,7 +371,7 @@ fn an_answer_is_not_lost_because_its_count_of_tokens_is_none() {
     let counts = r#"{"prompt_tokens":7,"completion_tokens":-5,"total_tokens":1e300}"#;
     let usage = format!("data: {{\"choices\":[],\"usage\":{counts}}}\n\n");
     let stream = chunk(r#"{"content":"hi"}"#) + &usage + &finish("stop") + "data: [DONE]\n\n";
-    let completion = everyhow(&stream).0.unwrap();
+    let completion = everyhow(&stream).1.unwrap();
     assert_eq!(brief(&completion), ["text hi"]);
     assert_eq!(
         (completion.usage.input, completion.usage.output),
@@ -418,7 +381,7 @@ fn an_answer_is_not_lost_because_its_count_of_tokens_is_none() {
 
 #[test]
 fn the_list_of_models_is_read_in_its_common_shapes() {
-    let openai = OpenAi::new(OpenAiOptions::new("http://a", "http://b"));
+    let openai = OpenAi::new(Endpoint::new("http://a", "http://b"));
     for list in [
         r#"{"object":"list","data":[{"id":"a","object":"model"},{"id":"b"}]}"#,
         r#"[{"id":"a"},{"id":"b","x":1}]"#,
@@ -449,7 +412,7 @@ fn models_behind_the_responses_protocol_alone_are_not_offered() {
     let list = json!({"data": all.map(|id| json!({"id": id}))}).to_string();
     let offered = |server: &str| {
         let models = format!("{server}/v1/models");
-        let openai = OpenAi::new(OpenAiOptions::new("http://a", models));
+        let openai = OpenAi::new(Endpoint::new("http://a", models));
         openai.parse_models(list.as_bytes()).unwrap()
     };
     assert_eq!(
@@ -457,4 +420,25 @@ fn models_behind_the_responses_protocol_alone_are_not_offered() {
         ["gpt-4o", "gpt-5", "gpt-5-mini", "o3"]
     );
     assert_eq!(offered("https://openrouter.ai/api"), all);
+}
+
+#[test]
+fn the_endpoint_is_found_from_what_the_file_names() {
+    for (base, url) in [
+        ("https://x.example", "https://x.example/v1/chat/completions"),
+        (
+            "https://x.example/v1",
+            "https://x.example/v1/chat/completions",
+        ),
+        (
+            "https://x.example/a/v1/chat/completions",
+            "https://x.example/a/v1/chat/completions",
+        ),
+        (
+            "https://x.example/v1/chat",
+            "https://x.example/v1/chat/completions",
+        ),
+    ] {
+        assert_eq!(super::chat_url(base), url);
+    }
 }

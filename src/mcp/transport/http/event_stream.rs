@@ -2,13 +2,13 @@
 //! stream that answers a request. Both are resumed with a GET that names the last event. MCP 2025-11-25,
 //! basic/transports, resumability and redelivery.
 
-use super::exchange::{Exchange, LAST_EVENT_ID, is_compressed, read_short_body};
+use super::exchange::{Exchange, LAST_EVENT_ID, read_short_body};
 use super::status::{is_conflict, is_failure, is_temporary};
-use super::{STANDALONE_STREAM_TIMEOUT, Shared, Startup, State, lock};
+use super::{Shared, StandaloneStream, State, lock};
 use crate::transport::TransportError;
 use gosling_outbound::error_text::one_line;
 use gosling_outbound::sse::Decoder;
-use gosling_outbound::{media_type, retry_after};
+use gosling_outbound::{is_compressed, media_type, retry_after};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use ureq::Body;
@@ -58,7 +58,7 @@ impl Shared {
                 Ok(response) if is_stream(&response) => {
                     offered = true;
                     failed = 0;
-                    self.expect_standalone_answers(true);
+                    self.set_stream(StandaloneStream::Open);
                     let before = StreamPosition::of(&decoder);
                     let body = response.into_body();
                     if let Err(TransportError::TooLarge { .. }) =
@@ -91,7 +91,7 @@ impl Shared {
                 break;
             }
             // Lost messages come after the stream is resumed, if it can be resumed.
-            self.expect_standalone_answers(failed == 0 && last_id(&decoder).is_some());
+            let brings_answers = failed == 0 && last_id(&decoder).is_some();
             // A server that ends the stream again and again does not expect it to be reopened before every
             // request.
             let was_useful = empty == 0;
@@ -104,15 +104,20 @@ impl Shared {
                 exchange,
                 reconnect_delay(decoder.retry(), failed, requested_delay),
                 awaited,
+                brings_answers,
             );
         }
         (offered && failed >= MAX_FAILURES).then_some(decoder)
     }
 
-    /// Sets whether answers may come on the standalone stream.
-    pub(super) fn expect_standalone_answers(&self, expected: bool) {
-        lock(&self.state).standalone_answers = expected;
-        self.changed.notify_all();
+    /// Lets requests go on after the server has answered the GET for its standalone stream.
+    fn stream_answered(&self) {
+        let mut state = lock(&self.state);
+        if let StandaloneStream::Connecting { awaited_until, .. } = &mut state.stream
+            && awaited_until.take().is_some()
+        {
+            self.changed.notify_all();
+        }
     }
 
     /// Waits a while for an answer that will not come on its own stream any more, if it may come on the
@@ -121,7 +126,7 @@ impl Shared {
         let _ = self.changed.wait_timeout_while(
             lock(&self.state),
             STANDALONE_ANSWER_TIMEOUT,
-            |state| state.standalone_answers && !exchange.is_aborted(),
+            |state| state.stream.brings_answers() && !exchange.is_aborted(),
         );
     }
 
@@ -238,12 +243,31 @@ impl Shared {
 
     /// Waits before the standalone stream is reopened. With `awaited`, because messages may be lost without
     /// the stream, a new request ends the wait, and requests wait for the stream.
-    fn pause_before_reopening(&self, exchange: &Exchange, wait: Duration, awaited: bool) {
-        lock(&self.state).reopening = awaited;
-        let mut state = self.pause_while(exchange, wait, |state| state.reopening || !awaited);
-        if std::mem::take(&mut state.reopening) && state.startup == Startup::Ready {
-            state.startup = Startup::OpeningStream(Instant::now() + STANDALONE_STREAM_TIMEOUT);
+    fn pause_before_reopening(
+        &self,
+        exchange: &Exchange,
+        wait: Duration,
+        awaited: bool,
+        brings_answers: bool,
+    ) {
+        let pausing = StandaloneStream::Pausing {
+            awaited,
+            brings_answers,
+        };
+        self.set_stream(pausing);
+        let is_pausing = |state: &State| matches!(state.stream, StandaloneStream::Pausing { .. });
+        let mut state = self.pause_while(exchange, wait, is_pausing);
+        if !is_pausing(&state) {
+            return;
         }
+        state.stream = if awaited {
+            StandaloneStream::awaited(brings_answers)
+        } else {
+            StandaloneStream::Connecting {
+                awaited_until: None,
+                brings_answers,
+            }
+        };
     }
 
     /// Waits while `waits` is true and the exchange is not aborted.

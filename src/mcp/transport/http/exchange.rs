@@ -1,13 +1,15 @@
 //! One request to the server and its response, in the thread of the exchange.
 
-use super::auth_challenge::{Challenge, Denied, MAX_CHALLENGES, challenges};
+use super::auth_challenge::{MAX_CHALLENGES, challenges};
 use super::status::{advice, clamp_retry_after, may_follow, reports_unknown_session};
 use super::{ONE_WAY_LABEL, Shared, lock};
 use crate::jsonrpc;
-use crate::transport::{Stream, TransportError};
+use crate::transport::{Challenge, Denied, Stream, TransportError};
 use gosling_outbound::error_text::{error_message, one_line};
 use gosling_outbound::sse::Decoder;
-use gosling_outbound::{Connection, error_cause, is_disconnect, media_type, retry_after};
+use gosling_outbound::{
+    Connection, error_cause, is_compressed, media_type, read_whole_body, retry_after,
+};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -170,8 +172,7 @@ impl Shared {
         )))
     }
 
-    /// Sends one request. If the server closed an idle connection just before it was reused, the request is
-    /// repeated once on a new one, provided it was not written completely or is repeatable.
+    /// Sends one request.
     fn run_once<B: AsSendBody>(
         &self,
         exchange: &Exchange,
@@ -180,38 +181,22 @@ impl Shared {
         repeatable: &impl Fn() -> bool,
     ) -> Result<Response<Body>, TransportError> {
         let Connection { agent, progress } = &exchange.connection;
-        let mut first = true;
-        loop {
+        let prepare = || {
             if exchange.is_aborted() {
                 return Err(TransportError::Closed);
             }
-            let mut request = request();
-            if let Some(end) = end {
-                let left = end.saturating_duration_since(Instant::now());
-                request = agent
-                    .configure_request(request)
-                    .timeout_global(Some(left))
-                    .build();
-            }
-            progress.begin_request();
-            progress.limit_bytes(MAX_HEAD);
-            match agent.run(request) {
-                Ok(response) => {
-                    progress.clear_byte_limit();
-                    return Ok(response);
-                }
-                Err(error)
-                    if std::mem::take(&mut first)
-                        && is_disconnect(&error)
-                        && progress.is_stale() =>
-                {
-                    if progress.is_written() && !repeatable() {
-                        return Err(self.describe(&error, progress.is_written()));
-                    }
-                }
-                Err(error) => return Err(self.describe(&error, progress.is_written())),
-            }
-        }
+            let Some(end) = end else {
+                return Ok(request());
+            };
+            let left = end.saturating_duration_since(Instant::now());
+            let request = agent.configure_request(request());
+            Ok(request.timeout_global(Some(left)).build())
+        };
+        let limit = || progress.limit_bytes(MAX_HEAD);
+        let describe = |error: &Error| self.describe(error, progress.is_written());
+        let response = (exchange.connection).send(prepare, limit, repeatable, describe)?;
+        progress.clear_byte_limit();
+        Ok(response)
     }
 
     fn session_headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
@@ -268,22 +253,12 @@ impl Shared {
     }
 
     fn read_answer(&self, exchange: &Exchange, id: i64, body: Body) -> Result<(), TransportError> {
-        let length = body.content_length().unwrap_or_default();
-        let limit = self.limit as u64;
-        if length > limit {
-            return Err(TransportError::TooLarge { limit: self.limit });
-        }
-        let mut bytes = Vec::with_capacity(length.min(CHUNK as u64) as usize);
-        body.into_reader()
-            .take(limit + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| self.describe(&error.into(), true))?;
+        let bytes = read_whole_body(body, self.limit as u64)
+            .map_err(|error| self.describe(&error, true))?;
         if exchange.is_aborted() {
             return Err(TransportError::Closed);
         }
-        if bytes.len() > self.limit {
-            return Err(TransportError::TooLarge { limit: self.limit });
-        }
+        let bytes = bytes.ok_or(TransportError::TooLarge { limit: self.limit })?;
         let wrong = |what| {
             let origin = &self.target.origin;
             let words = self.excerpt(&bytes);
@@ -334,10 +309,7 @@ impl Shared {
                 Ok(()) => {}
             }
             if answered && !before {
-                exchange
-                    .connection
-                    .progress
-                    .set_read_deadline(Instant::now() + DRAIN_TIMEOUT);
+                exchange.connection.end_reads_within(DRAIN_TIMEOUT);
             }
         }
     }
@@ -388,7 +360,7 @@ impl Shared {
         let hint = match status {
             _ if expired => "the server forgot the session".to_owned(),
             _ if status.is_redirection() => format!(
-                "it redirects to {}, which is not followed; set the uri to the server's final address",
+                "it {}; set the uri to the server's final address",
                 self.target.describe_redirect(&head.headers)
             ),
             _ => advice(status).to_owned(),
@@ -502,22 +474,7 @@ impl Shared {
 
 /// Reads a body that explains an error or is not needed, within limits of size and time.
 pub(super) fn read_short_body(exchange: &Exchange, body: Body) -> Vec<u8> {
-    exchange
-        .connection
-        .progress
-        .set_read_deadline(Instant::now() + DRAIN_TIMEOUT);
-    let mut bytes = Vec::new();
-    // The part before a failure is still shown.
-    let _ = body
-        .into_reader()
-        .take(MAX_SHORT_BODY)
-        .read_to_end(&mut bytes);
-    bytes
-}
-
-pub(super) fn is_compressed(headers: &HeaderMap) -> bool {
-    let mut all = headers.get_all(header::CONTENT_ENCODING).iter();
-    all.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    (exchange.connection).read_short_body(body, MAX_SHORT_BODY, DRAIN_TIMEOUT)
 }
 
 /// Whether this is the incomplete beginning of JSON.

@@ -2,19 +2,19 @@
 
 use super::tools;
 use crate::conversation::{Content, Image, Message, Outcome, Reasoning, Role, Text, ToolResponse};
-use crate::provider::openai::{OpenAi, OpenAiOptions};
+use crate::provider::openai::{Endpoint, OpenAi};
 use crate::provider::protocol::Protocol;
 use crate::provider::{CompletionRequest, ModelConfig, Purpose, ToolSpec};
 use serde_json::{Value, json};
 
 /// The body of a request.
 fn body(
-    change: impl FnOnce(&mut OpenAiOptions, &mut ModelConfig),
+    change: impl FnOnce(&mut Endpoint, &mut ModelConfig),
     system: &str,
     messages: &[Message],
     tools: &[ToolSpec],
 ) -> Value {
-    let mut options = OpenAiOptions::new("http://localhost/chat", "http://localhost/models");
+    let mut options = Endpoint::new("http://localhost/chat", "http://localhost/models");
     let mut model = ModelConfig {
         model_name: "gpt-4o".into(),
         ..ModelConfig::default()
@@ -235,7 +235,7 @@ fn gemini_behind_googles_own_endpoint_gets_a_signature_for_calls_of_others() {
     ] {
         let sent = body(
             |options, config| {
-                options.chat_url = url.into();
+                options.url = url.into();
                 config.model_name = model.into();
             },
             "",

@@ -1,0 +1,91 @@
+//! The files that are exchanged with a helper program, in a temporary folder.
+
+use crate::developer::temporary_folder::TemporaryFolder;
+use crate::sys;
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+
+impl TemporaryFolder {
+    /// Creates a folder in the one for temporary files.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub(in crate::developer) fn new() -> io::Result<Self> {
+        TemporaryFolder::within(&env::temp_dir())
+    }
+
+    /// Writes a new file of at most `most` bytes.
+    ///
+    /// # Errors
+    /// When it cannot be written, or the content is longer.
+    pub(in crate::developer) fn write(
+        &self,
+        name: &str,
+        content: impl Read,
+        most: u64,
+    ) -> io::Result<()> {
+        let mut file = self.create(name)?;
+        let written = io::copy(&mut content.take(most.saturating_add(1)), &mut file)?;
+        if written > most {
+            Err(io::Error::other("it grew while it was copied"))
+        } else {
+            file.flush()
+        }
+    }
+
+    /// Opens a file that a program has created, makes it private, and returns its size in bytes.
+    ///
+    /// # Errors
+    /// When it does not exist or is not a regular file. A symbolic link is an error, too: the mode of its
+    /// target must not change.
+    pub(in crate::developer) fn open(&self, name: &str) -> io::Result<(File, u64)> {
+        let path = self.path().join(name);
+        if fs::symlink_metadata(&path)?.is_symlink() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let file = sys::fs::open_regular(&path)?;
+        sys::fs::make_private(&file)?;
+        let len = file.metadata()?.len();
+        Ok((file, len))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn it_is_private_and_goes_with_what_is_in_it() {
+        let folder = TemporaryFolder::new().unwrap();
+        let path = folder.path().to_owned();
+        folder.write("a", &b"four"[..], 4).unwrap();
+        assert!(folder.write("b", &b"five!"[..], 4).is_err());
+        assert!(folder.write("a", &b"again"[..], 9).is_err());
+        fs::create_dir(path.join("deep")).unwrap();
+        fs::write(path.join("deep/c"), "made by a program").unwrap();
+        let mut read = String::new();
+        let (mut file, len) = folder.open("a").unwrap();
+        file.read_to_string(&mut read).unwrap();
+        assert_eq!((read.as_str(), len), ("four", 4));
+        assert!(folder.open("none").is_err() && folder.open("deep").is_err());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            folder.open("deep/c").unwrap();
+            let modes = ["", "a", "deep/c"].map(|name| mode(&path.join(name)));
+            assert_eq!(modes, [0o700, 0o600, 0o600]);
+            let elsewhere = TemporaryFolder::new().unwrap();
+            let theirs = elsewhere.path().join("theirs");
+            fs::write(&theirs, "not made here").unwrap();
+            fs::set_permissions(&theirs, fs::Permissions::from_mode(0o644)).unwrap();
+            std::os::unix::fs::symlink(&theirs, path.join("link")).unwrap();
+            assert!(folder.open("link").is_err());
+            assert_eq!(mode(&theirs), 0o644);
+        }
+        drop(folder);
+        assert!(!path.exists());
+    }
+}

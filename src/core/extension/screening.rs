@@ -1,0 +1,180 @@
+//! Screening: whether the command line of an extension may start. A part decides that; a build without it starts
+//! nothing that a setting wants screened.
+
+use super::{Error, ExtensionConfig};
+use crate::features;
+use crate::outbound::is_loopback_url;
+use crate::part;
+use crate::store::settings::{self, Setting};
+use crate::store::{Config, Paths};
+use crate::sys::cancel::Cancel;
+use crate::text::printable;
+use log::Level;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Creates the screener of a part, with the settings of the user.
+pub type CreateScreener = fn(&Config, &Paths, offline: bool) -> Arc<dyn Screener>;
+
+/// Decides about command lines, with the settings that it was created with.
+pub trait Screener: Send + Sync {
+    /// Whether the command line may start; `None` if there is nothing to decide about it.
+    fn screen(&self, line: &CommandLine<'_>, cancel: &Cancel) -> Option<Decision>;
+}
+
+/// What would be started.
+#[derive(Clone, Debug)]
+pub struct CommandLine<'a> {
+    /// The program.
+    pub cmd: &'a str,
+    /// Its arguments.
+    pub args: &'a [String],
+    /// The names of the variables that it gets.
+    pub variables: Vec<&'a str>,
+}
+
+/// The screening of command lines before they start. The default screens nothing.
+#[derive(Clone, Default)]
+pub struct Screening {
+    screener: Option<Arc<dyn Screener>>,
+    /// A setting wants it, and the build has none.
+    is_missing: bool,
+}
+
+impl Screening {
+    /// The screening that this build has, with the settings of the user.
+    pub fn read(config: &Config, paths: &Paths, offline: bool) -> Self {
+        let create = part::all().iter().find_map(|part| part.screener);
+        Screening {
+            is_missing: create.is_none() && is_wanted(config, offline),
+            screener: create.map(|create| create(config, paths, offline)),
+        }
+    }
+
+    /// What the screening says of the command line of an extension; `None` if there is nothing to decide about it, or
+    /// the build has no screening.
+    pub fn decide(
+        &self,
+        config: &ExtensionConfig,
+        (cmd, args): (&str, &[String]),
+        cancel: &Cancel,
+    ) -> Option<Decision> {
+        let variables = config.variables().collect();
+        let line = CommandLine {
+            cmd,
+            args,
+            variables,
+        };
+        self.screener.as_ref()?.screen(&line, cancel)
+    }
+
+    /// Checks a command line before it starts.
+    ///
+    /// # Errors
+    /// It may not start.
+    pub(super) fn check(
+        &self,
+        config: &ExtensionConfig,
+        line: (&str, &[String]),
+        cancel: &Cancel,
+    ) -> Result<Option<Decision>, Error> {
+        if self.is_missing {
+            // Nothing starts unscreened that the settings want screened.
+            let hint = features::hint("screening");
+            let reason = format!("packages cannot be screened, which a setting wants{hint}");
+            return Err(Error::forbidden(config.name(), reason));
+        }
+        let Some(decision) = self.decide(config, line, cancel) else {
+            return Ok(None);
+        };
+        decision.log(&config.key());
+        if decision.decision == Outcome::Refused {
+            return Err(Error::screened(config.name(), decision));
+        }
+        Ok(Some(decision))
+    }
+}
+
+/// Whether the user wants more than warnings about look-alikes.
+fn is_wanted(config: &Config, offline: bool) -> bool {
+    let mut fault = None;
+    let mut text = |setting: &Setting<'_>| setting.text_or_fault(config, &mut fault);
+    let endpoint = text(&settings::OSV_ENDPOINT);
+    let is_set = [
+        text(&settings::ADVISORIES),
+        // Without a network the server is no source, unless it is on this machine.
+        endpoint.filter(|url| !offline || is_loopback_url(url)),
+        text(&settings::ALLOWLIST),
+    ];
+    is_set.iter().any(Option::is_some)
+        || settings::SCREENING.word(config) == "strict"
+        || fault.is_some()
+}
+
+/// Whether a command line may start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// It may.
+    #[default]
+    Allowed,
+    /// It may, but the user should read the reasons; a link needs a confirmation.
+    Warned,
+    /// It may not.
+    Refused,
+}
+
+/// What the screening found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Decision {
+    /// Whether the command line may start.
+    pub decision: Outcome,
+    /// The packages that it installs.
+    pub packages: Vec<String>,
+    /// Why it was warned of or refused, one sentence each.
+    pub reasons: Vec<String>,
+}
+
+impl Decision {
+    /// Warns.
+    pub fn warn(&mut self, reason: impl Into<String>) {
+        self.decision = self.decision.max(Outcome::Warned);
+        self.reasons.push(reason.into());
+    }
+
+    /// Refuses.
+    pub fn refuse(&mut self, reason: impl Into<String>) {
+        self.decision = Outcome::Refused;
+        self.reasons.push(reason.into());
+    }
+
+    /// Refuses if `refuse`, and else warns.
+    pub fn warn_or_refuse(&mut self, refuse: bool, reason: impl Into<String>) {
+        if refuse {
+            self.refuse(reason);
+        } else {
+            self.warn(reason);
+        }
+    }
+
+    /// Logs the decision about an extension.
+    pub fn log(&self, extension: &str) {
+        let extension = printable(extension, 100);
+        let packages = self.packages.join(", ");
+        let (level, word) = match self.decision {
+            Outcome::Allowed => (Level::Info, "allowed"),
+            Outcome::Warned => (Level::Warn, "warned"),
+            Outcome::Refused => (Level::Warn, "refused"),
+        };
+        let reason = self.reason();
+        log::log!(
+            level,
+            "command screened extension={extension:?} decision={word} packages={packages:?} reason={reason:?}"
+        );
+    }
+
+    /// The reasons as one text.
+    pub fn reason(&self) -> String {
+        self.reasons.join("; ")
+    }
+}

@@ -1,0 +1,230 @@
+//! What describes a builtin provider: its settings and its models.
+
+use super::wire_protocol::WireProtocol;
+use crate::store::settings::{self as store, Kind, Wrong};
+
+/// What a setting is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SettingRole {
+    /// The key, in the header of the wire protocol.
+    Key,
+    /// The key, in this header.
+    KeyHeader(&'static str),
+    /// A bearer token that replaces the key.
+    Bearer,
+    /// The host of the provider.
+    Host,
+    /// The path of chat completions.
+    Path,
+    /// The value of this header.
+    Header(&'static str),
+    /// Any headers.
+    Headers,
+    /// The read timeout in seconds.
+    Timeout,
+    /// Azure's name for a deployed model.
+    Deployment,
+    /// Azure's version of its API.
+    ApiVersion,
+}
+
+/// A setting, as clients show it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setting {
+    pub(super) name: &'static str,
+    pub(super) role: SettingRole,
+    pub(super) required: bool,
+    pub(super) default: Option<&'static str>,
+    pub(super) primary: bool,
+}
+
+/// A builtin provider.
+pub(super) struct ProviderSpec {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) description: &'static str,
+    /// The wire protocol that it speaks.
+    pub(super) protocol: &'static WireProtocol,
+    /// Clients show it first.
+    pub(super) preferred: bool,
+    /// It is a server of the user: no key is required.
+    pub(super) local: bool,
+    /// The largest context to request, unless the user sets another.
+    pub(super) max_context: u64,
+    /// It can list its models.
+    pub(super) lists_models: bool,
+    /// It accepts the request to count tokens in a stream (`stream_options`).
+    pub(super) counts_on_request: bool,
+    /// It expects the model's reasoning back.
+    pub(super) wants_reasoning: bool,
+    pub(super) default_model: &'static str,
+    pub(super) models: &'static [ModelSpec],
+    pub(super) doc: &'static str,
+    pub(super) settings: &'static [Setting],
+}
+
+pub(super) const fn setting(name: &'static str, role: SettingRole) -> Setting {
+    Setting {
+        name,
+        role,
+        required: false,
+        default: None,
+        primary: false,
+    }
+}
+
+pub(super) const fn key(name: &'static str) -> Setting {
+    setting(name, SettingRole::Key).required().primary()
+}
+
+pub(super) const fn optional_key(name: &'static str) -> Setting {
+    setting(name, SettingRole::Key).primary()
+}
+
+pub(super) const fn host(name: &'static str, default: &'static str) -> Setting {
+    setting(name, SettingRole::Host).required().or(default)
+}
+
+pub(super) const fn path(name: &'static str, default: &'static str) -> Setting {
+    setting(name, SettingRole::Path).required().or(default)
+}
+
+pub(super) const fn timeout(name: &'static str) -> Setting {
+    setting(name, SettingRole::Timeout).or("600")
+}
+
+impl Setting {
+    pub(super) const fn required(self) -> Self {
+        Setting {
+            required: true,
+            ..self
+        }
+    }
+
+    pub(super) const fn primary(self) -> Self {
+        Setting {
+            primary: true,
+            ..self
+        }
+    }
+
+    pub(super) const fn or(self, default: &'static str) -> Self {
+        Setting {
+            default: Some(default),
+            ..self
+        }
+    }
+
+    /// Its entry in the table of settings.
+    pub(super) const fn declared(&self) -> store::Setting<'static> {
+        let kind = match self.role {
+            SettingRole::Key | SettingRole::KeyHeader(_) | SettingRole::Bearer => Kind::Secret,
+            SettingRole::Host => Kind::Url,
+            SettingRole::Headers => Kind::Headers,
+            SettingRole::Timeout => Kind::Count(1, u64::MAX),
+            SettingRole::Path
+            | SettingRole::Header(_)
+            | SettingRole::Deployment
+            | SettingRole::ApiVersion => Kind::Text,
+        };
+        store::Setting {
+            name: self.name,
+            kind,
+            default: match self.default {
+                Some(default) => default,
+                None => "",
+            },
+            environment_only: false,
+            wrong: match self.role {
+                SettingRole::Headers | SettingRole::Timeout => Wrong::Default,
+                _ => Wrong::Fails,
+            },
+        }
+    }
+
+    /// Whether it is stored with the secrets.
+    pub(super) fn secret(&self) -> bool {
+        matches!(
+            self.role,
+            SettingRole::Key
+                | SettingRole::KeyHeader(_)
+                | SettingRole::Bearer
+                | SettingRole::Headers
+        )
+    }
+}
+
+/// The defaults of most providers.
+pub(super) const fn hosted(protocol: &'static WireProtocol) -> ProviderSpec {
+    ProviderSpec {
+        name: "",
+        title: "",
+        description: "",
+        protocol,
+        preferred: false,
+        local: false,
+        max_context: u64::MAX,
+        lists_models: true,
+        counts_on_request: true,
+        wants_reasoning: false,
+        default_model: "",
+        models: &[],
+        doc: "",
+        settings: &[],
+    }
+}
+
+/// A model with its limits and prices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ModelSpec {
+    pub(super) name: &'static str,
+    pub(super) context: u64,
+    pub(super) output: Option<u64>,
+    pub(super) input_price: Option<f64>,
+    pub(super) output_price: Option<f64>,
+    pub(super) cache_read_price: Option<f64>,
+    pub(super) cache_write_price: Option<f64>,
+}
+
+pub(super) const fn model(name: &'static str, context: u64) -> ModelSpec {
+    ModelSpec {
+        name,
+        context,
+        output: None,
+        input_price: None,
+        output_price: None,
+        cache_read_price: None,
+        cache_write_price: None,
+    }
+}
+
+impl ModelSpec {
+    pub(super) const fn output(self, tokens: u64) -> Self {
+        ModelSpec {
+            output: Some(tokens),
+            ..self
+        }
+    }
+
+    pub(super) const fn price(self, input: f64, output: f64) -> Self {
+        ModelSpec {
+            input_price: Some(input),
+            output_price: Some(output),
+            ..self
+        }
+    }
+
+    pub(super) const fn cache_read(self, price: f64) -> Self {
+        ModelSpec {
+            cache_read_price: Some(price),
+            ..self
+        }
+    }
+
+    pub(super) const fn cache(self, read: f64, write: f64) -> Self {
+        ModelSpec {
+            cache_write_price: Some(write),
+            ..self.cache_read(read)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `/config/custom-providers`: providers that the user describes. `/config/detect-provider`: whose key this is.
+
+use super::{cancel_of, with};
+use crate::agent::Registry;
+use crate::custom_provider_edit::{
+    CustomProviderEditor, CustomProviderError, CustomProviderRequest,
+};
+use crate::detect_provider::detect_provider;
+use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::provider::ErrorClass;
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+const PROVIDER: &str = "/config/custom-providers/{id}";
+
+/// The longest key whose provider is detected, in bytes.
+const MAX_KEY: usize = 4_096;
+
+pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+    router
+        .post("/config/custom-providers", Keyed, with(registry, create))
+        .get(PROVIDER, Keyed, with(registry, get))
+        .put(PROVIDER, Keyed, with(registry, update))
+        .delete(PROVIDER, Keyed, with(registry, delete))
+        .post("/config/detect-provider", Keyed, with(registry, detect))
+}
+
+fn editor(registry: &Registry) -> CustomProviderEditor<'_> {
+    CustomProviderEditor {
+        catalog: registry.catalog(),
+        secrets: &registry.stores().secrets,
+    }
+}
+
+fn create(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: CustomProviderRequest = request.json()?;
+    let id = editor(registry).create(&body)?;
+    Ok(Response::json(&format!("Custom provider added - ID: {id}")))
+}
+
+fn get(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let config = editor(registry).get(request.param("id"))?;
+    let loaded = json!({"config": config, "is_editable": true});
+    Ok(Response::json(&loaded))
+}
+
+fn update(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let (id, body) = (request.param("id"), request.json()?);
+    editor(registry).update(id, &body)?;
+    Ok(Response::json(&format!("Updated custom provider: {id}")))
+}
+
+fn delete(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let id = request.param("id");
+    editor(registry).delete(id)?;
+    Ok(Response::json(&format!("Removed custom provider: {id}")))
+}
+
+/// 404 whenever no provider has confirmed the key, as goosed answers; the message says why.
+fn detect(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    #[derive(Deserialize)]
+    struct Key {
+        api_key: String,
+    }
+    let Key { api_key } = request.json()?;
+    let key = api_key.trim();
+    if key.is_empty() || key.len() > MAX_KEY || key.contains(char::is_control) {
+        return Err(Error::bad_request(format!(
+            "`api_key` is empty, longer than {MAX_KEY} bytes, or has control characters"
+        )));
+    }
+    let cancel = cancel_of(registry, request);
+    match detect_provider(registry, key, &cancel) {
+        Ok(Some(found)) => Ok(Response::json(
+            &json!({"provider_name": found.name, "models": found.models}),
+        )),
+        Ok(None) => Err(Error::not_found(
+            "The form of the key belongs to no provider alone; choose the provider yourself",
+        )),
+        Err(error) if error.class == ErrorClass::Cancelled => Err(error.into()),
+        Err(error) => Err(Error::not_found(error.message)),
+    }
+}
+
+impl From<CustomProviderError> for Error {
+    fn from(error: CustomProviderError) -> Self {
+        let message = error.to_string();
+        match error {
+            CustomProviderError::Invalid { .. } | CustomProviderError::TooMany => {
+                Error::bad_request(message)
+            }
+            CustomProviderError::NotFound { .. } => Error::not_found(message),
+            CustomProviderError::Store(error) => error.into(),
+        }
+    }
+}

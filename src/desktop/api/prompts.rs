@@ -1,0 +1,69 @@
+//! `/config/prompts`: the prompts that the user can change.
+
+use super::with;
+use crate::agent::Registry;
+use crate::agent::prompt_templates::PromptError;
+use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+const PROMPT: &str = "/config/prompts/{name}";
+
+pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+    router
+        .get("/config/prompts", Keyed, with(registry, list))
+        .get(PROMPT, Keyed, with(registry, get))
+        .put(PROMPT, Keyed, with(registry, save))
+        .delete(PROMPT, Keyed, with(registry, reset))
+}
+
+fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
+    let prompts = registry.stores().prompts.list();
+    Ok(Response::json(&json!({ "prompts": prompts })))
+}
+
+fn get(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let prompt = registry
+        .stores()
+        .prompts
+        .get(request.param("name"))
+        .map_err(failed)?;
+    let content = prompt
+        .user_content
+        .as_ref()
+        .unwrap_or(&prompt.default_content);
+    Ok(Response::json(&json!({
+        "name": prompt.name, "content": content, "default_content": prompt.default_content,
+        "is_customized": prompt.is_customized,
+    })))
+}
+
+fn save(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    #[derive(Deserialize)]
+    struct Save {
+        content: String,
+    }
+    let (name, Save { content }) = (request.param("name"), request.json()?);
+    registry
+        .stores()
+        .prompts
+        .save(name, &content)
+        .map_err(failed)?;
+    Ok(Response::json(&format!("Saved prompt: {name}")))
+}
+
+fn reset(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let name = request.param("name");
+    registry.stores().prompts.reset(name).map_err(failed)?;
+    Ok(Response::json(&format!("Reset prompt to default: {name}")))
+}
+
+fn failed(error: PromptError) -> Error {
+    let message = error.to_string();
+    match error {
+        PromptError::Unknown { .. } => Error::not_found(message),
+        PromptError::Invalid { .. } | PromptError::LeftOut => Error::bad_request(message),
+        PromptError::Store(error) => error.into(),
+    }
+}

@@ -1,0 +1,32 @@
+//! `/agent/extensions/accept`: accepts the changed tools of an extension. An addition of gosling.
+
+use crate::Settings;
+use crate::agent::Registry;
+use crate::api::with;
+use crate::extension::config;
+use crate::extension::pinning::{AcceptError, Pinner};
+use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+    router.post("/agent/extensions/accept", Keyed, with(registry, accept))
+}
+
+#[derive(Deserialize)]
+struct AcceptRequest {
+    name: String,
+}
+
+fn accept(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let AcceptRequest { name } = request.json()?;
+    let key = config::key(&name);
+    let stores = registry.stores();
+    let accepted = Settings::read(&stores.config, &stores.paths).accept(&key);
+    let changes = accepted.map_err(|error| match error {
+        AcceptError::Unknown => Error::not_found(error.to_string()),
+        AcceptError::Store(error) => error.into(),
+    })?;
+    Ok(Response::json(&json!({ "key": key, "accepted": changes })))
+}

@@ -1,0 +1,102 @@
+//! Pinning: the tools that a server lists are compared with those that it listed when its extension was first
+//! started, because a server, or who can change its package or its configuration, can change them under the user
+//! (CVE-2025-54136).
+//!
+//! The pins of an extension are the file `data/tool_pins/KEY.json`. They outlive the removal of the
+//! extension, and another program or address under the same name does not start without pins. What differs is
+//! shown in `GET /agent/extensions` and logged, until it is accepted ([`Pinner::accept`](extension::pinning::Pinner::accept)). With
+//! `GOOSE_TOOL_PINNING=strict` the model gets neither tools that were changed or added, nor any tool of another
+//! program or address.
+//!
+//! Servers that are part of this program have no pins, nor have tools that the client runs. Instructions,
+//! resources, prompts and the results of tools are not pinned.
+#![forbid(unsafe_code)]
+
+mod endpoint;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+mod pin_file;
+mod pins;
+mod review;
+
+use crate::store::{Config, Paths, settings};
+use gosling_core::part::Part;
+use gosling_core::{agent, api, extension, http, json, mcp, store, sys, text};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What pinning adds to gosling.
+pub const PART: Part = Part {
+    routes: Some(endpoint::routes),
+    pinner: Some(|config, paths| Arc::new(Settings::read(config, paths))),
+    ..Part::new("pinning")
+};
+
+/// The folder of the pins, in the data folder.
+const FOLDER: &str = "tool_pins";
+
+/// What happens to tools that have changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing is compared or kept.
+    #[default]
+    Off,
+    /// They are offered, and the change is shown.
+    Warn,
+    /// They are not offered until the change is accepted.
+    Strict,
+}
+
+/// The settings of the pinning.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `GOOSE_TOOL_PINNING`.
+    pub mode: Mode,
+    /// Where the pins are.
+    pub folder: PathBuf,
+}
+
+impl Settings {
+    /// The settings of the user.
+    pub fn read(config: &Config, paths: &Paths) -> Self {
+        let mode = match settings::TOOL_PINNING.word(config) {
+            "off" => Mode::Off,
+            "strict" => Mode::Strict,
+            _ => Mode::Warn,
+        };
+        let folder = paths.data.join(FOLDER);
+        Settings { mode, folder }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extension::ExtensionConfig;
+    use crate::extension::pinning::Pinner;
+    use crate::mcp::types::Tool;
+    use serde_json::json;
+
+    fn tools(names: &[&str]) -> Arc<Vec<Tool>> {
+        let tool = |name: &&str| json!({"name": name, "inputSchema": {"type": "object"}});
+        let tools: Vec<_> = names.iter().map(tool).collect();
+        Arc::new(crate::json::from_value(&json!(tools)).unwrap())
+    }
+
+    #[test]
+    fn pins_of_another_time_are_not_shown_while_pinning_is_off() {
+        let folder = std::env::temp_dir().join(format!("gosling-pinned-{}", std::process::id()));
+        let config = json!({"type": "stdio", "name": "one", "cmd": "x"});
+        let config = ExtensionConfig::from_value(config).unwrap();
+        let settings = |mode| Settings {
+            mode,
+            folder: folder.clone(),
+        };
+        let warn = settings(Mode::Warn);
+        assert!(warn.pinned(&config).unwrap().is_none());
+        warn.review(&config, tools(&["a"]), &[]);
+        assert_eq!(warn.pinned(&config).unwrap().map(|it| it.tools), Some(1));
+        assert!(settings(Mode::Off).pinned(&config).unwrap().is_none());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,288 @@
+//! The file with the pins of one extension: `data/tool_pins/KEY.json`. Several sessions and processes share it.
+
+use crate::extension::pinning::{AcceptError, Change, Pinned};
+use crate::pins::Pins;
+use crate::review::Comparison;
+use crate::store;
+use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
+use crate::store::files;
+use crate::sys::fs::Stamp;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read, in bytes: more than is ever written.
+const MAX_FILE: u64 = 32 << 20;
+
+/// How many launches of one extension have pins.
+const MAX_LAUNCHES: usize = 4;
+
+/// The longest key that is a file name.
+const MAX_KEY: usize = 100;
+
+/// The pins of one extension.
+pub(super) struct PinFile {
+    path: PathBuf,
+}
+
+/// The content of the file.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Content {
+    /// What is pinned, for each launch; the last was accepted last.
+    accepted: Vec<Pins>,
+    /// What differed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seen: Option<Pins>,
+}
+
+impl PinFile {
+    /// The pins of the extension with this key.
+    pub(super) fn new(folder: &Path, key: &str) -> Self {
+        // Keys have only letters, digits, `_` and `-`. Long ones may share a file, and are then pinned together.
+        let name = key.get(..MAX_KEY).unwrap_or(key);
+        PinFile {
+            path: folder.join(format!("{name}.json")),
+        }
+    }
+
+    /// The state of the file, if there is one.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        files::stamp(&self.path).ok().flatten()
+    }
+
+    /// Compares with what is pinned, and keeps what differs for [`accept`](Self::accept); pins everything if
+    /// nothing is. Also returns the state of the file that was compared.
+    pub(super) fn compare(&self, now: &Pins) -> store::Result<(Option<Comparison>, Option<Stamp>)> {
+        // Usually nothing differs, and nothing is written.
+        let (mut content, stamp) = self.read()?;
+        let (found, has_changed) = content.note(now);
+        if !has_changed {
+            return Ok((found, stamp));
+        }
+        let _lock = self.lock()?;
+        let (mut content, stamp) = self.read()?;
+        let is_of_earlier_version = content.is_of_earlier_version(now);
+        let (found, has_changed) = content.note(now);
+        if !has_changed {
+            return Ok((found, stamp));
+        }
+        self.write(&content)?;
+        if is_of_earlier_version {
+            log::info!(
+                "completed the pins of an earlier version file={:?}",
+                self.path
+            );
+        }
+        Ok((found, self.stamp()))
+    }
+
+    /// Accepts what differed last; returns how it differed from what was pinned.
+    ///
+    /// # Errors
+    /// There are no pins, or they cannot be read or written.
+    pub(super) fn accept(&self) -> Result<Vec<Change>, AcceptError> {
+        let _lock = match self.stamp() {
+            Some(_) => self.lock()?,
+            None => return Err(AcceptError::Unknown),
+        };
+        let (mut content, _) = self.read()?;
+        let Some(seen) = content.seen.take() else {
+            return if content.accepted.is_empty() {
+                Err(AcceptError::Unknown)
+            } else {
+                Ok(Vec::new())
+            };
+        };
+        let found = content.compare(&seen).unwrap_or_default();
+        content.accepted.retain(|it| !it.has_launch_of(&seen));
+        content.accepted.push(seen);
+        let more = content.accepted.len().saturating_sub(MAX_LAUNCHES);
+        content.accepted.drain(..more);
+        self.write(&content)?;
+        Ok(found.changes)
+    }
+
+    /// How many tools are pinned for the launch of `now`, or else for the one that was accepted last, and how what the
+    /// extension listed last differs; `None` if nothing is pinned.
+    pub(super) fn pinned(&self, now: &Pins) -> store::Result<Option<Pinned>> {
+        let (content, _) = self.read()?;
+        let of_launch = content.accepted.iter().find(|it| it.has_launch_of(now));
+        let Some(accepted) = of_launch.or(content.accepted.last()) else {
+            return Ok(None);
+        };
+        let seen = content.seen.as_ref();
+        let found = seen.and_then(|seen| content.compare(seen));
+        Ok(Some(Pinned {
+            tools: accepted.tools.len(),
+            launch_changed: of_launch.is_none(),
+            changes: found.unwrap_or_default().changes,
+        }))
+    }
+
+    fn lock(&self) -> store::Result<FileLock> {
+        files::ensure_dir(files::parent(&self.path))?;
+        FileLock::acquire(&files::beside(&self.path, ".", ".lock"), LOCK_TIMEOUT)
+    }
+
+    fn read(&self) -> store::Result<(Content, Option<Stamp>)> {
+        let Some(mut file) = files::open(&self.path)? else {
+            return Ok((Content::default(), None));
+        };
+        let (text, stamp) = files::read(&mut file, &self.path, MAX_FILE)?;
+        let content = crate::json::from_slice(&text).map_err(|error| store::Error::Broken {
+            path: self.path.clone(),
+            line: error.line(),
+            column: error.column(),
+            reason:
+                "the pinned tools cannot be read; delete the file to pin what the server lists then"
+                    .to_owned(),
+        })?;
+        Ok((content, Some(stamp)))
+    }
+
+    fn write(&self, content: &Content) -> store::Result<()> {
+        let text = serde_json::to_vec(content).map_err(|error| store::Error::Unwritable {
+            path: self.path.clone(),
+            reason: error.to_string(),
+        })?;
+        files::write_atomic(&self.path, &text)
+    }
+}
+
+impl Content {
+    /// Pins these if nothing is pinned, or keeps them for later if they differ. Returns how they differ, and
+    /// whether the content has changed.
+    fn note(&mut self, now: &Pins) -> (Option<Comparison>, bool) {
+        if self.accepted.is_empty() {
+            self.accepted.push(now.clone());
+            return (None, true);
+        }
+        let found = self.compare(now);
+        let seen = match &found {
+            Some(_) => Some(now.clone()),
+            // What another launch differs in may still be accepted.
+            None => self.seen.clone().filter(|seen| !seen.has_launch_of(now)),
+        };
+        let mut of_launch = self.accepted.iter_mut();
+        let of_launch = of_launch.find(|it| it.has_launch_of(now));
+        let has_more = of_launch.is_some_and(|it| it.complete(now));
+        let has_changed = has_more || seen != self.seen;
+        self.seen = seen;
+        (found, has_changed)
+    }
+
+    /// Whether the pins of this launch lack what earlier versions did not pin.
+    fn is_of_earlier_version(&self, now: &Pins) -> bool {
+        let mut accepted = self.accepted.iter();
+        let of_launch = accepted.find(|it| it.has_launch_of(now));
+        of_launch.is_some_and(|it| it.surroundings.is_none())
+    }
+
+    /// How these differ from what is pinned for their launch, or else from what was accepted last.
+    fn compare(&self, now: &Pins) -> Option<Comparison> {
+        let of_launch = self.accepted.iter().find(|it| it.has_launch_of(now));
+        let found = of_launch.or(self.accepted.last())?.compare(now);
+        (found.launch_changed || !found.changes.is_empty()).then_some(found)
+    }
+}
+
+/// Reads a file of pins, and compares each of them with the first.
+#[cfg(any(test, fuzzing))]
+pub(super) fn fuzz(text: &str) {
+    let Ok(mut content) = crate::json::from_str::<Content>(text) else {
+        return;
+    };
+    let written = serde_json::to_string(&content).expect("pins can be written");
+    assert!(crate::json::from_str::<Content>(&written).is_ok_and(|read| read == content));
+    for now in content.accepted.clone().iter().chain(&content.seen.clone()) {
+        let (found, _) = content.note(now);
+        assert_eq!(found, content.compare(now));
+        assert_eq!(content.note(now), (found, false));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extension::ExtensionConfig;
+    use crate::mcp::types::Tool;
+    use serde_json::json;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::{fs, thread};
+
+    /// The file in a folder of its own, deleted when dropped.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new() -> Self {
+            static NEXT: AtomicUsize = AtomicUsize::new(0);
+            let next = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("gosling-pins-{}-{next}", std::process::id());
+            Folder(std::env::temp_dir().join(name))
+        }
+
+        fn file(&self) -> PinFile {
+            PinFile::new(&self.0, "one")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// The pins of a program with one tool of this description.
+    fn pins(program: &str, description: &str) -> Pins {
+        let config = json!({"type": "stdio", "name": "one", "cmd": program});
+        let config = ExtensionConfig::from_value(config).unwrap();
+        let tools = json!([{"name": "t", "description": description, "inputSchema": {}}]);
+        let tools: Vec<Tool> = crate::json::from_str(&tools.to_string()).unwrap();
+        Pins::of(&config, &tools, &[]).unwrap()
+    }
+
+    #[test]
+    fn what_differed_is_forgotten_once_its_launch_is_as_pinned_again_and_no_other() {
+        let folder = Folder::new();
+        let file = folder.file();
+        let differs = |now: &Pins| file.compare(now).unwrap().0.is_some();
+        let pinned = pins("a", "reads");
+        assert!(!differs(&pinned));
+        assert!(differs(&pins("a", "writes")));
+        assert!(!differs(&pinned));
+        assert_eq!(file.accept().unwrap(), [], "it was withdrawn");
+        assert!(differs(&pins("b", "writes")));
+        assert!(!differs(&pinned));
+        assert_eq!(file.accept().unwrap().len(), 1);
+        assert!(!differs(&pins("b", "writes")) && !differs(&pinned));
+    }
+
+    /// Runs this in some threads at the same time; returns how many return true.
+    fn at_once(act: impl Fn(usize) -> bool + Sync) -> usize {
+        const THREADS: usize = 4;
+        let together = Barrier::new(THREADS);
+        let is_first = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for n in 0..THREADS {
+                let (together, is_first, act) = (&together, &is_first, &act);
+                scope.spawn(move || {
+                    together.wait();
+                    is_first.fetch_add(usize::from(act(n)), Ordering::Relaxed);
+                });
+            }
+        });
+        is_first.into_inner()
+    }
+
+    #[test]
+    fn of_those_that_write_at_once_each_sees_what_the_one_before_has_written() {
+        for _ in 0..25 {
+            let folder = Folder::new();
+            let listed = |n| pins("a", &format!("description {n}"));
+            let pins_all = |n| folder.file().compare(&listed(n)).unwrap().0.is_none();
+            assert_eq!(at_once(pins_all), 1, "the first one pins");
+            let accepts = |_| !folder.file().accept().unwrap().is_empty();
+            assert_eq!(at_once(accepts), 1, "the first one accepts");
+        }
+    }
+}

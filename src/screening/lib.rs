@@ -1,0 +1,35 @@
+//! Screening: whether a command line may start, by a list of allowed ones and by advisories about the packages
+//! that it installs.
+//!
+//! [`Settings`] says where the list and the advisories are; [`Settings::screen`] looks the packages up and decides.
+//! Of advisories nothing stays in memory between two launches; a list from an address does. [`launchers`] reads a
+//! command line as `npx`, `uvx` and their like do, for the judgement of links, too.
+#![forbid(unsafe_code)]
+
+pub mod advisory;
+mod allowlist;
+mod command;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+pub mod index;
+pub mod launchers;
+pub mod look_alikes;
+mod osv_server;
+pub mod packages;
+mod settings;
+pub mod sources;
+mod version_order;
+pub mod versions;
+
+pub use settings::Settings;
+
+use gosling_core::part::Part;
+use gosling_core::{command_line, extension, json, outbound, store, sys, text};
+use std::sync::Arc;
+
+/// What screening adds to gosling.
+pub const PART: Part = Part {
+    commands: &[command::COMMAND],
+    screener: Some(|config, paths, offline| Arc::new(Settings::read(config, paths, offline))),
+    ..Part::new("screening")
+};

@@ -1,0 +1,282 @@
+//! Names that resemble those of well-known packages.
+
+use crate::packages::Ecosystem;
+
+/// Well-known packages of npm: MCP servers, and what many programs need. None of them is a look-alike.
+const NPM: &[&str] = &[
+    "@modelcontextprotocol/inspector",
+    "@modelcontextprotocol/sdk",
+    "@modelcontextprotocol/server-brave-search",
+    "@modelcontextprotocol/server-everything",
+    "@modelcontextprotocol/server-filesystem",
+    "@modelcontextprotocol/server-github",
+    "@modelcontextprotocol/server-google-maps",
+    "@modelcontextprotocol/server-memory",
+    "@modelcontextprotocol/server-postgres",
+    "@modelcontextprotocol/server-puppeteer",
+    "@modelcontextprotocol/server-sequential-thinking",
+    "@modelcontextprotocol/server-slack",
+    "@browsermcp/mcp",
+    "@notionhq/notion-mcp-server",
+    "@playwright/mcp",
+    "@sentry/mcp-server",
+    "@smithery/cli",
+    "@stripe/mcp",
+    "@supabase/mcp-server-supabase",
+    "@upstash/context7-mcp",
+    "@wonderwhy-er/desktop-commander",
+    "chrome-devtools-mcp",
+    "figma-developer-mcp",
+    "firecrawl-mcp",
+    "mcp-remote",
+    "supergateway",
+    "tavily-mcp",
+    "axios",
+    "chalk",
+    "commander",
+    "cross-env",
+    "dotenv",
+    "express",
+    "lodash",
+    "playwright",
+    "prettier",
+    "puppeteer",
+    "typescript",
+    "webpack",
+];
+
+/// Well-known packages of PyPI.
+const PYPI: &[&str] = &[
+    "arxiv-mcp-server",
+    "blender-mcp",
+    "duckduckgo-mcp-server",
+    "fastmcp",
+    "markitdown-mcp",
+    "mcp-atlassian",
+    "mcp-proxy",
+    "mcp-server-fetch",
+    "mcp-server-git",
+    "mcp-server-qdrant",
+    "mcp-server-sqlite",
+    "mcp-server-time",
+    "aiohttp",
+    "anthropic",
+    "beautifulsoup4",
+    "cryptography",
+    "django",
+    "fastapi",
+    "flask",
+    "httpx",
+    "jinja2",
+    "langchain",
+    "matplotlib",
+    "numpy",
+    "openai",
+    "pandas",
+    "pillow",
+    "playwright",
+    "pydantic",
+    "python-dateutil",
+    "python-dotenv",
+    "pyyaml",
+    "requests",
+    "scikit-learn",
+    "scipy",
+    "selenium",
+    "setuptools",
+    "sqlalchemy",
+    "transformers",
+    "urllib3",
+    "uvicorn",
+];
+
+/// The shortest well-known name for which one other letter is a resemblance: shorter names have too many
+/// honest neighbours.
+const MIN_LENGTH: usize = 6;
+
+/// Letters of other scripts that look like Latin ones.
+const CONFUSABLES: [(char, char); 22] = [
+    ('а', 'a'),
+    ('в', 'b'),
+    ('е', 'e'),
+    ('ё', 'e'),
+    ('к', 'k'),
+    ('м', 'm'),
+    ('н', 'h'),
+    ('о', 'o'),
+    ('р', 'p'),
+    ('с', 'c'),
+    ('т', 't'),
+    ('у', 'y'),
+    ('х', 'x'),
+    ('ѕ', 's'),
+    ('і', 'l'),
+    ('ј', 'j'),
+    ('ԁ', 'd'),
+    ('α', 'a'),
+    ('ο', 'o'),
+    ('ν', 'v'),
+    ('ρ', 'p'),
+    ('ı', 'l'),
+];
+
+/// The well-known package whose name this one resembles; `None` for a well-known one itself.
+pub fn resembles(ecosystem: Ecosystem, name: &str) -> Option<&'static str> {
+    let known = match ecosystem {
+        Ecosystem::Npm => NPM,
+        Ecosystem::PyPi => PYPI,
+        Ecosystem::Docker => return None,
+    };
+    if known.contains(&name) {
+        return None;
+    }
+    let looks = appearance(name);
+    let is_similar = |other: &&&str| {
+        looks == appearance(other) || other.len() >= MIN_LENGTH && is_one_edit_away(name, other)
+    };
+    known.iter().find(is_similar).copied()
+}
+
+/// As [`resembles`], for text that is not the name of a package since it has letters of other scripts.
+pub fn is_homoglyph(text: &str) -> Option<&'static str> {
+    if text.is_ascii() {
+        return None;
+    }
+    let looks = appearance(text);
+    let mut known = NPM.iter().chain(PYPI);
+    known.find(|other| looks == appearance(other)).copied()
+}
+
+/// The name without what is easily overlooked: separators, and letters that look like others.
+fn appearance(name: &str) -> String {
+    let mut looks = String::with_capacity(name.len());
+    for c in name.chars().flat_map(char::to_lowercase) {
+        let confusable = CONFUSABLES.iter().find(|(other, _)| *other == c);
+        match confusable.map_or(c, |(_, latin)| *latin) {
+            '-' | '_' | '.' | '/' | '@' => {}
+            '0' => looks.push('o'),
+            '1' | 'i' => looks.push('l'),
+            '5' => looks.push('s'),
+            'n' if looks.ends_with('r') => {
+                looks.pop();
+                looks.push('m');
+            }
+            'v' if looks.ends_with('v') => {
+                looks.pop();
+                looks.push('w');
+            }
+            c => looks.push(c),
+        }
+    }
+    looks
+}
+
+/// Whether one letter more, less or other, or two neighbours exchanged, make one name from the other.
+fn is_one_edit_away(a: &str, b: &str) -> bool {
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    let (short, long) = (short.as_bytes(), long.as_bytes());
+    if long.len() - short.len() > 1 {
+        return false;
+    }
+    let same = short.iter().zip(long).take_while(|(a, b)| a == b).count();
+    let (short, long) = (&short[same..], &long[same..]);
+    if short.len() < long.len() {
+        return *short == long[1..];
+    }
+    match (short, long) {
+        ([], []) => false,
+        ([a, b, short @ ..], [c, d, long @ ..]) if a == d && b == c && short == long => true,
+        _ => short[1..] == long[1..],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_easily_taken_for_another_are_found() {
+        for (ecosystem, name, other) in [
+            (Ecosystem::PyPi, "requets", "requests"),
+            (Ecosystem::PyPi, "reqeusts", "requests"),
+            (Ecosystem::PyPi, "requestss", "requests"),
+            (Ecosystem::PyPi, "rrequests", "requests"),
+            (Ecosystem::PyPi, "scikitlearn", "scikit-learn"),
+            (Ecosystem::PyPi, "nurnpy", "numpy"),
+            (Ecosystem::PyPi, "mcp-server-tirne", "mcp-server-time"),
+            (Ecosystem::Npm, "l0dash", "lodash"),
+            (Ecosystem::Npm, "mcp_remote", "mcp-remote"),
+            (Ecosystem::Npm, "@playwrlght/mcp", "@playwright/mcp"),
+            (
+                Ecosystem::Npm,
+                "modelcontextprotocol-server-memory",
+                "@modelcontextprotocol/server-memory",
+            ),
+            (Ecosystem::Npm, "ax1os", "axios"),
+        ] {
+            assert_eq!(resembles(ecosystem, name), Some(other), "{name}");
+        }
+        assert_eq!(is_homoglyph("rеquests"), Some("requests"));
+        assert_eq!(is_homoglyph("@рlaywright/mcp"), Some("@playwright/mcp"));
+    }
+
+    #[test]
+    fn other_names_and_the_well_known_ones_are_not() {
+        for ecosystem in [Ecosystem::Npm, Ecosystem::PyPi, Ecosystem::Docker] {
+            for name in [
+                "mcp",
+                "preact",
+                "react",
+                "axiom",
+                "flasks",
+                "my-own-server",
+                "x",
+                "",
+            ] {
+                assert_eq!(resembles(ecosystem, name), None, "{name}");
+            }
+        }
+        for (ecosystem, known) in [(Ecosystem::Npm, NPM), (Ecosystem::PyPi, PYPI)] {
+            for name in known {
+                assert_eq!(resembles(ecosystem, name), None, "{name}");
+            }
+        }
+        assert_eq!(is_homoglyph("requests"), None);
+        assert_eq!(is_homoglyph("überserver"), None);
+    }
+
+    #[test]
+    fn letters_that_together_look_like_another_become_it() {
+        for (name, looks) in [
+            ("rnath", "math"),
+            ("ban", "ban"),
+            ("vvs", "ws"),
+            ("avs", "avs"),
+            ("I-1_i.L", "llll"),
+        ] {
+            assert_eq!(appearance(name), looks);
+        }
+    }
+
+    #[test]
+    fn one_edit_is_one_edit() {
+        for (a, b, expected) in [
+            ("abcd", "abcd", false),
+            ("abcd", "abd", true),
+            ("abcd", "abcde", true),
+            ("abcd", "abxd", true),
+            ("abcd", "abdc", true),
+            ("abcd", "badc", false),
+            ("abcd", "xycd", false),
+            ("abcd", "bacx", false),
+            ("abcd", "bxcd", false),
+            ("abcd", "bacd", true),
+            ("abcd", "ab", false),
+            ("abcd", "", false),
+            ("a", "", true),
+        ] {
+            assert_eq!(is_one_edit_away(a, b), expected, "{a} {b}");
+            assert_eq!(is_one_edit_away(b, a), expected, "{b} {a}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Questions to an OSV server: which advisories name a package.
+
+use crate::advisory::{Advisory, MAX_FILE, Malware, read};
+use crate::outbound::Fetch;
+use crate::packages::{Ecosystem, Version};
+use crate::sources::Found;
+use crate::sys::cancel::Cancel;
+use crate::versions;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+/// How long one question may take.
+pub const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How many pages of an answer are read.
+const MAX_PAGES: usize = 20;
+
+/// What the server calls malware among the versions that a command line accepts. There is a fault if the server
+/// cannot be reached in time, its answer is not one of OSV, or has too many pages.
+pub fn ask(
+    endpoint: &str,
+    (ecosystem, name, version): (Ecosystem, &str, &Version),
+    end: Instant,
+    cancel: &Cancel,
+) -> Found {
+    let mut question = json!({"package": {"ecosystem": ecosystem.name(), "name": name}});
+    if let Version::Exact(version) = version {
+        question["version"] = version.as_str().into();
+    }
+    let end = end.min(Instant::now() + TIMEOUT);
+    let mut found = Found::default();
+    for _ in 0..MAX_PAGES {
+        let page = page(endpoint, &question, end, cancel);
+        let (advisories, next) = match page {
+            Ok(page) => page,
+            Err(fault) => {
+                found.fault = Some(fault);
+                return found;
+            }
+        };
+        for advisory in advisories {
+            if let Advisory::Malware { id, packages } = advisory {
+                add(&mut found.malware, (ecosystem, name, version), id, packages);
+            }
+        }
+        let Some(next) = next else {
+            return found;
+        };
+        question["page_token"] = next.into();
+    }
+    found.fault = Some(format!(
+        "the answer of the OSV server has more than {MAX_PAGES} pages"
+    ));
+    found
+}
+
+/// One page of an answer, and the token of the next one.
+fn page(
+    endpoint: &str,
+    question: &Value,
+    end: Instant,
+    cancel: &Cancel,
+) -> Result<(Vec<Advisory>, Option<String>), String> {
+    let timeout = end.saturating_duration_since(Instant::now());
+    if timeout.is_zero() {
+        return Err("the OSV server takes too long".to_owned());
+    }
+    let request = Fetch {
+        uri: &address(endpoint),
+        body: Some(&question.to_string()),
+        offline: false,
+        timeout,
+        max: MAX_FILE,
+    };
+    read_page(&request.run(cancel)?)
+}
+
+/// The advisories on a page, and the token of the next one. A page may have nothing but that.
+fn read_page(text: &[u8]) -> Result<(Vec<Advisory>, Option<String>), String> {
+    let mut page: Value = crate::json::from_slice(text).map_err(|error| error.to_string())?;
+    let token = page
+        .as_object_mut()
+        .and_then(|page| page.shift_remove("next_page_token"));
+    let next = match token {
+        None | Some(Value::Null) => None,
+        Some(Value::String(token)) => Some(token).filter(|token| !token.is_empty()),
+        Some(_) => return Err("`next_page_token` is not a string".to_owned()),
+    };
+    Ok((read(&page)?, next))
+}
+
+/// Adds what an advisory says of the package.
+fn add(
+    all: &mut Vec<Malware>,
+    (ecosystem, name, version): (Ecosystem, &str, &Version),
+    id: String,
+    packages: Vec<Malware>,
+) {
+    let is_it = |it: &Malware| it.ecosystem == ecosystem.name() && it.name == name;
+    let before = all.len();
+    if *version == Version::Open {
+        all.extend(packages.into_iter().filter(is_it));
+    }
+    // The server has compared the version, or does not say which versions it means.
+    if all.len() == before {
+        all.push(Malware {
+            ecosystem: ecosystem.name(),
+            name: name.to_owned(),
+            id,
+            versions: versions::ALL.to_owned(),
+        });
+    }
+}
+
+/// The address of the method `query`: the setting, or what it has below a server.
+fn address(endpoint: &str) -> String {
+    let bare = endpoint.trim().trim_end_matches('/');
+    let server = bare.split_once("://").map_or(bare, |(_, server)| server);
+    if server.contains('/') {
+        bare.to_owned()
+    } else {
+        format!("{bare}/v1/query")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_advisory_says_of_other_packages_does_not_count() {
+        let of = |ecosystem: Ecosystem, name: &str| Malware {
+            ecosystem: ecosystem.name(),
+            name: name.to_owned(),
+            id: "MAL-1".to_owned(),
+            versions: "1.0.0".to_owned(),
+        };
+        let wanted = (Ecosystem::Npm, "a", &Version::Open);
+        let others = [of(Ecosystem::Npm, "b"), of(Ecosystem::PyPi, "a")];
+        let versions = |packages: Vec<Malware>| {
+            let mut all = Vec::new();
+            add(&mut all, wanted, "MAL-1".to_owned(), packages);
+            all.into_iter().map(|it| it.versions).collect::<Vec<_>>()
+        };
+        assert_eq!(versions(others.to_vec()), [versions::ALL]);
+        let all = [&others[..], &[of(Ecosystem::Npm, "a")]].concat();
+        assert_eq!(versions(all), ["1.0.0"]);
+    }
+
+    #[test]
+    fn a_page_names_the_next_one() {
+        for (page, next) in [
+            ("{}", Ok((0, None))),
+            (r#"{"next_page_token": ""}"#, Ok((0, None))),
+            (r#"{"next_page_token": null, "vulns": []}"#, Ok((0, None))),
+            (r#"{"next_page_token": "b"}"#, Ok((0, Some("b")))),
+            (
+                r#"{"vulns": [{"id": "X"}], "next_page_token": "b"}"#,
+                Ok((1, Some("b"))),
+            ),
+            (r#"{"next_page_token": 1}"#, Err(())),
+            (r#"{"next_page_token": "b", "vulns": 1}"#, Err(())),
+            (r#"{"next_page_token": "b""#, Err(())),
+        ] {
+            let read = read_page(page.as_bytes());
+            let read = read.map(|(advisories, next)| (advisories.len(), next));
+            let expected = next.map(|(count, next)| (count, next.map(str::to_owned)));
+            assert_eq!(read.map_err(|_| ()), expected, "{page}");
+        }
+    }
+
+    #[test]
+    fn the_endpoint_is_a_server_or_the_method() {
+        for (endpoint, expected) in [
+            ("https://api.osv.dev", "https://api.osv.dev/v1/query"),
+            (" https://api.osv.dev/ ", "https://api.osv.dev/v1/query"),
+            (
+                "https://api.osv.dev/v1/query",
+                "https://api.osv.dev/v1/query",
+            ),
+            ("http://127.0.0.1:80/osv", "http://127.0.0.1:80/osv"),
+        ] {
+            assert_eq!(address(endpoint), expected);
+        }
+    }
+}
