@@ -68,11 +68,11 @@
 //! Each stream of `/sessions/{id}/events` reads the log at a position of its own. So the turn waits for no client
 //! and outlives them all; `/sessions/{id}/cancel` ends it.
 //!
-//! A recipe runs without a client in a turn of the same kind: `recipe_run::RecipeRun::start` creates its
-//! session, `recipe_run::run` runs the turn in the calling thread. The session's recipe may add
-//! tools of gosling itself: one that takes the final output, validated by `json_schema`, and one that runs
-//! sub-recipes, each in a turn of its own in the thread of the call. Success checks run after the turn, in a
-//! shell of [`builtin::developer`].
+//! A recipe runs without a client in a turn of the same kind: `recipe_run` creates its session and runs the turn in the
+//! calling thread. The session's recipe may add tools of gosling itself: one that takes the final output, validated by
+//! `json_schema`, and one that runs sub-recipes, each in a turn of its own in the thread of the call. Success checks run
+//! after the turn, in a shell of [`builtin::developer`]. The core knows of all this no more than the traits of
+//! [`agent::recipes`].
 //!
 //! An editor is another kind of client: it starts `gosling acp` and speaks the Agent Client Protocol on stdin and
 //! stdout. [`acp`] is the front for it, as [`api`] is for HTTP, over the same [`agent`]: it turns a prompt into a turn
