@@ -1,14 +1,12 @@
 //! The agents of sessions: their life cycle, their extensions, the turns of their conversations.
 
 mod agent_table;
-mod background_turn;
 pub mod checklist;
 mod client_extensions;
 mod compaction;
 mod conversation_digest;
 mod error;
 mod event;
-mod event_log;
 mod event_writer;
 mod extension_trial;
 #[cfg(feature = "recipes")]
@@ -38,6 +36,7 @@ mod registry;
 mod server_requests;
 mod session_agent;
 mod session_naming;
+mod session_observers;
 mod session_operations;
 mod settings;
 mod short_answer;
@@ -59,8 +58,7 @@ mod turn_state_lru;
 
 pub use error::Error;
 pub use event::{Compaction, Event, EventSink, NoEvents};
-pub use event_log::{EventLog, Listener, Received};
-pub(crate) use event_writer::EventWriter;
+pub use event_writer::EventWriter;
 pub use extension_trial::ExtensionTrial;
 pub use model_selection::ModelChoice;
 pub use name_observers::NameObserver;
@@ -71,6 +69,8 @@ pub use recipe_creation::RecipeAuthor;
 pub use recipe_run::{RecipeOutcome, RecipeRun, RunError, RunOptions};
 pub use registry::{RecipeSource, Registry, Start, Stores};
 pub use session_agent::{Agent, ExtensionResult};
+pub use session_naming::has_topic;
+pub use session_observers::SessionObserver;
 pub use session_operations::{ExportedSession, Fork};
 pub use shown_settings::ShownSetting;
 pub use turn::{TurnReport, TurnStop};
