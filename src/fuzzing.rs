@@ -19,6 +19,7 @@ pub fn targets() -> impl Iterator<Item = Target> {
         gosling_check::fuzzing::TARGETS,
         gosling_deeplink::fuzzing::TARGETS,
         gosling_pinning::fuzzing::TARGETS,
+        gosling_recipes::fuzzing::TARGETS,
         gosling_screening::fuzzing::TARGETS,
     ];
     let members = members.into_iter().flatten().copied();

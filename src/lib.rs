@@ -68,8 +68,8 @@
 //! the log at a position of its own. So the turn waits for no client and outlives them all; `/sessions/{id}/cancel`
 //! ends it.
 //!
-//! A recipe runs without a client in a turn of the same kind: [`agent::Registry::start_recipe`] creates its
-//! session, [`agent::Registry::run_recipe`] runs the turn in the calling thread. The session's recipe may add
+//! A recipe runs without a client in a turn of the same kind: `recipe_run::RecipeRun::start` creates its
+//! session, `recipe_run::run` runs the turn in the calling thread. The session's recipe may add
 //! tools of gosling itself: one that takes the final output, validated by `json_schema`, and one that runs
 //! sub-recipes, each in a turn of its own in the thread of the call. Success checks run after the turn, in a
 //! shell of [`builtin::developer`].
@@ -83,7 +83,7 @@
 //! # Modules
 //!
 //! Dependencies point one way: [`cmd`] → [`http`] → [`api`], [`acp`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`].
-//! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`] and
+//! [`conversation`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`] and
 //! [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use [`mcp::server`];
 //! [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests, responses, routes; [`acp`]
 //! also its connections.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
@@ -249,8 +249,6 @@ pub use gosling_acp as acp;
 pub use gosling_builtin as builtin;
 #[cfg(feature = "check")]
 pub use gosling_check as check;
-#[cfg(feature = "recipes")]
-pub use gosling_core::recipe;
 #[cfg(feature = "tls")]
 pub use gosling_core::tls;
 pub use gosling_core::{
@@ -263,6 +261,8 @@ pub use gosling_deeplink as deeplink;
 pub use gosling_pinning as pinning;
 #[cfg(feature = "schedules")]
 pub use gosling_recipes::schedule;
+#[cfg(feature = "recipes")]
+pub use gosling_recipes::{recipe, recipe_run};
 #[cfg(feature = "screening")]
 pub use gosling_screening as screening;
 

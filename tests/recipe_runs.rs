@@ -3,11 +3,10 @@
 
 mod support;
 
-use gosling::agent::{
-    Event, EventSink, RecipeOutcome, RecipeRun, Registry, RunError, RunOptions, Stores,
-};
+use gosling::agent::{Event, EventSink, Registry, Stores};
 use gosling::conversation::SessionType;
 use gosling::recipe::Recipe;
+use gosling::recipe_run::{self, RecipeOutcome, RecipeRun, RunError, RunOptions};
 use gosling::store::Paths;
 use gosling::sys::cancel::Cancel;
 use serde_json::{Value, json};
@@ -54,11 +53,16 @@ impl Home {
     }
 
     fn run(&self, run: RecipeRun) -> RecipeOutcome {
-        let session = self.registry.start_recipe(run).unwrap();
+        let session = run.start(&self.registry).unwrap();
         let options = RunOptions::default();
         let cancel = Cancel::new();
-        self.registry
-            .run_recipe(&session.id, options, &mut Events::default(), &cancel)
+        recipe_run::run(
+            &self.registry,
+            &session.id,
+            options,
+            &mut Events::default(),
+            &cancel,
+        )
     }
 
     fn sessions(&self) -> usize {
@@ -135,7 +139,7 @@ fn a_recipe_that_lacks_a_value_starts_no_session() {
         "key": "who", "input_type": "string", "requirement": "required", "description": "",
     });
     let run = home.run_of(json!({"prompt": "{{ who }}", "parameters": [parameter]}));
-    let error = home.registry.start_recipe(run).unwrap_err();
+    let error = run.start(&home.registry).unwrap_err();
     assert!(error.to_string().contains("`who`"), "{error}");
     assert_eq!(home.sessions(), 0);
 }
@@ -194,8 +198,8 @@ fn what_would_ask_the_user_is_refused_at_once() {
 fn a_cancelled_run_ends_and_says_so() {
     let home = Home::new(model(json!([{"wait_ms": 600_000}, {"text": "late"}])));
     let session = home
-        .registry
-        .start_recipe(home.run_of(json!({"prompt": "go"})))
+        .run_of(json!({"prompt": "go"}))
+        .start(&home.registry)
         .unwrap();
     let cancel = Cancel::new();
     let mut events = Events::default();
@@ -206,8 +210,7 @@ fn a_cancelled_run_ends_and_says_so() {
             cancel.cancel();
         });
         let options = RunOptions::default();
-        home.registry
-            .run_recipe(&session.id, options, &mut events, &cancel)
+        recipe_run::run(&home.registry, &session.id, options, &mut events, &cancel)
     });
     assert!(matches!(outcome.result, Err(RunError::Cancelled)));
     assert_eq!(events.0.last().map(String::as_str), Some("Error"));
@@ -422,8 +425,8 @@ mod checks {
         let retry = json!({"max_retries": 5, "checks": check("echo > begun; sleep 600")});
         let home = Home::new(model(json!([{"text": "done"}])));
         let session = home
-            .registry
-            .start_recipe(home.run_of(with_checks(retry)))
+            .run_of(with_checks(retry))
+            .start(&home.registry)
             .unwrap();
         let cancel = Cancel::new();
         let outcome = thread::scope(|scope| {
@@ -432,8 +435,13 @@ mod checks {
                 cancel.cancel();
             });
             let options = RunOptions::default();
-            home.registry
-                .run_recipe(&session.id, options, &mut Events::default(), &cancel)
+            recipe_run::run(
+                &home.registry,
+                &session.id,
+                options,
+                &mut Events::default(),
+                &cancel,
+            )
         });
         assert!(
             matches!(outcome.result, Err(RunError::Cancelled)),
@@ -708,10 +716,7 @@ mod sub_recipes {
                 {"name": "slow", "path": "slow.yaml", "sequential_when_repeated": true},
             ]}),
         );
-        let session = home
-            .registry
-            .start_recipe(saved(&home, "main.yaml"))
-            .unwrap();
+        let session = saved(&home, "main.yaml").start(&home.registry).unwrap();
         let cancel = Cancel::new();
         let began = |id: &Path| {
             fs::read_to_string(id.join("messages.jsonl")).is_ok_and(|it| it.contains("inner"))
@@ -727,8 +732,13 @@ mod sub_recipes {
                 cancel.cancel();
             });
             let options = RunOptions::default();
-            home.registry
-                .run_recipe(&session.id, options, &mut Events::default(), &cancel)
+            recipe_run::run(
+                &home.registry,
+                &session.id,
+                options,
+                &mut Events::default(),
+                &cancel,
+            )
         });
         assert!(
             matches!(outcome.result, Err(RunError::Cancelled)),

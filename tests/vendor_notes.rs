@@ -11,7 +11,7 @@ const BUDGETS: [(usize, &[&str]); 2] = [(50, &[]), (40, &["--no-default-features
 
 /// The arguments of cargo that print that tree.
 const TREE: &str =
-    "tree --locked --offline -e normal --prefix none --target x86_64-unknown-linux-gnu";
+    "tree -p gosling --locked --offline -e normal --prefix none --target x86_64-unknown-linux-gnu";
 
 /// Crates that would bring an async runtime.
 const RUNTIMES: [&str; 5] = ["tokio", "async-std", "smol", "futures-executor", "hyper"];

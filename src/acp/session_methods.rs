@@ -5,11 +5,11 @@ use super::mcp_servers::{self, McpServer};
 use super::open_session::{OpenSession, UntoldFailures};
 use super::prompt_turn::error_object;
 use super::{replay, updates};
+use crate::agent::command_list::{self, CommandType};
 use crate::agent::{self, Start, checklist};
 use crate::conversation::Session;
 use crate::extension::State;
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
-use crate::recipe::slash_commands::{self, CommandType};
 use crate::sorting::sort_by;
 use crate::store::StoredSession;
 use crate::sys::cancel::Cancel;
@@ -341,12 +341,12 @@ fn unknown_cursor() -> ErrorObject {
 
 /// The slash commands of the session.
 pub(super) fn commands(registry: &agent::Registry) -> Vec<Value> {
-    let all = slash_commands::list(&registry.stores().config);
+    let all = command_list::list(&registry.stores().config);
     let all = all.unwrap_or_else(|error| {
         log::warn!("slash commands not listed reason={error}");
         Vec::new()
     });
-    let describe = |command: slash_commands::Command| {
+    let describe = |command: command_list::Command| {
         let hint = match (command.command.as_str(), command.command_type) {
             ("prompts", _) => Some("extension"),
             ("prompt", _) => Some("NAME KEY=VALUE …"),

@@ -122,6 +122,8 @@ fn name_of(cmd: &str, args: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gosling_core::builtin::BuiltinServer;
+    use gosling_core::part::{self, Part};
 
     fn stdio(line: &str) -> (String, String, Vec<String>, Vec<(String, String)>) {
         match command(line) {
@@ -189,6 +191,17 @@ mod tests {
 
     #[test]
     fn only_what_is_shipped_is_builtin() {
+        const fn server(name: &'static str) -> BuiltinServer {
+            BuiltinServer {
+                name,
+                connect: |_| panic!("it is not started"),
+            }
+        }
+        const PART: Part = Part {
+            servers: &[server("demo"), server("developer")],
+            ..Part::new("builtin")
+        };
+        part::set(&[&PART]);
         let configs = builtins(" demo ,developer").ok().unwrap_or_default();
         assert_eq!(configs.len(), 2);
         assert!(matches!(builtins("demo,nosuch"), Err(Failure::Usage(_))));

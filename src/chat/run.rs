@@ -1,13 +1,10 @@
 //! `gosling run`: runs a recipe without a server.
 
-use crate::agent::{
-    RecipeOutcome, RecipeRun, RecipeSource, Registry, RunError, RunOptions, Stores,
-};
+use crate::agent::{RecipeSource, Registry, Stores};
 use crate::command::{self as chat, INTERRUPTED};
 use crate::command_line::{Command, Failure, failed, logging, print, text};
 use crate::conversation::TokenState;
 use crate::interrupt::Interrupts;
-use crate::recipe::{InputType, Library, Parameter, Recipe};
 use crate::stdin_lines::StdinLines;
 use crate::store::Paths;
 use crate::sys::cancel::Cancel;
@@ -15,6 +12,8 @@ use crate::sys::{self, signal};
 use crate::text::printable;
 use crate::turn_display::{DisplayState, SessionAnswers, TurnDisplay};
 use gosling_core::part;
+use gosling_recipes::recipe::{InputType, Library, Parameter, Recipe};
+use gosling_recipes::recipe_run::{self, RecipeOutcome, RecipeRun, RunError, RunOptions};
 use lexopt::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::env;
@@ -203,7 +202,7 @@ fn run_in_session(
     let turn = interrupts.turn(registry.cancel());
     let has_schema =
         (run.recipe.fields().response.as_ref()).is_some_and(|it| it.json_schema.is_some());
-    let session = match registry.start_recipe(run) {
+    let session = match run.start(registry) {
         Ok(session) => session,
         Err(error) => return Err(not_begun(options, &error.to_string())),
     };
@@ -268,14 +267,15 @@ fn displayed(
         answers: &SessionAnswers { registry, id },
         input: &mut StdinLines::new(attended),
         cancel,
-        state: DisplayState::answer_only(),
+        state: DisplayState::default(),
     };
+    display.state.beside = true;
     let run = RunOptions {
         message: options.message.clone(),
         attended,
         ..RunOptions::default()
     };
-    let outcome = registry.run_recipe(id, run, &mut display, cancel);
+    let outcome = recipe_run::run(registry, id, run, &mut display, cancel);
     display.end();
     (outcome, display.state)
 }

@@ -1,6 +1,6 @@
 //! Mistyped slash commands, which do not go to the model.
 
-use crate::recipe::slash_commands;
+use crate::agent::command_list;
 use crate::store::Config;
 
 /// The commands that the chat runs itself.
@@ -19,7 +19,7 @@ pub(super) fn mistyped(line: &str, config: &Config) -> Option<String> {
         return None;
     }
     // The turn reports a configuration that cannot be read.
-    let listed = slash_commands::list(config).ok()?;
+    let listed = command_list::list(config).ok()?;
     let listed = listed.iter().map(|command| command.command.as_str());
     let known: Vec<&str> = OWN.into_iter().chain(listed).collect();
     if known.contains(&word) {

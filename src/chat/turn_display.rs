@@ -79,21 +79,10 @@ pub(crate) struct DisplayState {
     /// Whether the output is closed.
     pub(crate) output_closed: bool,
     /// Whether calls and failures go to stderr, so that stdout has only the answer.
-    beside: bool,
+    pub(crate) beside: bool,
     column: Column,
     /// The id of the message that is displayed.
     message: Option<String>,
-}
-
-impl DisplayState {
-    /// With calls and failures on stderr, so that stdout has only the answer.
-    #[cfg(feature = "recipes")]
-    pub(crate) fn answer_only() -> Self {
-        DisplayState {
-            beside: true,
-            ..DisplayState::default()
-        }
-    }
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]

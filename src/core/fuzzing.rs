@@ -20,10 +20,6 @@ const TARGETS: &[Target] = &[
     Target::new("tool_schema", provider::fuzzing::tool_schema, 1000),
     Target::new("tool_result", provider::fuzzing::tool_result, 1000),
     Target::new("yaml", store::fuzzing::yaml, 1000),
-    #[cfg(feature = "recipes")]
-    Target::new("recipe", crate::recipe::fuzzing::recipe, 1000),
-    #[cfg(feature = "recipes")]
-    Target::new("template", crate::recipe::fuzzing::template, 3000),
     Target::new("environment", extension::environment::fuzz, 300),
     Target::new("session_import", conversation::fuzzing::import, 600),
 ];

@@ -28,11 +28,6 @@ mod memory_ratio;
 pub mod metrics;
 pub mod part;
 pub mod provider;
-#[cfg(feature = "recipes")]
-pub mod recipe;
-#[cfg(not(feature = "recipes"))]
-#[path = "recipe/feature_disabled.rs"]
-pub mod recipe;
 pub mod store;
 #[cfg(feature = "tls")]
 pub mod tls;

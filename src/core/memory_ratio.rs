@@ -6,44 +6,15 @@ use crate::conversation::Session;
 use crate::json;
 use crate::mcp::jsonrpc;
 use crate::outbound::sse;
-#[cfg(feature = "recipes")]
-use crate::recipe::Recipe;
-use gosling_testing::memory_ratio::{at_most, filled};
+use gosling_testing::memory_ratio::{at_most, dense_json, filled};
 use serde_json::Value;
 
 const MIB: usize = 1 << 20;
 
 /// JSON texts of `size` bytes whose values take the most memory.
 fn values(size: usize, begin: &str, end: &str) -> Vec<Vec<u8>> {
-    let units = [
-        "0,",
-        "[],",
-        "{},",
-        "\"\",",
-        "[0],",
-        "{\"\":0},",
-        "[[0]],",
-        "{\"\":[0]},",
-    ];
-    // As many values as the limit allows, and blanks for the rest.
-    let text = |unit: &str| {
-        let most = json::most_memory(size);
-        let count = |found: &[char]| unit.matches(found).count();
-        let each = json::VALUE * count(&['0', '[', '{']).max(1)
-            + json::ARRAY * count(&['['])
-            + json::OBJECT * count(&['{']);
-        let begin = format!("{begin}[{}", unit.repeat(most / each));
-        filled(
-            size.max(begin.len() + 100),
-            &begin,
-            " ",
-            &format!("0]{end}"),
-        )
-    };
-    let dense = units
-        .iter()
-        .map(|unit| filled(size, &format!("{begin}["), unit, &format!("0]{end}")));
-    dense.chain(units.iter().map(|unit| text(unit))).collect()
+    let cost = [json::VALUE, json::ARRAY, json::OBJECT];
+    dense_json(size, begin, end, json::most_memory(size), cost)
 }
 
 #[test]
@@ -113,28 +84,6 @@ fn memory_ratio_of_event_streams() {
         let mut last = Vec::new();
         let read = decoder.push(text, |event| last = event.to_vec());
         (decoder, last, read)
-    });
-}
-
-#[cfg(feature = "recipes")]
-#[test]
-fn memory_ratio_of_recipe_links() {
-    use base64::Engine;
-    let link = |json: &[u8]| {
-        let size = json
-            .len()
-            .min(crate::recipe::deeplink::MAX_LINK * 3 / 4 - 3);
-        let text = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&json[..size]);
-        text.into_bytes()
-    };
-    let jsons = values(
-        300 << 10,
-        r#"{"title":"a","description":"b","prompt":"c","x":"#,
-        "}",
-    );
-    let links: Vec<_> = jsons.iter().map(|json| link(json)).collect();
-    at_most(55, "recipe link", &links, |text| {
-        Recipe::from_link(std::str::from_utf8(text).unwrap())
     });
 }
 

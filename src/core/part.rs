@@ -1,6 +1,8 @@
 //! The parts of a program: whatever a build can leave out says itself what it adds.
 
 use crate::agent::Registry;
+use crate::agent::prompt_kind::PromptKind;
+use crate::agent::recipes::Recipes;
 use crate::builtin::{BuiltinServer, ShellCheck};
 use crate::command_line::Command;
 use crate::extension::container::CreateRuntime;
@@ -44,6 +46,10 @@ pub struct Part {
     pub screener: Option<CreateScreener>,
     /// Its shell, for the success checks of recipes.
     pub shell: Option<RunCheck>,
+    /// Its recipes, for sessions.
+    pub recipes: Option<&'static dyn Recipes>,
+    /// Its prompts that the user can change.
+    pub prompts: &'static [PromptKind],
     /// Its pages of the manual.
     pub topics: &'static [Topic],
 }
@@ -63,6 +69,8 @@ impl Part {
             pinner: None,
             screener: None,
             shell: None,
+            recipes: None,
+            prompts: &[],
             topics: &[],
         }
     }

@@ -1,8 +1,8 @@
 //! `gosling deeplink`: what a `goose://` link would do, and the installation of its extension.
 
+use crate::agent::session_recipes;
 use crate::command_line::{Command, Failure, failed, paths, print, text};
 use crate::provider::Catalog;
-use crate::recipe::Recipe;
 use crate::store::{Config, Secrets};
 use crate::text::printable;
 use crate::{
@@ -91,9 +91,9 @@ fn opens(link: &Link, options: &Options) -> Result<(), Failure> {
     }
     let what = match link {
         Link::Recipe { config, .. } => {
-            let recipe = Recipe::from_link(config);
+            let recipe = session_recipes::of_program().and_then(|it| it.read_link(config));
             let recipe = recipe.map_err(failed("the link has no valid recipe"))?;
-            let title = printable(&recipe.fields().title, WIDTH);
+            let title = printable(recipe.title(), WIDTH);
             format!("opens the recipe {title:?} in a client")
         }
         _ => "opens a shared session in a client".to_owned(),

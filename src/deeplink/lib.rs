@@ -7,7 +7,7 @@
 
 use gosling_core::part::Part;
 use gosling_core::{
-    agent, api, command_line, extension, http, json, outbound, provider, recipe, store, sys, text,
+    agent, api, command_line, extension, http, json, outbound, provider, store, sys, text,
 };
 
 mod command;
@@ -49,7 +49,7 @@ pub enum Link {
     Extension(ExtensionLink),
     /// `goose://recipe` and `goose://bot`, its older name: a recipe to run.
     Recipe {
-        /// The recipe link, as `config` has it; see [`Recipe::from_link`](crate::recipe::Recipe::from_link).
+        /// The recipe link, as `config` has it; see [`Recipes::read_link`](crate::agent::recipes::Recipes::read_link).
         config: String,
         /// Values of its parameters.
         parameters: Vec<(String, String)>,

@@ -1,11 +1,12 @@
 //! `/recipes`: the files with recipes, recipes as links and as text, and their slash commands.
 
-use crate::agent::{self, RecipeAuthor, Registry};
+use crate::agent::{self, Registry, command_list};
 use crate::api::{cancel_of, with};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::recipe::{self, Library, Recipe, library, slash_commands};
 use crate::store;
 use crate::sys::clock;
+use crate::{RecipeAuthor, create_recipe};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -54,7 +55,7 @@ fn library_of(registry: &Registry) -> Library {
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let mut entries = library_of(registry).list();
     entries.sort_by_key(|entry| Reverse(entry.modified));
-    let commands = slash_commands::of_recipes(&registry.stores().config)?;
+    let commands = command_list::of_recipes(&registry.stores().config)?;
     let command = |path: &Path| {
         let mut own = commands.iter().filter(|(_, of)| of == path);
         own.next().map(|(command, _)| command.clone())
@@ -79,17 +80,17 @@ fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
 }
 
 /// The files of the recipes that are scheduled, with their cron lines.
-#[cfg(feature = "schedules")]
 fn cron_lines(registry: &Registry) -> Vec<(PathBuf, String)> {
-    crate::schedule::cron_lines(&registry.stores().paths).unwrap_or_else(|error| {
-        log::warn!("schedules left out of the list of recipes: {error}");
-        Vec::new()
-    })
-}
-
-#[cfg(not(feature = "schedules"))]
-fn cron_lines(_: &Registry) -> Vec<(PathBuf, String)> {
-    Vec::new()
+    let read = crate::CRON_LINES
+        .iter()
+        .map(|read| read(&registry.stores().paths));
+    let lines = read.map(|lines| {
+        lines.unwrap_or_else(|error| {
+            log::warn!("schedules left out of the list of recipes: {error}");
+            Vec::new()
+        })
+    });
+    lines.flatten().collect()
 }
 
 /// A failure of the model is part of the answer, as in Goose: clients show it.
@@ -101,7 +102,7 @@ fn create(registry: &Registry, request: &Request) -> Result<Response, Error> {
     }
     let body: Create = request.json()?;
     let cancel = cancel_of(registry, request);
-    let answer = match registry.create_recipe(&body.session_id, body.author, &cancel) {
+    let answer = match create_recipe(registry, &body.session_id, body.author, &cancel) {
         Ok(recipe) => json!({"recipe": recipe, "error": null}),
         Err(error @ (agent::Error::NoSession | agent::Error::Cancelled)) => {
             return Err(error.into());

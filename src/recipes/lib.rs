@@ -1,19 +1,50 @@
-//! Recipes: their files, their routes, and the schedules that run them.
+//! Recipes: their files, links and templates, what they add to sessions and turns, runs without a client, and the
+//! schedules of such runs.
+//!
+//! [`recipe`] knows a recipe and nothing of sessions; [`recipe_run`] runs one in a session, and has what it adds to
+//! turns; [`schedule`] starts runs at set times. The core calls these through [`Recipes`](agent::recipes::Recipes),
+//! which `core_hook` implements.
 #![forbid(unsafe_code)]
 
 mod command;
+mod core_hook;
 mod endpoint;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+#[cfg(test)]
+mod memory_ratio;
+#[cfg(test)]
+mod prompt_tests;
+pub mod recipe;
+mod recipe_creation;
+pub mod recipe_run;
 #[cfg(feature = "schedules")]
 pub mod schedule;
 
+pub use recipe_creation::{RecipeAuthor, create_recipe};
+
 use gosling_core::part::Part;
+use gosling_core::store::Paths;
 use gosling_core::{
-    agent, api, command_line, conversation, http, json, recipe, sorting, store, sys, text,
+    agent, api, builtin, command_line, conversation, extension, features, http, json, mcp, store,
+    sys, text,
 };
+use std::path::PathBuf;
+
+/// Reads the files of the recipes that are scheduled, with their cron lines.
+type CronLines = fn(&Paths) -> store::Result<Vec<(PathBuf, String)>>;
+
+/// What reads the cron lines; nothing does in a build without schedules.
+const CRON_LINES: &[CronLines] = &[
+    #[cfg(feature = "schedules")]
+    schedule::cron_lines,
+];
 
 /// What recipes add to gosling.
 pub const PART: Part = Part {
     commands: &[command::COMMAND],
     routes: Some(endpoint::routes),
+    recipes: Some(&core_hook::Hook),
+    prompts: &[recipe_creation::PROMPT],
     ..Part::new("recipes")
 };

@@ -32,3 +32,42 @@ pub fn filled(size: usize, begin: &str, unit: &str, end: &str) -> Vec<u8> {
     let count = (size - begin.len() - end.len()) / unit.len();
     [begin, &unit.repeat(count), end].concat().into_bytes()
 }
+
+/// JSON texts of `size` bytes whose values take the most memory, between `begin` and `end`. Values take at most `most`
+/// bytes; `cost` says what the parser counts for a value, an array and an object.
+pub fn dense_json(
+    size: usize,
+    begin: &str,
+    end: &str,
+    most: usize,
+    cost: [usize; 3],
+) -> Vec<Vec<u8>> {
+    let [value, array, object] = cost;
+    let units = [
+        "0,",
+        "[],",
+        "{},",
+        "\"\",",
+        "[0],",
+        "{\"\":0},",
+        "[[0]],",
+        "{\"\":[0]},",
+    ];
+    // As many values as the limit allows, and blanks for the rest.
+    let text = |unit: &str| {
+        let count = |found: &[char]| unit.matches(found).count();
+        let each =
+            value * count(&['0', '[', '{']).max(1) + array * count(&['[']) + object * count(&['{']);
+        let begin = format!("{begin}[{}", unit.repeat(most / each));
+        filled(
+            size.max(begin.len() + 100),
+            &begin,
+            " ",
+            &format!("0]{end}"),
+        )
+    };
+    let dense = units
+        .iter()
+        .map(|unit| filled(size, &format!("{begin}["), unit, &format!("0]{end}")));
+    dense.chain(units.iter().map(|unit| text(unit))).collect()
+}

@@ -317,5 +317,4 @@ fn is_in(name: &[u8], byte: u8) -> Result<bool, &'static str> {
 }
 
 #[cfg(test)]
-#[path = "gitignore_tests.rs"]
 mod tests;

@@ -255,5 +255,4 @@ fn braces(text: &str) -> Option<(usize, usize)> {
 }
 
 #[cfg(test)]
-#[path = "shell_words_tests.rs"]
 mod tests;

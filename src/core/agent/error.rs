@@ -1,6 +1,6 @@
 //! Errors of operations on sessions.
 
-use crate::{extension, provider, recipe, store};
+use crate::{extension, provider, store};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -25,7 +25,12 @@ pub enum Error {
         reason: String,
     },
     /// The recipe cannot be used.
-    Recipe(recipe::Error),
+    Recipe {
+        /// What kind of fault it has.
+        fault: RecipeFault,
+        /// A sentence about that.
+        reason: String,
+    },
     /// An extension failed.
     Extension(extension::Error),
     /// A file could not be read or written.
@@ -46,6 +51,17 @@ pub enum Error {
     },
 }
 
+/// What is wrong with a recipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecipeFault {
+    /// There is no recipe with the id.
+    Unknown,
+    /// A file or folder of recipes cannot be read or written.
+    Files,
+    /// The recipe, its values or the link cannot be used.
+    Invalid,
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -55,8 +71,7 @@ impl fmt::Display for Error {
                 "the agent of session {id} is not running; resume it with POST /agent/resume"
             ),
             Error::WorkingDir { path } => write!(f, "{path:?} is not a directory"),
-            Error::Config { reason } => f.write_str(reason),
-            Error::Recipe(error) => error.fmt(f),
+            Error::Config { reason } | Error::Recipe { reason, .. } => f.write_str(reason),
             Error::Extension(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
             Error::Working { holder } => store::Error::TurnInProgress {
@@ -91,11 +106,5 @@ impl From<extension::Error> for Error {
 impl From<provider::Error> for Error {
     fn from(error: provider::Error) -> Self {
         Error::Model(error)
-    }
-}
-
-impl From<recipe::Error> for Error {
-    fn from(error: recipe::Error) -> Self {
-        Error::Recipe(error)
     }
 }

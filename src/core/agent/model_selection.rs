@@ -1,8 +1,7 @@
 //! The choice of the model that answers for a session.
 
-use super::recipe_settings::{recipe_setting, recipe_settings};
 use super::turn_channel::Model;
-use super::{Error, Registry};
+use super::{Error, Registry, session_recipes};
 use crate::conversation::Session;
 use crate::provider::{self, Choice, ErrorClass, LeadWorker, ModelConfig, Progress};
 use crate::store::settings;
@@ -44,7 +43,7 @@ impl Registry {
     /// configuration.
     fn provider_of(&self, session: &Session) -> Result<Option<String>, Error> {
         let name = session.provider_name.clone();
-        match name.or_else(|| recipe_setting(session, "goose_provider")) {
+        match name.or_else(|| session_recipes::setting(session, "goose_provider")) {
             None => Ok(settings::PROVIDER.text(&self.stores().config)?),
             name => Ok(name),
         }
@@ -71,14 +70,14 @@ impl Registry {
                 }
             }
             None => {
-                let model = match recipe_setting(session, "goose_model") {
+                let model = match session_recipes::setting(session, "goose_model") {
                     None => settings::MODEL.text(&self.stores().config)?,
                     model => model,
                 };
                 self.model_config(&name, model.as_deref())?
             }
         };
-        if let Some(temperature) = recipe_settings(session)["temperature"].as_f64() {
+        if let Some(temperature) = session_recipes::settings(session)["temperature"].as_f64() {
             config.temperature = Some(temperature);
         }
         Ok(Model { provider, config })

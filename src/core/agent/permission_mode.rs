@@ -1,7 +1,7 @@
 //! Which tool calls need the user's approval: by the setting `GOOSE_MODE`, the stored permissions, and the
 //! annotations of the tool.
 
-use super::recipe_settings::recipe_setting;
+use super::session_recipes;
 use super::{Error, Registry};
 use crate::conversation::Session;
 use crate::mcp::types::ToolAnnotations;
@@ -56,7 +56,7 @@ impl Registry {
             return Mode::named(mode);
         }
         let mode = Mode::named(settings::MODE.word(&self.stores().config));
-        match recipe_setting(session, "goose_mode") {
+        match session_recipes::setting(session, "goose_mode") {
             Some(of_recipe) => mode.max(Mode::named(&of_recipe)),
             None => mode,
         }

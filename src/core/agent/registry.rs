@@ -6,20 +6,19 @@ use super::hints::Hints;
 use super::housekeeper::Housekeeper;
 use super::name_observers::NameObservers;
 use super::prompt_templates::Prompts;
-use super::recipe_tools::RecipeTools;
+use super::recipes::SessionRecipe;
 use super::session_agent::{InitialExtensions, idle_status};
 use super::session_observers::SessionObservers;
 use super::stored_session_data::StoredSessionData;
 use super::turn_state_lru::TurnStateLru;
 use super::{Agent, Error, ExtensionResult, client_extensions, settings};
 use crate::builtin::{SessionData, WorkspaceSlot};
-use crate::conversation::{ImportReport, RecipeOrigin, Session, SessionType};
+use crate::conversation::{ImportReport, Session, SessionType};
 use crate::extension::{
     self, Context, ExtensionConfig, State, Status, config, platform_extensions,
 };
 use crate::part::{self, Part};
 use crate::provider::{self, Catalog};
-use crate::recipe::Recipe;
 use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
@@ -71,11 +70,7 @@ pub struct Start {
     /// The working directory; empty for the home directory.
     pub working_dir: PathBuf,
     /// The recipe, if any.
-    pub recipe: Option<Recipe>,
-    /// Where the recipe comes from.
-    pub recipe_source: RecipeSource,
-    /// The folder of the recipe's file.
-    pub recipe_folder: Option<PathBuf>,
+    pub recipe: Option<SessionRecipe>,
     /// The extensions to use, unless the recipe names them; if absent, those that the configuration enables.
     pub extension_overrides: Option<Vec<Value>>,
     /// Extensions of the client, which are used beside the others.
@@ -88,34 +83,6 @@ pub struct Start {
     pub name: Option<String>,
     /// The values of the recipe's parameters.
     pub recipe_values: Option<Map<String, Value>>,
-}
-
-/// Where a recipe comes from. This decides whether its extensions run.
-///
-/// A recipe that the client sends is trusted: Goose Desktop scans it and asks the user first. So is a recipe
-/// in a folder of the configuration. A link reaches the server without a check, and a recipe in the working
-/// directory may belong to a checkout: of these recipes, only the extensions run that the user has configured
-/// (see [`extension::classify_imported`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RecipeSource {
-    /// The client, or a folder of the configuration.
-    #[default]
-    User,
-    /// A recipe link.
-    Link,
-    /// A folder in the working directory.
-    Project,
-}
-
-impl RecipeSource {
-    /// A name for an untrusted source; `None` for a trusted one.
-    fn untrusted(self) -> Option<&'static str> {
-        match self {
-            RecipeSource::User => None,
-            RecipeSource::Link => Some("a recipe link"),
-            RecipeSource::Project => Some("a recipe of the working directory"),
-        }
-    }
 }
 
 /// All live agents.
@@ -194,13 +161,14 @@ impl Registry {
         // A relative path would change its meaning when the server starts elsewhere.
         let working_dir = path::absolute(&working_dir).unwrap_or(working_dir);
         check_dir(&working_dir)?;
-        if let Some(recipe) = &start.recipe {
-            recipe.check()?;
-            RecipeTools::check(recipe)?;
+        let recipe = start.recipe.as_ref();
+        if let Some(recipe) = recipe {
+            recipe.recipe.check_for_start()?;
         }
         let mut imported = ImportReport::default();
-        let from_recipe = start.recipe.as_ref().and_then(Recipe::extensions);
-        let wanted = match (from_recipe, start.recipe_source.untrusted()) {
+        let from_recipe = recipe.and_then(|it| it.recipe.extensions());
+        let untrusted = recipe.and_then(|it| it.source.untrusted());
+        let wanted = match (from_recipe, untrusted) {
             (Some(extensions), Some(from)) => {
                 let more = start.extension_overrides.unwrap_or_default();
                 imported.from = from.to_owned();
@@ -223,22 +191,13 @@ impl Registry {
             .map_err(|reason| Error::Config { reason })?;
         let client_extensions =
             client_extensions::append(&mut extensions, start.client_extensions)?;
-        let recipe = start.recipe.as_ref();
-        let folder = start.recipe_folder.or_else(|| {
-            let is_project = start.recipe_source == RecipeSource::Project;
-            is_project.then(|| working_dir.join(".goose").join("recipes"))
-        });
-        let origin = recipe.filter(|recipe| recipe.uses_origin() || folder.is_some());
-        let recipe_origin = origin.map(|_| RecipeOrigin {
-            folder,
-            trusted: start.recipe_source.untrusted().is_none(),
-        });
+        let recipe_origin = recipe.and_then(|it| it.origin(&working_dir));
         let session = self.stores.sessions.create(NewSession {
             working_dir,
             extensions,
             imported,
             client_extensions,
-            recipe: start.recipe.map(Recipe::into_value),
+            recipe: start.recipe.map(|it| it.recipe.into_value()),
             user_recipe_values: start.recipe_values,
             name: start.name,
             session_type: start.session_type,

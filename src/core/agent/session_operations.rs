@@ -5,10 +5,9 @@ use super::permission_mode::Mode;
 use super::registry::home_dir;
 use super::session_agent::RUNNING_TURN_TIMEOUT;
 use super::turn_output::random_id;
-use super::{Error, Registry};
+use super::{Error, Registry, session_recipes};
 use crate::conversation::{Export, ImportReport, MAX_NAME, Message, Metadata, Role, Session};
 use crate::mcp::jsonrpc::RawJson;
-use crate::recipe::{self, Recipe};
 use crate::store::JournalEntry;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -133,7 +132,7 @@ impl Registry {
     pub fn set_recipe_values(&self, id: &str, values: Map<String, Value>) -> Result<Value, Error> {
         let mut session = self.session(id)?;
         session.user_recipe_values = Some(values.clone());
-        let Some(recipe) = recipe::apply(&session)? else {
+        let Some(recipe) = session_recipes::apply(&session)? else {
             return Err(invalid("the session was not started from a recipe"));
         };
         let keep = |session: &mut Session| session.user_recipe_values = Some(values);
@@ -193,7 +192,7 @@ impl Registry {
     /// Creates a session from an export, with its messages (see [`Session::from_export`]).
     ///
     /// An import runs nothing by itself: its extensions are active only if the user has configured equal ones,
-    /// and its recipe is kept only if it passes [`Recipe::check`]. The session stores what was left out
+    /// and its recipe is kept only if it passes [`recipes::Recipes::check_imported`]. The session stores what was left out
     /// ([`ImportReport`]), and its last message tells the user. Its mode is kept only if it is stricter than the user's.
     ///
     /// # Errors
@@ -215,7 +214,7 @@ impl Registry {
             ..ImportReport::default()
         };
         if let Some(recipe) = session.recipe.take() {
-            match check(&recipe) {
+            match session_recipes::of_program().and_then(|it| it.check_imported(&recipe)) {
                 Ok(()) => session.recipe = Some(recipe),
                 Err(error) => {
                     let reason = printable(&error.to_string(), 500);
@@ -250,11 +249,6 @@ impl Registry {
         let made = self.stores().sessions.add(session, entries)?;
         self.session_with_messages(&made.id)
     }
-}
-
-fn check(recipe: &Value) -> Result<(), recipe::Error> {
-    let given = recipe.as_object().cloned().unwrap_or_default();
-    Recipe::from_object(given)?.check()
 }
 
 /// A message to the user with what an import left out.

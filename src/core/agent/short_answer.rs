@@ -1,7 +1,13 @@
 //! Short answers of a model beside a turn: names, summaries and recipes.
 
-use crate::provider::DeltaSink;
+use super::conversation_digest::digest;
+use super::prompt_kind::PromptKind;
+use super::token_estimate::Estimate;
+use super::{Error, Registry};
+use crate::conversation::{Message, Role, Session};
+use crate::provider::{CompletionRequest, DeltaSink, Purpose};
 use crate::sys::cancel::Cancel;
+use serde_json::Value;
 
 /// The request is cancelled after so many bytes of its answer, reasoning included.
 ///
@@ -16,6 +22,62 @@ const REASONING_TAGS: [(&str, &str); 4] = [
     ("<thought>", "</thought>"),
     ("[THINK]", "[/THINK]"),
 ];
+
+/// What the model of a session answers beside a turn.
+pub struct SideAnswer {
+    /// The provider of the model.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// The text of the answer.
+    pub text: String,
+}
+
+impl Registry {
+    /// Asks the session's model about its conversation, as far as the user sees it, beside a turn. The model gets it
+    /// as text of about `budget` bytes at most, with the system prompt `prompt`. Nothing is stored.
+    ///
+    /// # Errors
+    /// When the session has no messages or no model, or the model fails.
+    pub fn ask_about(
+        &self,
+        session: &Session,
+        prompt: &PromptKind,
+        budget: usize,
+        cancel: &Cancel,
+    ) -> Result<SideAnswer, Error> {
+        let messages = (self.stores().sessions).conversation(&session.id)?;
+        let messages = messages.unwrap_or_default();
+        let shown = messages
+            .iter()
+            .filter(|message| message.metadata.user_visible);
+        let text = digest(shown, budget);
+        if text.trim().is_empty() {
+            let reason = "the session has no messages".to_owned();
+            return Err(Error::Config { reason });
+        }
+        let model = self.model_of(session)?;
+        let question = format!("<conversation>\n{text}</conversation>");
+        let question = Message::text(Role::User, question);
+        let request = CompletionRequest {
+            model: &model.config,
+            system: &self.stores().prompts.text(prompt, Value::Null),
+            messages: &[&question],
+            note: None,
+            tools: &[],
+            purpose: Purpose::Summary,
+            input: Estimate::default().tokens(text.len()),
+        };
+        let cancel = cancel.child();
+        let mut limit = LengthLimit::new(cancel.clone());
+        let answer = model.provider.complete(&request, &cancel, &mut limit)?;
+        Ok(SideAnswer {
+            provider: model.provider.name().to_owned(),
+            model: model.config.model_name,
+            text: Message::new(Role::Assistant, answer.content).concat_text(),
+        })
+    }
+}
 
 /// Cancels the request when the answer is too long.
 pub(super) struct LengthLimit {
@@ -44,7 +106,7 @@ impl DeltaSink for LengthLimit {
 
 /// The text after the reasoning that some models write before it; empty if the reasoning does not end. The tags
 /// may also be what the text is about, so those in its middle stay.
-pub(super) fn without_reasoning(text: &str) -> &str {
+pub fn without_reasoning(text: &str) -> &str {
     let mut text = text;
     while let Some(answer) = REASONING_TAGS.iter().find_map(|(open, close)| {
         let reasoning = text.trim_start().strip_prefix(open)?;

@@ -1,13 +1,12 @@
 //! Slash commands, with which a message may begin: `/prompts`, `/prompt`, `/compact`, `/clear`, and the
 //! commands that the configuration assigns to recipes. SERVER §5.3; CORE §10.
 
-use super::Error;
 use super::turn::Turn;
 use super::turn_output::random_id;
+use super::{Error, command_list, session_recipes};
 use crate::conversation::{Content, Message, Metadata, Role};
 use crate::extension::{ExtensionItem, tool_names};
 use crate::mcp::types::{Prompt, PromptMessage};
-use crate::recipe;
 use crate::text::json_for_model;
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -139,44 +138,28 @@ impl Turn<'_> {
         rest: &str,
     ) -> Result<Option<Message>, Error> {
         let config = &self.registry.stores().config;
-        let recipe = match recipe::slash_commands::find(config, command) {
+        let file = match command_list::recipe_of(config, command) {
             // Not every message with a slash is a command: it may begin with a path.
             Ok(None) => return Ok(Some(user)),
-            Ok(Some(recipe)) => recipe,
+            Ok(Some(file)) => Ok(file),
+            Err(error) => Err(format!(
+                "{} is not a recipe: {error}",
+                config.path().display()
+            )),
+        };
+        let text = file.and_then(|file| {
+            let text = session_recipes::of_program()
+                .and_then(|it| it.command_message(&file, words(rest), &self.session.working_dir));
+            text.map_err(|error| error.to_string())
+        });
+        let text = match text {
+            Ok(text) => text,
             Err(error) => {
                 return self
                     .answer_command(user, format!("`/{command}`: {error}"))
                     .map(|()| None);
             }
         };
-        let mut values = Map::new();
-        let mut unnamed = Vec::new();
-        for word in words(rest) {
-            match word.split_once('=') {
-                Some((key, value)) => {
-                    values.insert(key.to_owned(), Value::from(value));
-                }
-                None => unnamed.push(word),
-            }
-        }
-        // Words without a name are the value of the first parameter that has none.
-        if !unnamed.is_empty() {
-            let parameters = &recipe.fields().parameters;
-            let first = parameters.iter().find(|p| !values.contains_key(&p.key));
-            if let Some(parameter) = first {
-                values.insert(parameter.key.clone(), Value::from(unnamed.join(" ")));
-            }
-        }
-        let rendered = match recipe.render(&values, &self.session.working_dir) {
-            Ok(rendered) => rendered,
-            Err(error) => {
-                return self
-                    .answer_command(user, format!("`/{command}`: {error}"))
-                    .map(|()| None);
-            }
-        };
-        let texts = [rendered.instructions, rendered.prompt];
-        let text = texts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
         self.store(user.seen_by(Metadata::USER_ONLY))?;
         let message = Message::text(Role::User, text);
         Ok(Some(message.seen_by(Metadata::AGENT_ONLY)))

@@ -3,7 +3,7 @@
 
 use super::pending_questions::{NoAnswer, PendingQuestion};
 use super::permission_mode::Decision;
-use super::recipe_tools::RecipeTools;
+use super::recipes::TurnRecipe;
 use super::session_agent::Agent;
 use super::turn::Turn;
 use super::turn_channel::{Notice, TurnReceiver};
@@ -203,7 +203,7 @@ impl Turn<'_> {
         let recipe = self.recipe.clone();
         let runner = ToolCallRunner {
             registry: self.registry,
-            recipe: &recipe,
+            recipe: &*recipe,
             agent: self.agent,
             permissions: &stores.permissions,
             sessions: &stores.sessions,
@@ -353,7 +353,7 @@ impl Turn<'_> {
             "a call was refused, as no user can be asked session={id} tool={:?}",
             call.name
         );
-        self.refused_calls.fetch_add(1, Ordering::Relaxed);
+        self.recipe.call_refused();
         let value = CallToolResult::text(why).failed();
         Plan::Answered(Outcome::Success { value })
     }
@@ -430,7 +430,7 @@ impl Turn<'_> {
 /// What a thread needs to run a call.
 struct ToolCallRunner<'t> {
     registry: &'t Registry,
-    recipe: &'t RecipeTools,
+    recipe: &'t dyn TurnRecipe,
     agent: &'t Agent,
     permissions: &'t Permissions,
     sessions: &'t Sessions,

@@ -5,7 +5,7 @@
 //! is in the session's journal before the next request to the model.
 
 use super::permission_mode::Mode;
-use super::recipe_tools::{AfterAnswer, RecipeTools};
+use super::recipes::{AfterAnswer, TurnRecipe};
 use super::refused_images::RefusedImages;
 use super::session_agent::Agent;
 use super::token_estimate::Estimate;
@@ -19,7 +19,6 @@ use crate::provider::{LeadWorker, Progress};
 use crate::store::{Journal, settings};
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 /// The turn ends after so many answers in a row whose tool calls are all malformed.
 const MAX_MALFORMED: usize = 3;
@@ -62,9 +61,7 @@ pub(super) struct Turn<'t> {
     /// Whether a user can answer questions.
     pub(super) attended: bool,
     /// What the session's recipe adds.
-    pub(super) recipe: Arc<RecipeTools>,
-    /// Whether the recipe's success checks are run.
-    pub(super) with_checks: bool,
+    pub(super) recipe: Arc<dyn TurnRecipe>,
     /// Why the model could not do its task, if it could not.
     pub(super) failure: Option<String>,
     /// Why the model's last answer ended, or the turn after it.
@@ -77,8 +74,6 @@ pub(super) struct Turn<'t> {
     pub(super) calls: usize,
     /// How many of them failed.
     pub(super) failures: usize,
-    /// How many calls were refused because no user or client could be asked; shared with the runs that this turn is in.
-    pub(super) refused_calls: Arc<AtomicUsize>,
     /// Whether the model has answered.
     pub(super) answered: bool,
     /// How many messages there were when this turn compacted the conversation, or found it too short for that; 0 if
@@ -144,11 +139,7 @@ impl Turn<'_> {
         if is_first {
             self.report_import()?;
         }
-        if self.with_checks {
-            self.run_with_checks()
-        } else {
-            self.ask_and_call()
-        }
+        self.run_with_checks()
     }
 
     /// Tells the user once what an import left out.

@@ -1,13 +1,10 @@
 //! The start of a turn: the session's state is loaded, and the user's message goes to a pending question or to a
 //! new turn. CORE §7.4; GUIDE §6.
 
-#[cfg(feature = "recipes")]
-use super::recipe_run::Nesting;
-#[cfg(not(feature = "recipes"))]
-use super::recipe_tools::Nesting;
-use super::recipe_tools::RecipeTools;
+use super::recipes::MakeTurnRecipe;
 use super::refused_images::RefusedImages;
 use super::session_agent::{Agent, RUNNING_TURN_TIMEOUT, TurnStateGuard};
+use super::session_recipes::{self, NoRecipe};
 use super::turn::{Turn, TurnReport, TurnState, TurnStop};
 use super::turn_channel::TurnChannel;
 use super::turn_output::TurnOutput;
@@ -28,15 +25,13 @@ pub(super) struct TurnInput {
     pub(super) so_far: Option<Vec<Message>>,
     /// Whether a user can answer questions. If not, what needs an answer is refused at once.
     pub(super) attended: bool,
-    /// Whether the success checks of the session's recipe are run.
-    pub(super) with_checks: bool,
     /// What the client offers to builtin servers.
     pub(super) workspace: Option<Arc<dyn ClientWorkspace>>,
     /// How long after the start of the agent the turn waits for extensions, if there is a limit. One that starts
     /// later takes part from the next request to the model on.
     pub(super) start_limit: Option<Duration>,
-    /// The runs that this turn is in.
-    pub(super) nesting: Nesting,
+    /// Reads the session's recipe, if the turn is a run of it.
+    pub(super) recipe: Option<MakeTurnRecipe>,
 }
 
 impl TurnInput {
@@ -46,10 +41,9 @@ impl TurnInput {
             user,
             so_far: None,
             attended: true,
-            with_checks: false,
             workspace: None,
             start_limit: None,
-            nesting: Nesting::default(),
+            recipe: None,
         }
     }
 }
@@ -96,6 +90,28 @@ impl Registry {
         let input = TurnInput {
             workspace,
             start_limit: Some(start_limit),
+            ..TurnInput::new(user)
+        };
+        self.take_turn(id, input, events, cancel)
+    }
+
+    /// Runs a turn of a part of the program: the session's recipe is read by `recipe`. A user who is not `attended`
+    /// answers no questions: what needs an answer is refused at once. The events are those of [`reply`](Self::reply).
+    ///
+    /// # Errors
+    /// As [`reply_and_report`](Self::reply_and_report).
+    pub fn run_with_recipe(
+        &self,
+        id: &str,
+        user: Message,
+        attended: bool,
+        recipe: MakeTurnRecipe,
+        events: &mut dyn EventSink,
+        cancel: &Cancel,
+    ) -> Result<TurnReport, Error> {
+        let input = TurnInput {
+            attended,
+            recipe: Some(recipe),
             ..TurnInput::new(user)
         };
         self.take_turn(id, input, events, cancel)
@@ -168,10 +184,11 @@ impl Registry {
             return Ok(TurnReport::default());
         }
         let mut turn = self.prepare_turn(session, &agent, state, output, turn_cancel)?;
-        turn.recipe = Arc::new(RecipeTools::of(&turn.session, &input.nesting)?);
-        turn.refused_calls = input.nesting.refused_calls;
+        turn.recipe = match input.recipe {
+            Some(make) => make(&turn.session)?,
+            None => session_recipes::for_turn(&turn.session)?,
+        };
         turn.attended = input.attended;
-        turn.with_checks = input.with_checks;
         agent
             .channel
             .begin_turn(&turn.model, turn.mode, turn.attended);
@@ -264,15 +281,13 @@ impl Registry {
             own_model,
             lead,
             attended: true,
-            recipe: Arc::default(),
-            with_checks: false,
+            recipe: Arc::new(NoRecipe),
             failure: None,
             stop: TurnStop::default(),
             refused,
             told_import: false,
             calls: 0,
             failures: 0,
-            refused_calls: Arc::default(),
             answered: false,
             compacted: 0,
         })

@@ -2,21 +2,23 @@
 
 use super::sessions::with_warnings;
 use super::{cancel_of, with};
-use crate::agent::{self, ExtensionResult, Mode, ModelChoice, RecipeSource, Registry, Start};
+use crate::agent::recipes::{SessionRecipe, StartRecipe};
+use crate::agent::{
+    self, ExtensionResult, Mode, ModelChoice, RecipeSource, Registry, Start, session_recipes,
+};
 use crate::conversation::Session;
 use crate::extension::{ExtensionConfig, ListedTool};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{Content, ResourceContents};
-use crate::recipe::{self, Library, Recipe};
 use crate::store::{self, PermissionLevel};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,10 +64,21 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
 #[derive(Deserialize)]
 struct StartRequest {
     working_dir: PathBuf,
-    recipe: Option<Recipe>,
+    recipe: Option<GivenRecipe>,
     recipe_id: Option<String>,
     recipe_deeplink: Option<String>,
     extension_overrides: Option<Vec<ExtensionConfig>>,
+}
+
+/// A recipe in a request. A field of the wrong type is an error of the request's JSON.
+struct GivenRecipe(Box<dyn StartRecipe>);
+
+impl<'de> Deserialize<'de> for GivenRecipe {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let recipes = session_recipes::of_program().map_err(D::Error::custom)?;
+        let recipe = recipes.read(Map::deserialize(d)?);
+        recipe.map(GivenRecipe).map_err(D::Error::custom)
+    }
 }
 
 #[derive(Deserialize)]
@@ -178,52 +191,27 @@ struct ToolInfo {
 
 fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: StartRequest = request.json()?;
-    let mut recipe_folder = None;
-    let (recipe, recipe_source) = match (body.recipe, body.recipe_id, body.recipe_deeplink) {
-        (Some(recipe), _, _) => (Some(recipe), RecipeSource::User),
+    let recipe = match (body.recipe, body.recipe_id, body.recipe_deeplink) {
+        (Some(GivenRecipe(recipe)), _, _) => Some(SessionRecipe::new(recipe, RecipeSource::User)),
         (None, Some(id), _) => {
-            let (file, recipe, source) = saved_recipe(registry, &id, &body.working_dir)?;
-            recipe_folder = file.parent().map(Path::to_owned);
-            (Some(recipe), source)
+            let config = store::files::parent(registry.stores().config.path());
+            Some(session_recipes::of_program()?.find(&id, config, &body.working_dir)?)
         }
         (None, None, Some(link)) => {
-            let recipe = Recipe::from_link(&link).map_err(agent::Error::from)?;
-            (Some(recipe), RecipeSource::Link)
+            let recipe = session_recipes::of_program()?.read_link(&link)?;
+            Some(SessionRecipe::new(recipe, RecipeSource::Link))
         }
-        (None, None, None) => (None, RecipeSource::User),
+        (None, None, None) => None,
     };
     let overrides = body.extension_overrides;
     let session = registry.start(Start {
         working_dir: body.working_dir,
         recipe,
-        recipe_source,
-        recipe_folder,
         extension_overrides: overrides
             .map(|all| all.iter().map(ExtensionConfig::to_value).collect()),
         ..Start::default()
     })?;
     Ok(with_warnings(&session))
-}
-
-fn saved_recipe(
-    registry: &Registry,
-    id: &str,
-    working_dir: &Path,
-) -> Result<(PathBuf, Recipe, RecipeSource), Error> {
-    let config = store::files::parent(registry.stores().config.path());
-    let users = Library::of_user(config).find_file(id);
-    if let Some((file, recipe)) = users.map_err(agent::Error::from)? {
-        return Ok((file, recipe, RecipeSource::User));
-    }
-    // The last folder is that of the list of recipes.
-    let projects = [Some(working_dir.to_owned()), env::current_dir().ok()];
-    for project in projects.into_iter().flatten() {
-        let found = Library::of_project(&project).find_file(id);
-        if let Some((file, recipe)) = found.map_err(agent::Error::from)? {
-            return Ok((file, recipe, RecipeSource::Project));
-        }
-    }
-    Err(Error::not_found(format!("Recipe not found: {id}")))
 }
 
 fn resume(registry: &Registry, request: &Request) -> Result<Response, Error> {
@@ -331,7 +319,7 @@ fn update_from_session(registry: &Registry, request: &Request) -> Result<Respons
     let body: SessionOnly = request.json()?;
     registry.agent(&body.session_id)?;
     let session = registry.session(&body.session_id)?;
-    recipe::of_session(&session).map_err(agent::Error::from)?;
+    session_recipes::apply(&session)?;
     Ok(Response::empty(200))
 }
 

@@ -1,9 +1,8 @@
 //! `/config`: settings and secrets.
 
 use super::with;
-use crate::agent::{Registry, ShownSetting};
+use crate::agent::{Registry, ShownSetting, command_list};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
-use crate::recipe::slash_commands;
 use crate::store::PermissionLevel;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -115,6 +114,6 @@ fn set_permissions(registry: &Registry, request: &Request) -> Result<Response, E
 }
 
 fn slash_commands(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let commands = slash_commands::list(&registry.stores().config)?;
+    let commands = command_list::list(&registry.stores().config)?;
     Ok(Response::json(&json!({ "commands": commands })))
 }

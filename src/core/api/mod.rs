@@ -12,12 +12,10 @@ mod sessions;
 
 pub use agents::text_of;
 
-use crate::agent::{self, Registry};
+use crate::agent::{self, RecipeFault, Registry};
 use crate::features;
 use crate::http::{Access, Error, Request, Response, Router};
 use crate::part;
-#[cfg(feature = "recipes")]
-use crate::recipe;
 use crate::store;
 use crate::sys::cancel::Cancel;
 use serde_json::json;
@@ -71,28 +69,22 @@ impl From<agent::Error> for Error {
     fn from(error: agent::Error) -> Self {
         let message = error.to_string();
         match error {
-            #[cfg(feature = "recipes")]
-            agent::Error::Recipe(recipe::Error::Unknown { .. }) => Error::not_found(message),
-            #[cfg(feature = "recipes")]
-            agent::Error::Recipe(recipe::Error::Store { .. }) => Error::internal(message),
+            agent::Error::Recipe { fault, .. } => match fault {
+                RecipeFault::Unknown => Error::not_found(message),
+                RecipeFault::Files => Error::internal(message),
+                RecipeFault::Invalid => Error::bad_request(message),
+            },
             agent::Error::NoSession => Error::not_found(message),
             agent::Error::NotRunning { .. } => Error::new(424, message),
-            agent::Error::WorkingDir { .. }
-            | agent::Error::Config { .. }
-            | agent::Error::Recipe(_) => Error::bad_request(message),
+            agent::Error::WorkingDir { .. } | agent::Error::Config { .. } => {
+                Error::bad_request(message)
+            }
             agent::Error::Store(error) => error.into(),
             agent::Error::Working { .. } => Error::new(409, message),
             agent::Error::Model(error) => error.into(),
             agent::Error::Cancelled | agent::Error::Busy { .. } => Error::new(503, message),
             agent::Error::Extension(error) => Error::internal(message).class(error.class_name()),
         }
-    }
-}
-
-#[cfg(feature = "recipes")]
-impl From<recipe::Error> for Error {
-    fn from(error: recipe::Error) -> Self {
-        agent::Error::from(error).into()
     }
 }
 

@@ -22,8 +22,6 @@ mod sessions;
 pub mod settings;
 mod trigrams;
 mod turn_lock;
-#[cfg(feature = "recipes")]
-pub mod value_position;
 pub(crate) mod yaml;
 mod yaml_file;
 
@@ -38,6 +36,7 @@ pub use secrets::{Secret, Secrets, mask};
 pub use session_cache::StoredSession;
 pub use sessions::{Listing, NewSession, Sessions};
 pub use turn_lock::TurnLock;
+pub use yaml::to_json as yaml_to_json;
 pub use yaml_file::{
     MAX_SIZE as MAX_YAML, parse_yaml_object, read_object, read_object_with_text, render_yaml_object,
 };

@@ -2,8 +2,9 @@
 
 use super::schedule_file::{Job, Status, find};
 use super::scheduler::{Scheduler, working_dir};
-use crate::agent::{Error, NoEvents, RecipeRun, RecipeSource, RunError, RunOptions};
+use crate::agent::{Error, NoEvents, RecipeSource};
 use crate::conversation::SessionType;
+use crate::recipe_run::{self, RecipeRun, RunError, RunOptions};
 use crate::store::file_lock::FileLock;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
@@ -72,7 +73,7 @@ impl Run {
         run.session_type = SessionType::Scheduled;
         run.schedule_id = Some(self.job.id().to_owned());
         run.name = Some(format!("Scheduled job: {}", self.job.id()));
-        Ok(self.scheduler.registry.start_recipe(run)?.id)
+        Ok(run.start(&self.scheduler.registry)?.id)
     }
 
     /// Runs the turn.
@@ -82,7 +83,7 @@ impl Run {
         };
         let registry = &self.scheduler.registry;
         let options = RunOptions::default();
-        let outcome = registry.run_recipe(session, options, &mut NoEvents, &self.cancel);
+        let outcome = recipe_run::run(registry, session, options, &mut NoEvents, &self.cancel);
         (self.status, self.reason) = match outcome.result {
             Ok(_) => (Status::Succeeded, None),
             // What fails because the run is cancelled is not a failure.

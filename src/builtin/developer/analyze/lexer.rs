@@ -331,5 +331,4 @@ pub(super) fn is_letter(byte: u8) -> bool {
 }
 
 #[cfg(test)]
-#[path = "lexer_tests.rs"]
 mod tests;

@@ -55,6 +55,20 @@ pub fn apply(session: &Session) -> Result<Option<Value>, Error> {
     }
 }
 
+/// The settings of the session's recipe. They are rendered only if they contain a template, since that takes
+/// the whole recipe.
+pub fn settings_of(session: &Session) -> Value {
+    let settings = |recipe: &Value| recipe["settings"].clone();
+    let given = session.recipe.as_ref().map(settings).unwrap_or_default();
+    let texts = given.as_object().into_iter().flatten();
+    let is_template = |value: &Value| value.as_str().is_some_and(|text| text.contains('{'));
+    if !texts.into_iter().any(|(_, value)| is_template(value)) {
+        return given;
+    }
+    let rendered = apply(session).ok().flatten();
+    rendered.as_ref().map_or(given, settings)
+}
+
 pub(super) fn render(
     recipe: &Recipe,
     folder: &Path,

@@ -1,6 +1,6 @@
 //! The place of a value in the text of a YAML or JSON file, for errors about what the text says.
 
-use super::yaml;
+use crate::store::yaml_to_json;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess,
     Visitor,
@@ -145,13 +145,13 @@ impl<'de> Visitor<'de> for Find<'_> {
     }
 }
 
-/// A key as [`yaml::to_json_object`] writes it.
+/// A key as [`store::parse_yaml_object`](crate::store::parse_yaml_object) writes it.
 struct Key(String);
 
 impl<'de> Deserialize<'de> for Key {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let key = yaml_serde::Value::deserialize(deserializer)?;
-        Ok(Key(match yaml::to_json(&key) {
+        Ok(Key(match yaml_to_json(&key) {
             serde_json::Value::String(text) => text,
             other => other.to_string(),
         }))

@@ -4,12 +4,12 @@
 use super::fields::MAX_SUB_RECIPES;
 use super::includes::Includes;
 use super::library::{self, MAX_FILE};
+use super::value_position::{Position, Step, in_json, in_yaml, of_offset, offset_of};
 use super::{Error, InputType, Parameter, Recipe, Requirement, Retry, Settings, SubRecipe};
 use super::{fields, rendering, template};
 use crate::extension::ExtensionConfig;
 use crate::store;
 use crate::store::files;
-use crate::store::value_position::{Position, Step, in_json, in_yaml, of_offset, offset_of};
 use gosling_json_schema::Schema;
 use minijinja::Environment;
 use serde::de::DeserializeOwned;
@@ -547,5 +547,4 @@ fn shown(path: &[Step]) -> String {
 }
 
 #[cfg(test)]
-#[path = "faults_tests.rs"]
 mod tests;

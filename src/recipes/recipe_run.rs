@@ -3,8 +3,13 @@
 //! The mode is that of the configuration, as in every turn. Nobody answers questions in an unattended run: what
 //! would ask the user is refused at once, with a reason that the model sees.
 
-use super::turn_start::TurnInput;
-use super::{Error, EventSink, RecipeSource, Registry, Start};
+mod final_output;
+mod sub_recipes;
+mod success_checks;
+pub(crate) mod turn_recipe;
+
+use crate::agent::recipes::{MakeTurnRecipe, SessionRecipe};
+use crate::agent::{Error, EventSink, RecipeSource, Registry, Start};
 use crate::conversation::{MAX_NAME, Message, Role, Session, SessionType, TokenState};
 use crate::recipe::{self, Recipe, Rendered, library};
 use crate::sys::cancel::Cancel;
@@ -13,6 +18,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use turn_recipe::RecipeInTurn;
 
 /// A recipe to run, and the session for it.
 pub struct RecipeRun {
@@ -49,13 +55,13 @@ pub struct RunOptions {
 
 /// Runs within runs.
 #[derive(Clone, Default)]
-pub(super) struct Nesting {
+struct Nesting {
     /// How deep this run is within others.
-    pub(super) depth: usize,
+    depth: usize,
     /// How many runs there were within the outermost one.
-    pub(super) runs: Arc<AtomicUsize>,
+    runs: Arc<AtomicUsize>,
     /// How many tool calls were refused in them because no user or client could be asked.
-    pub(super) refused_calls: Arc<AtomicUsize>,
+    refused_calls: Arc<AtomicUsize>,
 }
 
 /// The outcome of a run.
@@ -133,122 +139,118 @@ impl RecipeRun {
             ..RecipeRun::new(recipe, working_dir)
         })
     }
-}
 
-impl Registry {
-    /// Creates the session of a run and starts to activate its extensions; does not wait for them.
-    /// [`run_recipe`](Self::run_recipe) follows.
+    /// Creates the session of the run and starts to activate its extensions; does not wait for them. [`run`]
+    /// follows.
     ///
     /// # Errors
-    /// As [`start`](Self::start), and when values are missing or do not fit. No session exists then.
-    pub fn start_recipe(&self, run: RecipeRun) -> Result<Session, Error> {
-        run.recipe.check()?;
-        let folder = run.folder.as_ref().unwrap_or(&run.working_dir);
-        let rendered = (run.recipe).render_in(folder, &run.values, &run.working_dir)?;
+    /// As [`Registry::start`], and when values are missing or do not fit. No session exists then.
+    pub fn start(self, registry: &Registry) -> Result<Session, Error> {
+        self.recipe.check()?;
+        let folder = self.folder.as_ref().unwrap_or(&self.working_dir);
+        let rendered = (self.recipe).render_in(folder, &self.values, &self.working_dir)?;
         let title = &rendered.recipe.fields().title;
-        let name = run.name.unwrap_or_else(|| title.clone());
+        let name = self.name.unwrap_or_else(|| title.clone());
         let name = name.trim().chars().take(MAX_NAME).collect();
-        self.start(Start {
-            working_dir: run.working_dir,
-            recipe: Some(run.recipe),
-            recipe_source: run.source,
-            recipe_folder: run.folder,
-            recipe_values: Some(run.values),
-            session_type: run.session_type,
-            schedule_id: run.schedule_id,
+        registry.start(Start {
+            working_dir: self.working_dir,
+            recipe: Some(SessionRecipe {
+                recipe: Box::new(self.recipe),
+                source: self.source,
+                folder: self.folder,
+            }),
+            recipe_values: Some(self.values),
+            session_type: self.session_type,
+            schedule_id: self.schedule_id,
             name: Some(name),
-            extension_overrides: run.extensions,
+            extension_overrides: self.extensions,
             client_extensions: Vec::new(),
         })
     }
+}
 
-    /// Runs the recipe of a session that [`start_recipe`](Self::start_recipe) created: one turn, which begins
-    /// with the recipe's prompt, or else with its instructions. Returns when the turn is over and the session's
-    /// extensions have ended. The events are those of [`reply`](Self::reply).
-    pub fn run_recipe(
-        &self,
-        id: &str,
-        options: RunOptions,
-        events: &mut dyn EventSink,
-        cancel: &Cancel,
-    ) -> RecipeOutcome {
-        self.run_nested(id, options, Nesting::default(), events, cancel)
-    }
+/// Runs the recipe of a session that [`RecipeRun::start`] created: one turn, which begins with the recipe's prompt, or
+/// else with its instructions. Returns when the turn is over and the session's extensions have ended. The events are
+/// those of [`Registry::reply`].
+pub fn run(
+    registry: &Registry,
+    id: &str,
+    options: RunOptions,
+    events: &mut dyn EventSink,
+    cancel: &Cancel,
+) -> RecipeOutcome {
+    run_nested(registry, id, options, Nesting::default(), events, cancel)
+}
 
-    /// As [`run_recipe`](Self::run_recipe), within other runs.
-    pub(super) fn run_nested(
-        &self,
-        id: &str,
-        options: RunOptions,
-        nesting: Nesting,
-        events: &mut dyn EventSink,
-        cancel: &Cancel,
-    ) -> RecipeOutcome {
-        let mut outcome = RecipeOutcome {
-            session_id: id.to_owned(),
-            result: Err(RunError::Cancelled),
-            tool_calls: 0,
-            refused_calls: 0,
-            tokens: TokenState::default(),
-        };
-        let refused_calls = nesting.refused_calls.clone();
-        let report = self.first_message(id, &options).and_then(|user| {
-            let input = TurnInput {
-                attended: options.attended,
-                with_checks: true,
-                nesting,
-                ..TurnInput::new(user)
-            };
-            self.take_turn(id, input, events, cancel)
-        });
-        self.stop(id);
-        outcome.refused_calls = refused_calls.load(Ordering::Relaxed);
-        outcome.result = match report {
-            Ok(report) => {
-                outcome.tool_calls = report.calls;
-                match report.failure {
-                    Some(failure) => Err(RunError::Unfinished(failure)),
-                    None => Ok(report.last_text),
-                }
+/// As [`run`], within other runs.
+fn run_nested(
+    registry: &Registry,
+    id: &str,
+    options: RunOptions,
+    nesting: Nesting,
+    events: &mut dyn EventSink,
+    cancel: &Cancel,
+) -> RecipeOutcome {
+    let mut outcome = RecipeOutcome {
+        session_id: id.to_owned(),
+        result: Err(RunError::Cancelled),
+        tool_calls: 0,
+        refused_calls: 0,
+        tokens: TokenState::default(),
+    };
+    let refused_calls = nesting.refused_calls.clone();
+    let report = first_message(registry, id, &options).and_then(|user| {
+        let recipe: MakeTurnRecipe =
+            Box::new(move |session| Ok(Arc::new(RecipeInTurn::of_run(session, nesting)?)));
+        registry.run_with_recipe(id, user, options.attended, recipe, events, cancel)
+    });
+    registry.stop(id);
+    outcome.refused_calls = refused_calls.load(Ordering::Relaxed);
+    outcome.result = match report {
+        Ok(report) => {
+            outcome.tool_calls = report.calls;
+            match report.failure {
+                Some(failure) => Err(RunError::Unfinished(failure)),
+                None => Ok(report.last_text),
             }
-            Err(error) => {
-                outcome.tool_calls = self.stored_calls(id);
-                Err(error.into())
-            }
-        };
-        if let Ok(session) = self.session(id) {
-            outcome.tokens = TokenState::of(&session);
         }
-        if let Err(RunError::Unfinished(reason)) = &outcome.result {
-            log::warn!("recipe failed session={id} reason={reason:?}");
+        Err(error) => {
+            outcome.tool_calls = stored_calls(registry, id);
+            Err(error.into())
         }
-        outcome
+    };
+    if let Ok(session) = registry.session(id) {
+        outcome.tokens = TokenState::of(&session);
     }
+    if let Err(RunError::Unfinished(reason)) = &outcome.result {
+        log::warn!("recipe failed session={id} reason={reason:?}");
+    }
+    outcome
+}
 
-    /// How many tool calls the stored messages contain.
-    fn stored_calls(&self, id: &str) -> usize {
-        let messages = self.stores().sessions.conversation(id).ok().flatten();
-        let messages = messages.iter().flatten();
-        messages
-            .map(|message| message.tool_requests().count())
-            .sum()
-    }
+/// How many tool calls the stored messages contain.
+fn stored_calls(registry: &Registry, id: &str) -> usize {
+    let messages = registry.stores().sessions.conversation(id).ok().flatten();
+    let messages = messages.iter().flatten();
+    messages
+        .map(|message| message.tool_requests().count())
+        .sum()
+}
 
-    /// The first message of a run.
-    fn first_message(&self, id: &str, options: &RunOptions) -> Result<Message, Error> {
-        let mut text = match &options.message {
-            Some(message) => message.clone(),
-            None => {
-                let rendered: Option<Rendered> = recipe::of_session(&self.session(id)?)?;
-                let texts = rendered.map(|it| [it.prompt, it.instructions]);
-                let mut texts = texts.into_iter().flatten().flatten();
-                let text = texts.find(|text| !text.trim().is_empty());
-                text.ok_or(recipe::Error::Empty)?
-            }
-        };
-        if let Some(addition) = &options.addition {
-            text = format!("{text}\n\n{addition}");
+/// The first message of a run.
+fn first_message(registry: &Registry, id: &str, options: &RunOptions) -> Result<Message, Error> {
+    let mut text = match &options.message {
+        Some(message) => message.clone(),
+        None => {
+            let rendered: Option<Rendered> = recipe::of_session(&registry.session(id)?)?;
+            let texts = rendered.map(|it| [it.prompt, it.instructions]);
+            let mut texts = texts.into_iter().flatten().flatten();
+            let text = texts.find(|text| !text.trim().is_empty());
+            text.ok_or(recipe::Error::Empty)?
         }
-        Ok(Message::text(Role::User, text))
+    };
+    if let Some(addition) = &options.addition {
+        text = format!("{text}\n\n{addition}");
     }
+    Ok(Message::text(Role::User, text))
 }

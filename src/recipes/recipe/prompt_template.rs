@@ -3,6 +3,7 @@
 
 use super::Error;
 use super::template::{self, Bounded, Tags};
+use crate::agent::recipes::TemplateFault;
 use minijinja::machinery::tokenize;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value as TemplateValue};
@@ -16,21 +17,12 @@ const MAX_OUTPUT: usize = 1 << 20;
 /// How many instructions a template may run.
 const FUEL: u64 = 20_000;
 
-/// Why a prompt cannot be used.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fault {
-    /// The line, from 1, if it is known.
-    pub(crate) line: Option<usize>,
-    /// What is wrong.
-    pub(crate) reason: String,
-}
-
 /// Renders the template `text`. It may use the variables `names`; those without a value are empty.
 ///
 /// # Errors
 /// When the template is invalid, uses other variables, or exceeds a limit.
-pub(crate) fn render(text: &str, names: &[&str], values: &Value) -> Result<String, Fault> {
-    let fault = |line: Option<usize>, error: Error| Fault {
+pub(crate) fn render(text: &str, names: &[&str], values: &Value) -> Result<String, TemplateFault> {
+    let fault = |line: Option<usize>, error: Error| TemplateFault {
         line,
         reason: match error {
             Error::Template { reason } => reason,
@@ -59,8 +51,8 @@ fn rendered(
     text: &str,
     names: &[&str],
     values: &Value,
-) -> Result<String, Fault> {
-    let refused = |error: minijinja::Error| Fault {
+) -> Result<String, TemplateFault> {
+    let refused = |error: minijinja::Error| TemplateFault {
         line: error.line(),
         reason: match template::refused(error) {
             Error::Template { reason } => reason,
@@ -75,7 +67,7 @@ fn rendered(
     if let Some(name) = unknown {
         let line = text.lines().position(|line| line.contains(name.as_str()));
         let names = names.join(", ");
-        return Err(Fault {
+        return Err(TemplateFault {
             line: line.map(|at| at + 1),
             reason: format!("there is no variable `{name}`; there are: {names}"),
         });
@@ -88,7 +80,7 @@ fn rendered(
         .render_captured_to(TemplateValue::from(Serde(values)), &mut made)
         .map(drop);
     if made.left == 0 {
-        return Err(Fault {
+        return Err(TemplateFault {
             line: None,
             reason: format!("it makes a text of more than {} KiB", MAX_OUTPUT >> 10),
         });
@@ -113,7 +105,7 @@ mod tests {
     use serde_json::json;
     use std::time::{Duration, Instant};
 
-    fn fault(text: &str) -> Fault {
+    fn fault(text: &str) -> TemplateFault {
         match render(text, &["a", "list"], &json!({"a": "x", "list": ["p", "q"]})) {
             Ok(made) => panic!("{text:?} made {made:?}"),
             Err(fault) => fault,

@@ -672,5 +672,4 @@ fn join(
 }
 
 #[cfg(test)]
-#[path = "template_tests.rs"]
 mod unit_tests;

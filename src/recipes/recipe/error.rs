@@ -1,7 +1,8 @@
 //! Errors of recipes, worded for the person who wrote or opened the recipe.
 
 use super::library::{MAX_FILE, MAX_TEXT};
-use crate::store;
+use crate::agent::{self, RecipeFault};
+use crate::{http, store};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -209,6 +210,24 @@ impl From<store::Error> for Error {
         Error::Store {
             reason: error.to_string(),
         }
+    }
+}
+
+impl From<Error> for agent::Error {
+    fn from(error: Error) -> Self {
+        let reason = error.to_string();
+        let fault = match error {
+            Error::Unknown { .. } => RecipeFault::Unknown,
+            Error::Store { .. } => RecipeFault::Files,
+            _ => RecipeFault::Invalid,
+        };
+        agent::Error::Recipe { fault, reason }
+    }
+}
+
+impl From<Error> for http::Error {
+    fn from(error: Error) -> Self {
+        agent::Error::from(error).into()
     }
 }
 

@@ -134,11 +134,10 @@ impl FinalOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provider::result_text;
 
     fn take(tool: &FinalOutput, arguments: Value) -> String {
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
-        result_text(&tool.take(&arguments))
+        serde_json::to_string(&tool.take(&arguments)).unwrap()
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod rendering;
 pub mod slash_commands;
 mod template;
 mod validation;
+mod value_position;
 
 pub use error::Error;
 pub use fields::{
@@ -22,7 +23,7 @@ pub use fields::{
     Settings, SubRecipe, SuccessCheck,
 };
 pub use library::Library;
-pub use rendering::{Rendered, apply, of_session};
+pub use rendering::{Rendered, apply, of_session, settings_of};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};

@@ -1,103 +1,101 @@
 //! What a session's recipe adds to a turn: instructions, the tool for the final output, the tool that runs
 //! sub-recipes, and success checks.
 
+use super::Nesting;
 use super::final_output::{self, FinalOutput, Next};
-use super::recipe_run::Nesting;
-use super::recipe_settings::recipe_settings;
 use super::sub_recipes::{self, SubRecipes};
-use super::{Error, Registry};
+use super::success_checks::Checks;
+use crate::agent::recipes::{AfterAnswer, CheckedTurn, SuccessChecks, TurnRecipe};
+use crate::agent::{Error, Registry};
 use crate::conversation::Session;
 use crate::mcp::types::{CallToolResult, Tool};
-use crate::recipe::{self, Recipe, Retry};
+use crate::recipe::{self, Recipe};
 use crate::sys::cancel::Cancel;
 use serde_json::value::RawValue;
+use std::sync::atomic::Ordering;
 
 /// The recipe of a session, rendered, for one turn.
 #[derive(Default)]
-pub(super) struct RecipeTools {
+pub(crate) struct RecipeInTurn {
     instructions: Option<String>,
     final_output: Option<FinalOutput>,
     sub_recipes: Option<SubRecipes>,
-    retry: Option<Retry>,
+    checks: Option<Checks>,
     max_turns: Option<u64>,
+    nesting: Nesting,
 }
 
-/// What follows an answer without tool calls.
-pub(super) enum AfterAnswer {
-    /// The turn is over.
-    Finished,
-    /// The model gets this message.
-    Remind(&'static str),
-    /// The turn failed for this reason.
-    Fail(String),
-}
+impl RecipeInTurn {
+    /// For the turn of a reply, whose outcome is not checked. See [`of_run`](Self::of_run).
+    pub(crate) fn of_reply(session: &Session) -> Result<Self, Error> {
+        let whole = RecipeInTurn::of_run(session, Nesting::default())?;
+        Ok(RecipeInTurn {
+            checks: None,
+            ..whole
+        })
+    }
 
-impl RecipeTools {
-    /// The recipe of the session. Without values for its parameters it adds only the limit of requests.
+    /// For the turn of a run. Without values for its parameters the recipe adds only the limit of requests.
     ///
     /// # Errors
     /// When the schema of the final output is not valid.
-    pub(super) fn of(session: &Session, nesting: &Nesting) -> Result<Self, Error> {
-        let max_turns = recipe_settings(session)["max_turns"].as_u64();
+    pub(super) fn of_run(session: &Session, nesting: Nesting) -> Result<Self, Error> {
+        let max_turns = recipe::settings_of(session)["max_turns"].as_u64();
         let rendered = recipe::of_session(session).unwrap_or_else(|error| {
             log::warn!("recipe not applied session={} reason={error}", session.id);
             None
         });
         let Some(rendered) = rendered else {
-            return Ok(RecipeTools {
+            return Ok(RecipeInTurn {
                 max_turns,
-                ..RecipeTools::default()
+                nesting,
+                ..RecipeInTurn::default()
             });
         };
         let fields = rendered.recipe.fields();
         let schema = fields.response.as_ref();
         let schema = schema.and_then(|response| response.json_schema.as_ref());
         let final_output = schema.map(FinalOutput::new).transpose();
-        Ok(RecipeTools {
+        Ok(RecipeInTurn {
             final_output: final_output.map_err(|reason| Error::Config { reason })?,
-            sub_recipes: SubRecipes::of(session, &fields.sub_recipes, nesting),
-            retry: fields.retry.clone(),
+            sub_recipes: SubRecipes::of(session, &fields.sub_recipes, &nesting),
+            checks: fields.retry.as_ref().map(|it| Checks::new(it, session)),
             max_turns,
+            nesting,
             instructions: rendered.instructions,
         })
     }
+}
 
-    /// Checks what a recipe adds, before a session starts with it. A schema with templates is checked only when
-    /// it is rendered.
-    ///
-    /// # Errors
-    /// When the schema of the final output is not valid.
-    pub(super) fn check(recipe: &Recipe) -> Result<(), Error> {
-        let response = recipe.fields().response.as_ref();
-        let schema = response.and_then(|response| response.json_schema.as_ref());
-        match schema {
-            Some(schema) if !schema.to_string().contains("{{") => FinalOutput::new(schema)
-                .map(drop)
-                .map_err(|reason| Error::Config { reason }),
-            _ => Ok(()),
-        }
+/// Checks what a recipe adds, before a session starts with it. A schema with templates is checked only when
+/// it is rendered.
+///
+/// # Errors
+/// When the schema of the final output is not valid.
+pub(crate) fn check(recipe: &Recipe) -> Result<(), Error> {
+    let response = recipe.fields().response.as_ref();
+    let schema = response.and_then(|response| response.json_schema.as_ref());
+    match schema {
+        Some(schema) if !schema.to_string().contains("{{") => FinalOutput::new(schema)
+            .map(drop)
+            .map_err(|reason| Error::Config { reason }),
+        _ => Ok(()),
     }
+}
 
-    /// The instructions for the system prompt.
-    pub(super) fn instructions(&self) -> Option<String> {
+impl TurnRecipe for RecipeInTurn {
+    fn instructions(&self) -> Option<String> {
         let about_output = (self.final_output.is_some()).then_some(final_output::INSTRUCTIONS);
         let parts = [self.instructions.as_deref(), about_output];
         let parts: Vec<&str> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
 
-    /// The limit of requests to the model in one turn.
-    pub(super) fn max_turns(&self) -> Option<u64> {
+    fn max_turns(&self) -> Option<u64> {
         self.max_turns
     }
 
-    /// What to do after the turn.
-    pub(super) fn retry(&self) -> Option<&Retry> {
-        self.retry.as_ref()
-    }
-
-    /// The tools. In chat mode only the one for the final output, which has no effect.
-    pub(super) fn tools(&self, is_chat: bool) -> Vec<Tool> {
+    fn tools(&self, is_chat: bool) -> Vec<Tool> {
         let output = self.final_output.as_ref().map(FinalOutput::tool);
         let sub = self.sub_recipes.as_ref().filter(|_| !is_chat);
         let tools = output.into_iter().chain(sub.map(SubRecipes::tool));
@@ -106,18 +104,15 @@ impl RecipeTools {
             .collect()
     }
 
-    /// Whether this is the tool for the final output, which needs no approval.
-    pub(super) fn is_output(&self, name: &str) -> bool {
+    fn is_output(&self, name: &str) -> bool {
         name == final_output::NAME && self.final_output.is_some()
     }
 
-    /// Whether this is one of the tools.
-    pub(super) fn owns(&self, name: &str) -> bool {
+    fn owns(&self, name: &str) -> bool {
         self.is_output(name) || (name == sub_recipes::NAME && self.sub_recipes.is_some())
     }
 
-    /// Runs one of the tools.
-    pub(super) fn call(
+    fn call(
         &self,
         name: &str,
         arguments: &RawValue,
@@ -131,13 +126,11 @@ impl RecipeTools {
         }
     }
 
-    /// The final output, once the model gave it.
-    pub(super) fn output(&self) -> Option<String> {
+    fn output(&self) -> Option<String> {
         self.final_output.as_ref()?.output()
     }
 
-    /// What follows an answer without tool calls.
-    pub(super) fn after_answer(&self) -> AfterAnswer {
+    fn after_answer(&self) -> AfterAnswer {
         match self.final_output.as_ref().map(FinalOutput::next) {
             None => AfterAnswer::Finished,
             Some(Next::Remind(message)) => AfterAnswer::Remind(message),
@@ -145,10 +138,24 @@ impl RecipeTools {
         }
     }
 
-    /// Forgets the final output, for a retry.
-    pub(super) fn reset(&self) {
-        if let Some(output) = &self.final_output {
+    fn call_refused(&self) {
+        self.nesting.refused_calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn success_checks(&self) -> SuccessChecks {
+        self.checks
+            .as_ref()
+            .map_or(SuccessChecks::None, Checks::kind)
+    }
+
+    fn check_success(&self, attempt: u32, registry: &Registry, cancel: &Cancel) -> CheckedTurn {
+        let Some(checks) = &self.checks else {
+            return CheckedTurn::Passed;
+        };
+        let checked = checks.check(attempt, registry, cancel);
+        if let (CheckedTurn::Again(_), Some(output)) = (&checked, &self.final_output) {
             output.reset();
         }
+        checked
     }
 }

@@ -16,6 +16,8 @@ pub fn recipe(input: &[u8]) {
     let Ok(recipe) = json::from_str::<Recipe>(&text) else {
         return;
     };
+    let given = json::from_str::<Value>(&text).expect("what holds a recipe is JSON");
+    assert_eq!(recipe.clone().into_value(), given);
     through_link(&recipe);
     let checked = recipe.check();
     let parameters = &recipe.fields().parameters;

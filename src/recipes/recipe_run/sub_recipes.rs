@@ -1,8 +1,8 @@
 //! The tool with which a recipe runs its `sub_recipes`, each in a session of its own. Its name and parameters are
 //! those of Goose 1.24; a task without a sub-recipe is not supported.
 
-use super::recipe_run::{Nesting, RecipeRun, RunOptions};
-use super::{ModelChoice, NoEvents, RecipeSource, Registry};
+use super::{Nesting, RecipeRun, RunOptions, run_nested};
+use crate::agent::{ModelChoice, NoEvents, RecipeSource, Registry};
 use crate::conversation::{RecipeOrigin, Session, SessionType};
 use crate::mcp::types::CallToolResult;
 use crate::recipe::{MAX_SUB_RECIPES, Recipe, Requirement, SubRecipe, library};
@@ -168,7 +168,7 @@ impl SubRecipes {
             extensions: Some(self.session.enabled_extensions().to_vec()),
             ..RecipeRun::new(recipe.clone(), self.session.working_dir.clone())
         };
-        let session = registry.start_recipe(run).map_err(|it| it.to_string())?;
+        let session = run.start(registry).map_err(|it| it.to_string())?;
         self.set_model(registry, &session.id, recipe);
         let mode = registry.mode_of(&self.session);
         if mode > registry.mode_of(&session) {
@@ -183,7 +183,14 @@ impl SubRecipes {
             depth: self.nesting.depth + 1,
             ..self.nesting.clone()
         };
-        let outcome = registry.run_nested(&session.id, options, nesting, &mut NoEvents, cancel);
+        let outcome = run_nested(
+            registry,
+            &session.id,
+            options,
+            nesting,
+            &mut NoEvents,
+            cancel,
+        );
         outcome.result.map_err(|error| error.to_string())
     }
 
