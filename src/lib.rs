@@ -64,9 +64,9 @@
 //! to the model, every call and every wait for the user; the messages so far are in the journal.
 //!
 //! Newer clients post a message to `/sessions/{id}/reply`, which returns at once. Its turn runs in a thread of its
-//! own ([`agent::Registry::reply_in_background`]) and appends its events to the session's [`agent::EventLog`].
-//! Each stream of `/sessions/{id}/events` reads the log at a position of its own. So the turn waits for no client
-//! and outlives them all; `/sessions/{id}/cancel` ends it.
+//! own and appends its events to a log of the session (`session_events`). Each stream of `/sessions/{id}/events` reads
+//! the log at a position of its own. So the turn waits for no client and outlives them all; `/sessions/{id}/cancel`
+//! ends it.
 //!
 //! A recipe runs without a client in a turn of the same kind: `recipe_run` creates its session and runs the turn in the
 //! calling thread. The session's recipe may add tools of gosling itself: one that takes the final output, validated by
@@ -230,7 +230,7 @@
 //! })?;
 //! let mut text = CollectedText(String::new());
 //! let message = Message::text(Role::User, "good morning");
-//! registry.reply(&session.id, message, None, &mut text, &Cancel::new());
+//! registry.reply(&session.id, message, None, &mut text, &Cancel::new())?;
 //! assert!(text.0.contains("good morning"));
 //! registry.close();
 //! # let _ = std::fs::remove_dir_all(&root);

@@ -39,6 +39,8 @@ pub const PARTS: &[&Part] = &[
     &gosling_recipes::schedule::PART,
     #[cfg(feature = "screening")]
     &gosling_screening::PART,
+    #[cfg(feature = "session-events")]
+    &gosling_session_events::PART,
     #[cfg(feature = "todo")]
     &gosling_builtin::todo::PART,
 ];

@@ -17,6 +17,7 @@
     feature = "schedules",
     feature = "pinning",
     feature = "screening",
+    feature = "session-events",
     feature = "streamable-http",
     feature = "tls",
     feature = "todo",
@@ -191,6 +192,14 @@ fn what_only_the_pages_of_a_desktop_use_is_unknown() {
     }
     server.get("/metrics").is(404).says(&hint("metrics"));
     server.ask("GET", "/metrics", None, None).is(401);
+}
+
+#[test]
+fn turns_that_outlive_their_client_are_unknown() {
+    let server = Server::new().start();
+    let session = server.session([]);
+    let events = format!("/sessions/{}/events", session.id);
+    server.get(&events).is(404).says(&hint("session-events"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The routes by which newer Goose Desktops chat: a turn that outlives its request, and the stream of a session's
 //! events, with any number of listeners.
+#![cfg(feature = "session-events")]
 
 #[path = "support/mod.rs"]
 mod support;

@@ -287,8 +287,8 @@ impl<'a> Chat<'a> {
             state: DisplayState::default(),
         };
         let message = Message::text(Role::User, text);
-        self.registry
-            .reply(&self.id, message, None, &mut display, turn.cancel());
+        // The display has an error as the last event.
+        let _ = (self.registry).reply(&self.id, message, None, &mut display, turn.cancel());
         display.end();
         self.failed |= display.state.failed;
         self.refused_calls += display.state.refused_calls;

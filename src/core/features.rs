@@ -25,6 +25,7 @@
 //! | `screen` | the tools of `developer` that show the screen and its windows; needs `image` |
 //! | `screening` | advisories about packages, and a list of allowed extensions; `gosling advisories` |
 //! | `scripted` | the provider `scripted`, which answers from a file |
+//! | `session-events` | turns that outlive the client's connection, and streams of their events, for newer clients |
 //! | `streamable-http` | MCP servers that are reached over HTTP, extensions of type `streamable_http` |
 //! | `tls` | `https` to models and MCP servers, and `gosling agent --tls` |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
@@ -152,6 +153,11 @@ features! {
     "screen", "", [];
     "screening", "", [];
     "scripted", "", [];
+    "session-events", "a turn ends with its client here", [
+        Get "/sessions/{session_id}/events",
+        Post "/sessions/{session_id}/cancel",
+        Post "/sessions/{session_id}/reply",
+    ];
     "streamable-http", "", [];
     "tls", "", [];
     "todo", "", [];

@@ -10,7 +10,7 @@ const EMPTY_TEXT: &[u8] = br#""text":"""#;
 /// Writes the events of one turn. Most are text deltas, and those of one message differ in their text only, so
 /// the rest of their JSON is written once and copied.
 #[derive(Default)]
-pub(crate) struct EventWriter(Option<Template>);
+pub struct EventWriter(Option<Template>);
 
 /// The JSON of the text deltas of one message.
 struct Template {
@@ -28,7 +28,7 @@ impl EventWriter {
     ///
     /// # Errors
     /// The event cannot be written as JSON; `out` may have a part of it.
-    pub(crate) fn write(&mut self, event: &Event<'_>, out: &mut Vec<u8>) -> Result<()> {
+    pub fn write(&mut self, event: &Event<'_>, out: &mut Vec<u8>) -> Result<()> {
         let Event::Message {
             message,
             token_state,

@@ -4,7 +4,7 @@
 
 use super::Agent;
 use super::agent_table::AgentTable;
-use super::event_log::EventLogs;
+use super::session_observers::SessionObservers;
 use crate::sys;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::io;
@@ -28,12 +28,12 @@ impl Housekeeper {
     /// When the thread cannot start.
     pub(super) fn start(
         live: Arc<AgentTable<Agent>>,
-        event_logs: Arc<EventLogs>,
+        observers: SessionObservers,
         idle_limit: impl Fn() -> Option<Duration> + Send + 'static,
     ) -> io::Result<Self> {
         let (open, closed) = bounded(0);
         let thread = sys::spawn("housekeeper".to_owned(), None, move || {
-            run(&live, &event_logs, &idle_limit, &closed);
+            run(&live, &observers, &idle_limit, &closed);
         })?;
         Ok(Housekeeper {
             _open: open,
@@ -51,7 +51,7 @@ impl Housekeeper {
 
 fn run(
     live: &AgentTable<Agent>,
-    event_logs: &EventLogs,
+    observers: &SessionObservers,
     idle_limit: &dyn Fn() -> Option<Duration>,
     closed: &Receiver<()>,
 ) {
@@ -68,7 +68,8 @@ fn run(
                 .into_iter()
                 .for_each(|agent| rest(live, agent, limit));
         }
-        let has_freed = event_logs.release_unused();
+        let freed = observers.all().filter(|it| it.release_unused());
+        let has_freed = freed.count() > 0;
         let agents = live.all();
         let last_used = agents.iter().map(|agent| agent.last_used()).max();
         memory.note(agents.len(), last_used, has_freed);

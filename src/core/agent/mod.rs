@@ -1,7 +1,6 @@
 //! The agents of sessions: their life cycle, their extensions, the turns of their conversations.
 
 mod agent_table;
-mod background_turn;
 pub mod checklist;
 mod client_extensions;
 pub mod command_list;
@@ -9,7 +8,6 @@ mod compaction;
 mod conversation_digest;
 mod error;
 mod event;
-mod event_log;
 mod event_writer;
 mod extension_trial;
 pub mod hints;
@@ -29,6 +27,7 @@ mod registry;
 mod server_requests;
 mod session_agent;
 mod session_naming;
+mod session_observers;
 mod session_operations;
 pub mod session_recipes;
 mod settings;
@@ -48,8 +47,7 @@ mod turn_state_lru;
 
 pub use error::{Error, RecipeFault};
 pub use event::{Compaction, Event, EventSink, NoEvents};
-pub use event_log::{EventLog, Listener, Received};
-pub(crate) use event_writer::EventWriter;
+pub use event_writer::EventWriter;
 pub use extension_trial::ExtensionTrial;
 pub use model_selection::ModelChoice;
 pub use name_observers::NameObserver;
@@ -57,6 +55,8 @@ pub use permission_mode::{Confirmation, Mode};
 pub use recipes::RecipeSource;
 pub use registry::{Registry, Start, Stores};
 pub use session_agent::{Agent, ExtensionResult};
+pub use session_naming::has_topic;
+pub use session_observers::SessionObserver;
 pub use session_operations::{ExportedSession, Fork};
 pub use short_answer::{SideAnswer, without_reasoning};
 pub use shown_settings::ShownSetting;

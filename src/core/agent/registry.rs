@@ -2,13 +2,13 @@
 //! session and its agent stay consistent.
 
 use super::agent_table::{AgentTable, IfRunning};
-use super::event_log::EventLogs;
 use super::hints::Hints;
 use super::housekeeper::Housekeeper;
 use super::name_observers::NameObservers;
 use super::prompt_templates::Prompts;
 use super::recipes::SessionRecipe;
 use super::session_agent::{InitialExtensions, idle_status};
+use super::session_observers::SessionObservers;
 use super::stored_session_data::StoredSessionData;
 use super::turn_state_lru::TurnStateLru;
 use super::{Agent, Error, ExtensionResult, client_extensions, settings};
@@ -26,7 +26,6 @@ use crate::sys::threads::share;
 use serde_json::{Map, Value};
 use std::env;
 use std::path::{self, Path, PathBuf};
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 /// How many extensions a session may start with.
@@ -95,9 +94,7 @@ pub struct Registry {
     cancel: Cancel,
     agents: Arc<AgentTable<Agent>>,
     pub(super) turn_states: TurnStateLru,
-    pub(super) event_logs: Arc<EventLogs>,
-    /// The number of running background turns.
-    pub(super) background_turns: Arc<AtomicUsize>,
+    pub(super) session_observers: SessionObservers,
     pub(super) name_observers: NameObservers,
     housekeeper: Mutex<Option<Housekeeper>>,
 }
@@ -117,8 +114,7 @@ impl Registry {
             agents: Arc::new(AgentTable::new(cancel.clone())),
             cancel,
             turn_states: TurnStateLru::default(),
-            event_logs: Arc::default(),
-            background_turns: Arc::default(),
+            session_observers: SessionObservers::default(),
             name_observers: NameObservers::default(),
             housekeeper: Mutex::default(),
         }
@@ -454,7 +450,9 @@ impl Registry {
         // Deleted first: an agent that starts now either is stopped here, or does not find its session.
         let deleted = self.stores.sessions.delete(id)?;
         self.stop(id);
-        self.event_logs.remove(id);
+        for observer in self.session_observers.all() {
+            observer.deleted(id);
+        }
         if deleted {
             Ok(())
         } else {
@@ -469,12 +467,22 @@ impl Registry {
             housekeeper.stop();
         }
         share(agents.len(), agents.len(), "stop", &|n| agents[n].1.close());
-        self.event_logs.close();
+        for observer in self.session_observers.all() {
+            observer.closed();
+        }
     }
 
     /// The session and its agent; starts the agent if it does not run.
     pub(super) fn activate(&self, id: &str) -> Result<(Session, Arc<Agent>), Error> {
         self.agent_for_stored(id, IfRunning::Keep)
+    }
+
+    /// The agent of a session, which is made again if it was put away.
+    ///
+    /// # Errors
+    /// When there is no such session, or its agent is ending.
+    pub fn active_agent(&self, id: &str) -> Result<Arc<Agent>, Error> {
+        self.activate(id).map(|(_, agent)| agent)
     }
 
     pub(super) fn live_agent(&self, id: &str) -> Option<Arc<Agent>> {
@@ -600,8 +608,8 @@ impl Registry {
         if housekeeper.is_none() && !self.cancel.is_cancelled() {
             let config = self.stores.config.clone();
             let idle_limit = move || settings::idle_limit(&config);
-            let event_logs = self.event_logs.clone();
-            match Housekeeper::start(self.agents.clone(), event_logs, idle_limit) {
+            let observers = self.session_observers.clone();
+            match Housekeeper::start(self.agents.clone(), observers, idle_limit) {
                 Ok(started) => *housekeeper = Some(started),
                 Err(error) => log::warn!("housekeeper thread not started reason={error}"),
             }

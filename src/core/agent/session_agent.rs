@@ -458,7 +458,7 @@ impl Agent {
     }
 
     /// Cancelled when the agent ends.
-    pub(super) fn cancel(&self) -> &Cancel {
+    pub fn cancel(&self) -> &Cancel {
         &self.cancel
     }
 
@@ -471,7 +471,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`Error::Cancelled`] if the agent is ending, [`Error::Busy`] if no thread can be started.
-    pub(super) fn in_background(
+    pub fn in_background(
         &self,
         name: &str,
         work: impl FnOnce() + Send + 'static,
@@ -495,7 +495,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`Error::Working`] when a turn runs.
-    pub(super) fn check_no_turn(&self) -> Result<(), Error> {
+    pub fn check_no_turn(&self) -> Result<(), Error> {
         let is_running = |slot: &mut TurnStateSlot| match slot {
             TurnStateSlot::InUse(cancel) => !cancel.is_cancelled(),
             TurnStateSlot::Empty | TurnStateSlot::Idle(_) => false,

@@ -19,6 +19,14 @@ const DIGEST_SIZE: usize = 4_000;
 /// The longest name, in characters.
 const MAX_NAME: usize = 80;
 impl Registry {
+    /// As the end of a turn does: starts to name the session in the background, if it has no name and its agent is
+    /// live.
+    pub fn name_session(&self, id: &str) {
+        if let Some(agent) = self.live_agent(id) {
+            self.name_in_background(&agent, id);
+        }
+    }
+
     /// Starts to name the session in the background, if it has no name. A name that the user chose stays.
     pub(super) fn name_in_background(&self, agent: &Arc<Agent>, id: &str) {
         if !agent.take_unnamed() {
@@ -119,7 +127,7 @@ fn is_unnamed(session: &Session) -> bool {
 }
 
 /// Whether the message can say what the session is about: a message of the user that is not a command.
-pub(super) fn has_topic(message: &Message) -> bool {
+pub fn has_topic(message: &Message) -> bool {
     let metadata = message.metadata;
     message.role == Role::User && metadata.user_visible && metadata.agent_visible
 }

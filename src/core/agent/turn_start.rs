@@ -55,6 +55,9 @@ impl Registry {
     ///
     /// A message that answers a pending question (an elicitation, a tool of the client) goes to the call
     /// that waits for it, and no turn begins.
+    ///
+    /// # Errors
+    /// Why the turn ended early; the last event tells it, too. [`Error::Cancelled`] if `cancel` ended it.
     pub fn reply(
         &self,
         id: &str,
@@ -62,19 +65,19 @@ impl Registry {
         so_far: Option<Vec<Message>>,
         events: &mut dyn EventSink,
         cancel: &Cancel,
-    ) {
+    ) -> Result<TurnReport, Error> {
         let input = TurnInput {
             so_far,
             ..TurnInput::new(user)
         };
-        let _ = self.take_turn(id, input, events, cancel);
+        self.take_turn(id, input, events, cancel)
     }
 
     /// As [`reply`](Self::reply), for a client that offers its workspace to builtin servers, and that waits for
-    /// extensions until `start_limit` after the start of the session's agent. Also returns the outcome.
+    /// extensions until `start_limit` after the start of the session's agent.
     ///
     /// # Errors
-    /// Why the turn ended early; the last event tells it, too. [`Error::Cancelled`] if `cancel` ended it.
+    /// As [`reply`](Self::reply).
     pub fn reply_and_report(
         &self,
         id: &str,
@@ -310,6 +313,14 @@ fn is_same(so_far: &[Message], stored: &[Arc<Message>]) -> bool {
             .iter()
             .zip(stored)
             .all(|(a, b)| a.id == b.id && json(a) == json(b))
+}
+
+impl Agent {
+    /// Passes the answers in the message to the pending questions; whether it begins no turn: it had one of them,
+    /// or nothing but answers that come too late.
+    pub fn takes_answers(&self, user: &Message) -> bool {
+        answer_pending_questions(&self.channel, user) || is_elicitation_response(user)
+    }
 }
 
 /// Passes the answers in the message to the pending questions; true if there was one of them.

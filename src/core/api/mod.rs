@@ -8,7 +8,6 @@ mod extensions;
 mod providers;
 mod reply;
 mod resources_and_prompts;
-mod session_events;
 mod sessions;
 
 pub use agents::text_of;
@@ -31,7 +30,6 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);
     let router = reply::routes(router, &registry);
-    let router = session_events::routes(router, &registry);
     let router = resources_and_prompts::routes(router, &registry);
     let parts = part::all().iter().filter_map(|part| part.routes);
     let router = parts.fold(router, |router, routes| routes(router, &registry));

@@ -61,7 +61,8 @@ fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error>
             stream,
             writer: EventWriter::default(),
         };
-        registry.reply(&body.session_id, user, so_far, &mut events, &cancel);
+        // The last event tells an error.
+        let _ = registry.reply(&body.session_id, user, so_far, &mut events, &cancel);
     }))
 }
 

@@ -1,11 +1,9 @@
 //! Turns that do not end with the client's request: each runs in a thread of its own, and its events go to the
-//! session's [`EventLog`]. The front for the event routes of newer Goose Desktops uses it.
+//! session's [`EventLog`].
 
-use super::event_log::{EventJson, EventLog};
-use super::event_writer::EventWriter;
-use super::turn_start::{TurnInput, answer_pending_questions, is_elicitation_response};
-use super::{Error, Event, EventSink, Registry, session_naming};
+use crate::agent::{Error, Event, EventSink, EventWriter, Registry, has_topic};
 use crate::conversation::{Content, Message, Role, Thinking, TokenState};
+use crate::event_log::{EventJson, EventLog, EventLogs};
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,26 +13,45 @@ const MAX_TURNS: usize = 256;
 /// The size in bytes at which events go to the log without a flush.
 const FLUSH_BYTES: usize = 32 << 10;
 
-impl Registry {
+/// The logs of a registry's sessions, and the turns that write to them.
+pub(crate) struct BackgroundTurns {
+    pub(crate) registry: Arc<Registry>,
+    logs: Arc<EventLogs>,
+    /// How many run.
+    running: Arc<AtomicUsize>,
+}
+
+impl BackgroundTurns {
+    /// Without any yet. The logs follow the sessions of the registry from now on.
+    pub(crate) fn new(registry: &Arc<Registry>) -> Arc<Self> {
+        let logs = Arc::new(EventLogs::default());
+        registry.observe_sessions(logs.clone());
+        Arc::new(BackgroundTurns {
+            registry: registry.clone(),
+            logs,
+            running: Arc::default(),
+        })
+    }
+
     /// The log of the session's requests.
     ///
     /// # Errors
     /// When there is no such session or it cannot be read.
-    pub fn event_log(&self, id: &str) -> Result<Arc<EventLog>, Error> {
-        let log = self.event_logs.get_or_create(id);
+    pub(crate) fn event_log(&self, id: &str) -> Result<Arc<EventLog>, Error> {
+        let log = self.logs.get_or_create(id);
         // Checked afterwards: if the session is deleted from now on, this log is closed.
-        match self.session(id) {
+        match self.registry.session(id) {
             Ok(_) => Ok(log),
             Err(error) => {
                 if matches!(error, Error::NoSession) {
-                    self.event_logs.remove(id);
+                    self.logs.remove(id);
                 }
                 Err(error)
             }
         }
     }
 
-    /// Begins a turn as [`reply`](Self::reply) does, and returns. The turn's events go to the
+    /// Begins a turn as [`Registry::reply`] does, and returns. The turn's events go to the
     /// [`event_log`](Self::event_log), with the id `request`. The last one is [`Event::Finish`] also if
     /// [`cancel_request`](Self::cancel_request) ended the turn.
     ///
@@ -44,7 +61,7 @@ impl Registry {
     /// [`Error::Working`] when a turn of the session runs, in this process or another; [`Error::Cancelled`] when
     /// the session's agent is ending; [`Error::Busy`] when too many turns run; when there is no such session, or no
     /// thread can be started.
-    pub fn reply_in_background(
+    pub(crate) fn reply_in_background(
         self: &Arc<Self>,
         id: &str,
         request: &str,
@@ -52,14 +69,14 @@ impl Registry {
         so_far: Option<Vec<Message>>,
     ) -> Result<(), Error> {
         let log = self.event_log(id)?;
-        let (_, agent) = self.activate(id)?;
-        if answer_pending_questions(&agent.channel, &user) || is_elicitation_response(&user) {
+        let agent = self.registry.active_agent(id)?;
+        if agent.takes_answers(&user) {
             return Ok(());
         }
         // Also ends with this agent if another one replaces it before the turn begins: that one joins this
         // agent's threads first.
         let cancel = agent.cancel().child();
-        let counted = CountedTurn::begin(&self.background_turns)?;
+        let counted = CountedTurn::begin(&self.running)?;
         log.open_request(request, &cancel)?;
         let mut open = OpenRequest {
             log,
@@ -68,19 +85,16 @@ impl Registry {
             fields: request_fields(request),
             closed: false,
         };
-        if let Err(error) = (agent.check_no_turn())
-            .and_then(|()| Ok(self.stores().sessions.check_no_turn_in_other_process(id)?))
+        let sessions = &self.registry.stores().sessions;
+        if let Err(error) =
+            (agent.check_no_turn()).and_then(|()| Ok(sessions.check_no_turn_in_other_process(id)?))
         {
             open.close(None);
             return Err(error);
         }
-        let (registry, session) = (self.clone(), id.to_owned());
-        let input = TurnInput {
-            so_far,
-            ..TurnInput::new(user)
-        };
+        let (turns, session) = (self.clone(), id.to_owned());
         agent.in_background("turn", move || {
-            registry.run_in_background(&session, open, input, &cancel);
+            turns.run(&session, open, user, so_far, &cancel);
         })
     }
 
@@ -88,25 +102,23 @@ impl Registry {
     ///
     /// # Errors
     /// [`Error::NoSession`] when the session has had neither a listener nor a request.
-    pub fn cancel_request(&self, id: &str, request: &str) -> Result<(), Error> {
-        let log = self.event_logs.get(id).ok_or(Error::NoSession)?;
+    pub(crate) fn cancel_request(&self, id: &str, request: &str) -> Result<(), Error> {
+        let log = self.logs.get(id).ok_or(Error::NoSession)?;
         log.cancel_request(request);
         Ok(())
     }
 
-    fn run_in_background(
+    fn run(
         &self,
         id: &str,
         mut open: OpenRequest,
-        input: TurnInput,
+        user: Message,
+        so_far: Option<Vec<Message>>,
         cancel: &Cancel,
     ) {
-        let name_session = || {
-            if let Some(agent) = self.live_agent(id) {
-                self.name_in_background(&agent, id);
-            }
-        };
-        let has_topic = session_naming::has_topic(&input.user);
+        let registry = &self.registry;
+        let name_session = || registry.name_session(id);
+        let has_topic = has_topic(&user);
         let mut events = RequestEvents {
             open: &open,
             writer: EventWriter::default(),
@@ -115,9 +127,9 @@ impl Registry {
             last: None,
             name_session: has_topic.then(|| Box::new(name_session) as Box<dyn FnOnce()>),
         };
-        let outcome = self.take_turn(id, input, &mut events, cancel);
+        let outcome = registry.reply(id, user, so_far, &mut events, cancel);
         if outcome.is_err() && open.log.is_cancelled(&open.id) {
-            let session = self.session(id);
+            let session = registry.session(id);
             let finish = Event::Finish {
                 reason: "stop",
                 token_state: session.as_ref().map(TokenState::of).unwrap_or_default(),
@@ -293,8 +305,8 @@ fn with_thinking(message: &Message) -> Message {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Received;
     use super::*;
+    use crate::event_log::Received;
 
     #[test]
     fn the_number_of_turns_is_limited_and_each_is_counted_until_it_ends() {

@@ -6,7 +6,7 @@
 //! its first event: after a restart, the ids of the earlier process are below, and no number is given twice. They
 //! stay below 2^53, up to which a client may keep them as numbers. This module does no I/O.
 
-use super::Error;
+use crate::agent::{Error, SessionObserver};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::unix_micros;
 use crate::sys::lock;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How many events a log keeps that every listener has read.
-pub(super) const MAX_EVENTS: usize = 512;
+pub(crate) const MAX_EVENTS: usize = 512;
 /// The size in bytes of the events of a log that every listener has read. One larger event is kept until the next
 /// one comes.
 const MAX_BYTES: usize = 8 << 20;
@@ -31,11 +31,11 @@ const MAX_REQUESTS: usize = 4;
 const KEEP_UNUSED: Duration = Duration::from_secs(300);
 
 /// The JSON of an event.
-pub(super) type EventJson = Arc<[u8]>;
+pub(crate) type EventJson = Arc<[u8]>;
 
 /// The events of the requests of a session, and its running requests. It keeps the last 512 events, of at most
 /// 8 MiB, and more of them, of at most 64 MiB, while a listener has yet to read them.
-pub struct EventLog {
+pub(crate) struct EventLog {
     state: Mutex<State>,
     /// Signalled when the state changes.
     changed: Condvar,
@@ -66,7 +66,7 @@ struct OpenRequest {
 
 /// What a listener gets.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Received {
+pub(crate) enum Received {
     /// The next events, with their ids.
     Events(Vec<(u64, Arc<[u8]>)>),
     /// Nothing yet: the time is over, or the listener was woken.
@@ -78,7 +78,7 @@ pub enum Received {
 }
 
 /// A reader of the log with a position of its own.
-pub struct Listener {
+pub(crate) struct Listener {
     log: Arc<EventLog>,
     key: u64,
     next: u64,
@@ -113,7 +113,7 @@ impl EventLog {
     /// behind. Without `after` it begins with the oldest event; so it does with 0, which
     /// [`Received::TooFarBehind`] is sent with. An id that was never given is too far behind: it may be of another
     /// process, before the clock was set back.
-    pub fn listen(self: &Arc<Self>, after: Option<u64>) -> (Listener, Vec<String>) {
+    pub(crate) fn listen(self: &Arc<Self>, after: Option<u64>) -> (Listener, Vec<String>) {
         let mut state = lock(&self.state);
         let next = match after {
             None | Some(0) => state.first,
@@ -131,7 +131,7 @@ impl EventLog {
     }
 
     /// Wakes all listeners.
-    pub fn wake(&self) {
+    pub(crate) fn wake(&self) {
         // Locked, so that a listener between its check and its wait is not missed.
         drop(lock(&self.state));
         self.changed.notify_all();
@@ -141,7 +141,7 @@ impl EventLog {
     ///
     /// # Errors
     /// [`Error::Working`] if another one runs, [`Error::NoSession`] if the log is closed.
-    pub(super) fn open_request(&self, id: &str, cancel: &Cancel) -> Result<(), Error> {
+    pub(crate) fn open_request(&self, id: &str, cancel: &Cancel) -> Result<(), Error> {
         let mut state = lock(&self.state);
         if state.closed {
             return Err(Error::NoSession);
@@ -162,7 +162,7 @@ impl EventLog {
     }
 
     /// Cancels the request, if it runs.
-    pub(super) fn cancel_request(&self, id: &str) {
+    pub(crate) fn cancel_request(&self, id: &str) {
         let mut state = lock(&self.state);
         let found = state.requests.iter_mut().find(|request| request.id == id);
         let cancel = found.map(|request| {
@@ -177,26 +177,26 @@ impl EventLog {
     }
 
     /// Whether the client has cancelled the request.
-    pub(super) fn is_cancelled(&self, id: &str) -> bool {
+    pub(crate) fn is_cancelled(&self, id: &str) -> bool {
         let state = lock(&self.state);
         let mut requests = state.requests.iter();
         requests.any(|request| request.id == id && request.cancelled)
     }
 
     /// Whether a request is open, also one that was cancelled.
-    pub fn has_requests(&self) -> bool {
+    pub(crate) fn has_requests(&self) -> bool {
         !lock(&self.state).requests.is_empty()
     }
 
     /// Appends events. A closed log discards them.
-    pub(super) fn append(&self, events: Vec<EventJson>) {
+    pub(crate) fn append(&self, events: Vec<EventJson>) {
         lock(&self.state).append(events);
         self.changed.notify_all();
     }
 
     /// Closes the request; `last` is its last event. A listener that has received that event finds the request
     /// closed.
-    pub(super) fn close_request(&self, id: &str, last: Option<EventJson>) {
+    pub(crate) fn close_request(&self, id: &str, last: Option<EventJson>) {
         let mut state = lock(&self.state);
         state.requests.retain(|request| request.id != id);
         state.append(last.into_iter().collect());
@@ -205,7 +205,7 @@ impl EventLog {
     }
 
     /// Ends all listeners when they have read the last event.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         lock(&self.state).closed = true;
         self.changed.notify_all();
     }
@@ -288,7 +288,7 @@ impl State {
 impl Listener {
     /// The next events, at once if there are some. Waits for them until `deadline`, or until
     /// [`wake`](EventLog::wake).
-    pub fn receive(&mut self, deadline: Instant) -> Received {
+    pub(crate) fn receive(&mut self, deadline: Instant) -> Received {
         let mut state = lock(&self.log.state);
         let mut waited = false;
         loop {
@@ -326,16 +326,16 @@ impl Drop for Listener {
 
 /// The logs of all sessions that have had a listener or a request.
 #[derive(Default)]
-pub(super) struct EventLogs(Mutex<HashMap<String, Arc<EventLog>>>);
+pub(crate) struct EventLogs(Mutex<HashMap<String, Arc<EventLog>>>);
 
 impl EventLogs {
     /// The session's log.
-    pub(super) fn get(&self, session: &str) -> Option<Arc<EventLog>> {
+    pub(crate) fn get(&self, session: &str) -> Option<Arc<EventLog>> {
         lock(&self.0).get(session).cloned()
     }
 
     /// The session's log, which is created if there is none.
-    pub(super) fn get_or_create(&self, session: &str) -> Arc<EventLog> {
+    pub(crate) fn get_or_create(&self, session: &str) -> Arc<EventLog> {
         let mut logs = lock(&self.0);
         match logs.get(session) {
             Some(log) => log.clone(),
@@ -344,29 +344,33 @@ impl EventLogs {
     }
 
     /// Removes the session's log and closes it.
-    pub(super) fn remove(&self, session: &str) {
+    pub(crate) fn remove(&self, session: &str) {
         let removed = lock(&self.0).remove(session);
         if let Some(log) = removed {
             log.close();
         }
     }
 
-    /// Closes all logs.
-    pub(super) fn close(&self) {
-        for log in self.all() {
-            log.close();
-        }
+    fn all(&self) -> Vec<Arc<EventLog>> {
+        lock(&self.0).values().cloned().collect()
+    }
+}
+
+impl SessionObserver for EventLogs {
+    fn deleted(&self, session: &str) {
+        self.remove(session);
     }
 
-    /// Frees the memory of logs that are not used; whether there were any.
-    pub(super) fn release_unused(&self) -> bool {
+    fn release_unused(&self) -> bool {
         let all = self.all();
         let released = all.iter().filter(|log| log.release_if_unused(KEEP_UNUSED));
         released.count() > 0
     }
 
-    fn all(&self) -> Vec<Arc<EventLog>> {
-        lock(&self.0).values().cloned().collect()
+    fn closed(&self) {
+        for log in self.all() {
+            log.close();
+        }
     }
 }
 

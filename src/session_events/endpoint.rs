@@ -1,9 +1,10 @@
 //! `/sessions/{session_id}/events`, `…/reply` and `…/cancel`: turns that do not end with the client's
 //! connection, and the stream of their events. Part of Goose's API after 1.28.
 
-use super::with;
-use crate::agent::{self, EventLog, Listener, Received, Registry};
+use crate::agent::{self, Registry};
+use crate::background_turn::BackgroundTurns;
 use crate::conversation::Message;
+use crate::event_log::{EventLog, Listener, Received};
 use crate::http::{Access::Keyed, Error, EventStream, Request, Response, Router};
 use serde::Deserialize;
 use serde_json::json;
@@ -21,20 +22,16 @@ session again";
 const UUID_LENGTH: usize = 36;
 const UUID_HYPHENS: [usize; 4] = [8, 13, 18, 23];
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    let (for_events, for_reply) = (registry.clone(), registry.clone());
+pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+    let turns = BackgroundTurns::new(registry);
+    let with = |handler: fn(&Arc<BackgroundTurns>, &Request) -> Result<Response, Error>| {
+        let turns = turns.clone();
+        move |request: &Request| handler(&turns, request)
+    };
     router
-        .get("/sessions/{session_id}/events", Keyed, move |request| {
-            events(&for_events, request)
-        })
-        .post("/sessions/{session_id}/reply", Keyed, move |request| {
-            reply(&for_reply, request)
-        })
-        .post(
-            "/sessions/{session_id}/cancel",
-            Keyed,
-            with(registry, cancel),
-        )
+        .get("/sessions/{session_id}/events", Keyed, with(events))
+        .post("/sessions/{session_id}/reply", Keyed, with(reply))
+        .post("/sessions/{session_id}/cancel", Keyed, with(cancel))
 }
 
 #[derive(Deserialize)]
@@ -49,10 +46,10 @@ struct CancelRequest {
     request_id: String,
 }
 
-fn events(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {
-    let log = registry.event_log(request.param("session_id"))?;
+fn events(turns: &Arc<BackgroundTurns>, request: &Request) -> Result<Response, Error> {
+    let log = turns.event_log(request.param("session_id"))?;
     let after = request.header("Last-Event-ID").and_then(event_id);
-    let registry = registry.clone();
+    let registry = turns.registry.clone();
     // Before the head is sent: the client gets every event from then on.
     let (listener, running) = log.listen(after);
     Ok(Response::events("", move |stream| {
@@ -120,7 +117,7 @@ fn send_events(
     }
 }
 
-fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {
+fn reply(turns: &Arc<BackgroundTurns>, request: &Request) -> Result<Response, Error> {
     let body: ReplyRequest = request.json()?;
     let id = body.request_id;
     if !is_uuid(&id) {
@@ -128,7 +125,7 @@ fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error>
     }
     let session = request.param("session_id");
     let (user, so_far) = (body.user_message, body.override_conversation);
-    match registry.reply_in_background(session, &id, user, so_far) {
+    match turns.reply_in_background(session, &id, user, so_far) {
         Ok(()) => Ok(Response::json(&json!({ "request_id": id }))),
         // Clients compare the words "already has an active request".
         Err(error @ agent::Error::Working { .. }) => Err(Error::bad_request(format!(
@@ -139,14 +136,16 @@ fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error>
 }
 
 /// Ignores a request that does not run, unless the session has had none at all.
-fn cancel(registry: &Registry, request: &Request) -> Result<Response, Error> {
+fn cancel(turns: &Arc<BackgroundTurns>, request: &Request) -> Result<Response, Error> {
     let body: CancelRequest = request.json()?;
     let session = request.param("session_id");
-    match registry.cancel_request(session, &body.request_id) {
+    match turns.cancel_request(session, &body.request_id) {
         Ok(()) => Ok(Response::empty(200)),
-        Err(agent::Error::NoSession) if registry.session(session).is_ok() => Err(Error::not_found(
-            "there is no such request: the session has had none since the server started",
-        )),
+        Err(agent::Error::NoSession) if turns.registry.session(session).is_ok() => {
+            Err(Error::not_found(
+                "there is no such request: the session has had none since the server started",
+            ))
+        }
         Err(error) => Err(error.into()),
     }
 }
