@@ -15,7 +15,7 @@
 //!    one.
 //! 4. [`extension::Manager`] finds the extension of `key__tool` and checks the configured `available_tools`.
 //! 5. [`mcp::Client`] assigns an id, registers a slot with a deadline and a [`sys::cancel::Cancel`]
-//!    ([`mcp::pending_requests`]), and passes the message to its [`mcp::transport`]: the same thread writes one
+//!    (`mcp::pending_requests`), and passes the message to its [`mcp::transport`]: the same thread writes one
 //!    line to a child's stdin, or sends a POST.
 //! 6. If the response arrives at once, the same thread reads it; otherwise the transport's reader thread parses
 //!    it ([`mcp::jsonrpc`]) and wakes the slot. The result is not rebuilt: its parts are passed on as JSON
@@ -87,7 +87,7 @@
 //! [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use [`mcp::server`];
 //! [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests, responses, routes; [`acp`]
 //! also its connections.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
-//! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
+//! requests with [`outbound`]. `builtin::mcp_endpoint` serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
 //! --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`,
 //! between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong ones, and compares the
 //! answers with the contract. [`text::json`] parses all JSON; text with it from outside passes one door there, behind
@@ -247,10 +247,10 @@
 pub use gosling_acp as acp;
 #[cfg(feature = "builtin")]
 pub use gosling_builtin as builtin;
-#[cfg(not(feature = "builtin"))]
-pub use gosling_core::builtin;
 #[cfg(feature = "check")]
 pub use gosling_check as check;
+#[cfg(not(feature = "builtin"))]
+pub use gosling_core::builtin;
 #[cfg(feature = "tls")]
 pub use gosling_core::tls;
 pub use gosling_core::{
