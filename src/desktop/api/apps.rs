@@ -47,7 +47,7 @@ fn list(registry: &Registry, request: &Request) -> Result<Response, Error> {
     };
     let cancel = cancel_of(registry, request);
     let agent = registry.agent(session)?;
-    let listing = app_listing::apps(&*agent.extensions(&cancel)?, &cancel);
+    let listing = app_listing::apps(agent.extensions(&cancel)?, &cancel);
     for error in &listing.errors {
         log::warn!("apps not listed session={session} reason={error}");
     }
