@@ -15,7 +15,7 @@
 //!    one.
 //! 4. [`extension::Manager`] finds the extension of `key__tool` and checks the configured `available_tools`.
 //! 5. [`mcp::Client`] assigns an id, registers a slot with a deadline and a [`sys::cancel::Cancel`]
-//!    ([`mcp::pending_requests`]), and passes the message to its [`mcp::transport`]: the same thread writes one
+//!    (`mcp::pending_requests`), and passes the message to its [`mcp::transport`]: the same thread writes one
 //!    line to a child's stdin, or sends a POST.
 //! 6. If the response arrives at once, the same thread reads it; otherwise the transport's reader thread parses
 //!    it ([`mcp::jsonrpc`]) and wakes the slot. The result is not rebuilt: its parts are passed on as JSON
@@ -68,11 +68,11 @@
 //! the log at a position of its own. So the turn waits for no client and outlives them all; `/sessions/{id}/cancel`
 //! ends it.
 //!
-//! A recipe runs without a client in a turn of the same kind: `recipe_run::RecipeRun::start` creates its
-//! session, `recipe_run::run` runs the turn in the calling thread. The session's recipe may add
-//! tools of gosling itself: one that takes the final output, validated by `json_schema`, and one that runs
-//! sub-recipes, each in a turn of its own in the thread of the call. Success checks run after the turn, in a
-//! shell of [`builtin::developer`].
+//! A recipe runs without a client in a turn of the same kind: `recipe_run` creates its session and runs the turn in the
+//! calling thread. The session's recipe may add tools of gosling itself: one that takes the final output, validated by
+//! `json_schema`, and one that runs sub-recipes, each in a turn of its own in the thread of the call. Success checks run
+//! after the turn, in a shell of [`builtin::developer`]. The core knows of all this no more than the traits of
+//! [`agent::recipes`].
 //!
 //! An editor is another kind of client: it starts `gosling acp` and speaks the Agent Client Protocol on stdin and
 //! stdout. [`acp`] is the front for it, as [`api`] is for HTTP, over the same [`agent`]: it turns a prompt into a turn
@@ -87,7 +87,7 @@
 //! [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use [`mcp::server`];
 //! [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests, responses, routes; [`acp`]
 //! also its connections.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
-//! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
+//! requests with [`outbound`]. `builtin::mcp_endpoint` serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
 //! --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`,
 //! between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong ones, and compares the
 //! answers with the contract. [`text::json`] parses all JSON; text with it from outside passes one door there, behind
@@ -249,6 +249,8 @@ pub use gosling_acp as acp;
 pub use gosling_builtin as builtin;
 #[cfg(feature = "check")]
 pub use gosling_check as check;
+#[cfg(not(feature = "builtin"))]
+pub use gosling_core::builtin;
 #[cfg(feature = "tls")]
 pub use gosling_core::tls;
 pub use gosling_core::{

@@ -2,7 +2,7 @@
 //! clients that start `gosling acp` (agentclientprotocol.com).
 //!
 //! A [`Connection`] takes the messages of one client and sends its own through an [`Outbox`]; it knows nothing
-//! of the transport. [`serve_stdio_process`] connects it to stdin and stdout, [`routes`] to the WebSockets
+//! of the transport. [`serve_stdio_process`] connects it to stdin and stdout, `endpoint` to the WebSockets
 //! ([`web_socket`]) of the HTTP server. The modules:
 //!
 //! - `connection` dispatches messages. Requests that may wait run in a thread of their own, so that the thread

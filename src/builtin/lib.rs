@@ -1,4 +1,4 @@
-//! The MCP servers that gosling ships. Each is an [`mcp::server::Server`](Server). It runs in the process of a
+//! The MCP servers that gosling ships. Each is an [`Server`]. It runs in the process of a
 //! session, or as `gosling mcp NAME` for any MCP client over stdio or HTTP, in a container if the client wants that.
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Checks an MCP server against the contract that Goose's clients expect: `gosling check`.
 //!
 //! [`run`] starts or reaches a server, a few times, and makes the checks group by group: it sends raw messages over
-//! the transports of [`mcp::transport`](crate::mcp::transport), also wrong ones, and compares what comes back with
+//! the transports of [`mcp::transport`], also wrong ones, and compares what comes back with
 //! JSON-RPC, MCP and the contract. [`CheckReport`] has the outcome of each check; [`report`] writes it for people and
 //! machines.
 //!

@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::path::Path;
 
 impl Server {
-    /// A server whose model responds from this script, see `src/provider/scripted.rs`.
+    /// A server whose model responds from this script, see `src/core/provider/scripted.rs`.
     pub fn scripted(script: Value) -> Server {
         let server = Server::new();
         write_script(server.root(), &script);

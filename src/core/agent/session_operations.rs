@@ -192,8 +192,9 @@ impl Registry {
     /// Creates a session from an export, with its messages (see [`Session::from_export`]).
     ///
     /// An import runs nothing by itself: its extensions are active only if the user has configured equal ones,
-    /// and its recipe is kept only if it passes [`recipes::Recipes::check_imported`]. The session stores what was left out
-    /// ([`ImportReport`]), and its last message tells the user. Its mode is kept only if it is stricter than the user's.
+    /// and its recipe is kept only if it is valid ([`check_imported`](super::recipes::Recipes::check_imported)). The
+    /// session stores what was left out ([`ImportReport`]), and its last message tells the user. Its mode is kept only
+    /// if it is stricter than the user's.
     ///
     /// # Errors
     /// When the text is not an exported session, the configuration cannot be read, or the session cannot be

@@ -1,6 +1,6 @@
 //! Goose's HTTP API, one file for each resource. Each handler turns JSON into a call of [`agent`]
 //! and the result into JSON.
-//! CORE §4, §7. [`mcp_endpoint`] serves the builtin MCP servers over HTTP.
+//! CORE §4, §7.
 
 mod agents;
 mod config;

@@ -1,8 +1,8 @@
 //! Writes log records, one line each, to stderr and to a file below `state/logs/server/`.
 //!
-//! Each destination has its own writer thread ([`background_writer`]), so that a full pipe, a stopped terminal or
+//! Each destination has its own writer thread (`background_writer`), so that a full pipe, a stopped terminal or
 //! a full disk delays neither requests nor the end of the process. Repeated warnings are counted
-//! ([`repeated_warnings`]).
+//! (`repeated_warnings`).
 
 mod background_writer;
 mod log_file;

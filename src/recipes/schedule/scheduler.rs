@@ -619,11 +619,7 @@ mod tests {
         // Two registries on one root are as independent as two processes.
         let process = || {
             let stores = crate::agent::Stores::new(&paths);
-            Scheduler::new(Arc::new(Registry::new(
-                stores,
-                gosling_core::part::all(),
-                true,
-            )))
+            Scheduler::new(Arc::new(Registry::new(stores, &[&crate::PART], true)))
         };
         let (one, two) = (process(), process());
         let now = clock::unix_seconds();
