@@ -6,6 +6,7 @@ mod support;
 
 #[cfg(feature = "analyze")]
 mod analyze;
+#[cfg(feature = "image")]
 mod fake_programs;
 mod full_disk;
 mod gooseignore;
