@@ -1,6 +1,6 @@
 //! Writes the events of a turn as JSON.
 
-use super::Event;
+use crate::agent::Event;
 use crate::conversation::{Content, Message, Text, TokenState};
 use serde_json::Result;
 

@@ -1,63 +1,38 @@
 //! The agents of sessions: their life cycle, their extensions, the turns of their conversations.
+//!
+//! - `registry` has the live agents; `session` starts, changes and ends sessions.
+//! - `turn` is one turn of a conversation: the requests to the model, the calls of tools, the history.
+//! - `prompt` makes what the model is told besides the conversation.
+//! - `questions` decides which calls run, and asks the user.
+//! - `commands` has the slash commands; `recipes` the hook for the part that has recipes.
 
-mod agent_table;
-pub mod checklist;
-mod client_extensions;
-pub mod command_list;
-mod compaction;
-mod conversation_digest;
+mod commands;
 mod error;
 mod event;
 mod event_writer;
-mod extension_trial;
-pub mod hints;
-mod housekeeper;
-mod model_history;
-mod model_request;
-mod model_selection;
-mod name_observers;
-mod parallel;
-mod pending_questions;
-mod permission_mode;
-pub mod prompt_kind;
-pub mod prompt_templates;
+mod prompt;
+mod questions;
 pub mod recipes;
-mod refused_images;
 mod registry;
-mod server_requests;
-mod session_agent;
-mod session_naming;
-mod session_observers;
-mod session_operations;
-pub mod session_recipes;
-mod settings;
-mod short_answer;
-mod shown_settings;
-mod slash_commands;
-mod stored_session_data;
-pub mod system_prompt;
-mod token_estimate;
-mod tool_calls;
+mod session;
 mod turn;
-mod turn_channel;
-mod turn_output;
-mod turn_retries;
-mod turn_start;
-mod turn_state_lru;
 
+pub use commands::command_list;
 pub use error::{Error, RecipeFault};
 pub use event::{Compaction, Event, EventSink, NoEvents};
 pub use event_writer::EventWriter;
-pub use extension_trial::ExtensionTrial;
-pub use model_selection::ModelChoice;
-pub use name_observers::NameObserver;
-pub use permission_mode::{Confirmation, Mode};
+pub use prompt::short_answer::{SideAnswer, without_reasoning};
+pub use prompt::{checklist, hints, prompt_kind, prompt_templates, system_prompt};
+pub use questions::permission_mode::{Confirmation, Mode};
 pub use recipes::RecipeSource;
 pub use registry::{Registry, Start, Stores};
-pub use session_agent::{Agent, ExtensionResult};
-pub use session_naming::has_topic;
-pub use session_observers::SessionObserver;
-pub use session_operations::{ExportedSession, Fork};
-pub use short_answer::{SideAnswer, without_reasoning};
-pub use shown_settings::ShownSetting;
+pub use session::extension_trial::ExtensionTrial;
+pub use session::model_selection::ModelChoice;
+pub use session::name_observers::NameObserver;
+pub use session::session_agent::{Agent, ExtensionResult};
+pub use session::session_naming::has_topic;
+pub use session::session_observers::SessionObserver;
+pub use session::session_operations::{ExportedSession, Fork};
+pub use session::session_recipes;
+pub use session::shown_settings::ShownSetting;
 pub use turn::{TurnReport, TurnStop};

@@ -1,7 +1,7 @@
 //! What sessions and their turns get from recipes. The part of the program that has recipes implements these traits;
 //! for everything else a session's recipe is JSON without a meaning.
 
-use super::{Error, Registry};
+use crate::agent::{Error, Registry};
 use crate::conversation::{RecipeOrigin, Session};
 use crate::mcp::types::{CallToolResult, Tool};
 use crate::sys::cancel::Cancel;
@@ -120,7 +120,7 @@ impl SessionRecipe {
     }
 
     /// What a session in this working directory stores of its recipe's origin.
-    pub(super) fn origin(&self, working_dir: &Path) -> Option<RecipeOrigin> {
+    pub(in crate::agent) fn origin(&self, working_dir: &Path) -> Option<RecipeOrigin> {
         let folder = self.folder.clone().or_else(|| {
             let is_project = self.source == RecipeSource::Project;
             is_project.then(|| working_dir.join(".goose").join("recipes"))
@@ -151,7 +151,7 @@ pub enum RecipeSource {
 
 impl RecipeSource {
     /// A name for an untrusted source; `None` for a trusted one.
-    pub(super) fn untrusted(self) -> Option<&'static str> {
+    pub(in crate::agent) fn untrusted(self) -> Option<&'static str> {
         match self {
             RecipeSource::User => None,
             RecipeSource::Link => Some("a recipe link"),

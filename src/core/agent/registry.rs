@@ -1,17 +1,19 @@
 //! The live agents of all sessions. Sessions are created, found, changed and ended here, so that the stored
 //! session and its agent stay consistent.
 
-use super::agent_table::{AgentTable, IfRunning};
-use super::hints::Hints;
-use super::housekeeper::Housekeeper;
-use super::name_observers::NameObservers;
-use super::prompt_templates::Prompts;
-use super::recipes::SessionRecipe;
-use super::session_agent::{InitialExtensions, idle_status};
-use super::session_observers::SessionObservers;
-use super::stored_session_data::StoredSessionData;
-use super::turn_state_lru::TurnStateLru;
-use super::{Agent, Error, ExtensionResult, client_extensions, settings};
+use crate::agent::prompt::hints::Hints;
+use crate::agent::prompt::prompt_templates::Prompts;
+use crate::agent::recipes::SessionRecipe;
+use crate::agent::session::agent_table::{AgentTable, IfRunning};
+use crate::agent::session::client_extensions;
+use crate::agent::session::housekeeper::Housekeeper;
+use crate::agent::session::name_observers::NameObservers;
+use crate::agent::session::session_agent::{InitialExtensions, idle_status};
+use crate::agent::session::session_observers::SessionObservers;
+use crate::agent::session::settings;
+use crate::agent::session::stored_session_data::StoredSessionData;
+use crate::agent::turn::turn_state_lru::TurnStateLru;
+use crate::agent::{Agent, Error, ExtensionResult};
 use crate::builtin::{SessionData, WorkspaceSlot};
 use crate::conversation::{ImportReport, Session, SessionType};
 use crate::extension::{
@@ -29,7 +31,7 @@ use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// How many extensions a session may start with.
-pub(super) const MAX_EXTENSIONS: usize = 256;
+pub(in crate::agent) const MAX_EXTENSIONS: usize = 256;
 
 /// The files that sessions need.
 pub struct Stores {
@@ -89,13 +91,13 @@ pub struct Start {
 pub struct Registry {
     stores: Stores,
     catalog: Catalog,
-    pub(super) offline: bool,
-    pub(super) has_user_interfaces: bool,
+    pub(in crate::agent) offline: bool,
+    pub(in crate::agent) has_user_interfaces: bool,
     cancel: Cancel,
     agents: Arc<AgentTable<Agent>>,
-    pub(super) turn_states: TurnStateLru,
-    pub(super) session_observers: SessionObservers,
-    pub(super) name_observers: NameObservers,
+    pub(in crate::agent) turn_states: TurnStateLru,
+    pub(in crate::agent) session_observers: SessionObservers,
+    pub(in crate::agent) name_observers: NameObservers,
     housekeeper: Mutex<Option<Housekeeper>>,
 }
 
@@ -239,7 +241,7 @@ impl Registry {
 
     /// The extensions of an import, `wanted`, that equal one that the user has configured, enabled or not, or
     /// one of `more`. The others are listed in `imported`.
-    pub(super) fn import_extensions(
+    pub(in crate::agent) fn import_extensions(
         &self,
         wanted: &[Value],
         more: Vec<Value>,
@@ -473,7 +475,7 @@ impl Registry {
     }
 
     /// The session and its agent; starts the agent if it does not run.
-    pub(super) fn activate(&self, id: &str) -> Result<(Session, Arc<Agent>), Error> {
+    pub(in crate::agent) fn activate(&self, id: &str) -> Result<(Session, Arc<Agent>), Error> {
         self.agent_for_stored(id, IfRunning::Keep)
     }
 
@@ -485,13 +487,13 @@ impl Registry {
         self.activate(id).map(|(_, agent)| agent)
     }
 
-    pub(super) fn live_agent(&self, id: &str) -> Option<Arc<Agent>> {
+    pub(in crate::agent) fn live_agent(&self, id: &str) -> Option<Arc<Agent>> {
         self.agents.get(id)
     }
 
     /// The stored session and an agent that matches it. No lock is held while the session is read, so it is
     /// read again once the agent is in the table, where later changes find it.
-    pub(super) fn agent_for_stored(
+    pub(in crate::agent) fn agent_for_stored(
         &self,
         id: &str,
         mut if_running: IfRunning,
@@ -621,14 +623,14 @@ impl Registry {
 ///
 /// # Errors
 /// When the user has no home directory.
-pub(super) fn home_dir() -> Result<PathBuf, Error> {
+pub(in crate::agent) fn home_dir() -> Result<PathBuf, Error> {
     env::home_dir().ok_or_else(|| Error::Config {
         reason: "`working_dir` is empty, and HOME names no directory that could be used; name a working directory"
             .to_owned(),
     })
 }
 
-pub(super) fn check_dir(path: &Path) -> Result<(), Error> {
+pub(in crate::agent) fn check_dir(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         Ok(())
     } else {

@@ -1,17 +1,31 @@
 //! One turn: the user's message goes to the model, gosling runs the tool calls that the model requests, and
 //! their results go back to the model, until it requests no more. CORE §7.4; GUIDE §6.
 //!
-//! The turn runs in the thread that calls [`Registry::reply`]. Each message goes out as an [`Event`](super::Event) and
+//! The turn runs in the thread that calls [`Registry::reply`]. Each message goes out as an [`Event`](crate::agent::Event) and
 //! is in the session's journal before the next request to the model.
 
-use super::permission_mode::Mode;
-use super::recipes::{AfterAnswer, TurnRecipe};
-use super::refused_images::RefusedImages;
-use super::session_agent::Agent;
-use super::token_estimate::Estimate;
-use super::turn_channel::Model;
-use super::turn_output::{TurnOutput, random_id};
-use super::{Error, Registry, session_operations};
+pub(in crate::agent) mod compaction;
+pub(in crate::agent) mod model_history;
+pub(in crate::agent) mod model_request;
+pub(in crate::agent) mod parallel;
+pub(in crate::agent) mod refused_images;
+pub(in crate::agent) mod token_estimate;
+pub(in crate::agent) mod tool_calls;
+pub(in crate::agent) mod turn_channel;
+pub(in crate::agent) mod turn_output;
+pub(in crate::agent) mod turn_retries;
+pub(in crate::agent) mod turn_start;
+pub(in crate::agent) mod turn_state_lru;
+
+use crate::agent::questions::permission_mode::Mode;
+use crate::agent::recipes::{AfterAnswer, TurnRecipe};
+use crate::agent::session::session_agent::Agent;
+use crate::agent::session::session_operations;
+use crate::agent::turn::refused_images::RefusedImages;
+use crate::agent::turn::token_estimate::Estimate;
+use crate::agent::turn::turn_channel::Model;
+use crate::agent::turn::turn_output::{TurnOutput, random_id};
+use crate::agent::{Error, Registry};
 use crate::conversation::{
     ExtensionData, Message, Metadata, Role, Session, TokenState, ToolRequest,
 };
@@ -24,15 +38,15 @@ use std::sync::Arc;
 const MAX_MALFORMED: usize = 3;
 
 /// What an agent keeps from turn to turn. A running turn owns it.
-pub(super) struct TurnState {
-    pub(super) journal: Journal,
-    pub(super) estimate: Estimate,
+pub(in crate::agent) struct TurnState {
+    pub(in crate::agent) journal: Journal,
+    pub(in crate::agent) estimate: Estimate,
     /// Which of the two models answered last: `lead` or `worker`.
-    pub(super) last_role: Option<&'static str>,
+    pub(in crate::agent) last_role: Option<&'static str>,
 }
 
 impl TurnState {
-    pub(super) fn new(journal: Journal) -> Self {
+    pub(in crate::agent) fn new(journal: Journal) -> Self {
         TurnState {
             journal,
             estimate: Estimate::default(),
@@ -42,43 +56,43 @@ impl TurnState {
 }
 
 /// A running turn.
-pub(super) struct Turn<'t> {
-    pub(super) registry: &'t Registry,
-    pub(super) agent: &'t Agent,
-    pub(super) session: Session,
-    pub(super) state: &'t mut TurnState,
-    pub(super) output: TurnOutput<'t>,
-    pub(super) cancel: Cancel,
-    pub(super) mode: Mode,
+pub(in crate::agent) struct Turn<'t> {
+    pub(in crate::agent) registry: &'t Registry,
+    pub(in crate::agent) agent: &'t Agent,
+    pub(in crate::agent) session: Session,
+    pub(in crate::agent) state: &'t mut TurnState,
+    pub(in crate::agent) output: TurnOutput<'t>,
+    pub(in crate::agent) cancel: Cancel,
+    pub(in crate::agent) mode: Mode,
     /// The model that answers this turn.
-    pub(super) model: Model,
+    pub(in crate::agent) model: Model,
     /// The session's own model. Another one answers this turn if it is the lead model's.
-    pub(super) own_model: Model,
+    pub(in crate::agent) own_model: Model,
     /// The policy of a lead model that shares the session, and the turns and failures before this turn.
-    pub(super) lead: Option<(LeadWorker, Progress)>,
+    pub(in crate::agent) lead: Option<(LeadWorker, Progress)>,
     /// The token counts when the turn began.
-    pub(super) tokens_before: TokenState,
+    pub(in crate::agent) tokens_before: TokenState,
     /// Whether a user can answer questions.
-    pub(super) attended: bool,
+    pub(in crate::agent) attended: bool,
     /// What the session's recipe adds.
-    pub(super) recipe: Arc<dyn TurnRecipe>,
+    pub(in crate::agent) recipe: Arc<dyn TurnRecipe>,
     /// Why the model could not do its task, if it could not.
-    pub(super) failure: Option<String>,
+    pub(in crate::agent) failure: Option<String>,
     /// Why the model's last answer ended, or the turn after it.
-    pub(super) stop: TurnStop,
+    pub(in crate::agent) stop: TurnStop,
     /// The images that the model refused.
-    pub(super) refused: RefusedImages,
+    pub(in crate::agent) refused: RefusedImages,
     /// Whether this turn told the user what an import left out.
-    pub(super) told_import: bool,
+    pub(in crate::agent) told_import: bool,
     /// How many tool calls this turn made.
-    pub(super) calls: usize,
+    pub(in crate::agent) calls: usize,
     /// How many of them failed.
-    pub(super) failures: usize,
+    pub(in crate::agent) failures: usize,
     /// Whether the model has answered.
-    pub(super) answered: bool,
+    pub(in crate::agent) answered: bool,
     /// How many messages there were when this turn compacted the conversation, or found it too short for that; 0 if
     /// it did neither.
-    pub(super) compacted: usize,
+    pub(in crate::agent) compacted: usize,
 }
 
 /// The outcome of a turn.
@@ -109,7 +123,7 @@ pub enum TurnStop {
 }
 
 /// Why a turn ends.
-pub(super) enum End {
+pub(in crate::agent) enum End {
     /// The model has nothing more to do, or must not be asked again.
     Finished,
     /// The client left, or the session was stopped.
@@ -117,7 +131,7 @@ pub(super) enum End {
 }
 
 impl Turn<'_> {
-    pub(super) fn report(&self) -> TurnReport {
+    pub(in crate::agent) fn report(&self) -> TurnReport {
         let mut messages = self.state.journal.messages().iter().rev();
         let by_model = messages.find(|m| m.role == Role::Assistant && m.metadata.agent_visible);
         TurnReport {
@@ -128,7 +142,7 @@ impl Turn<'_> {
         }
     }
 
-    pub(super) fn run(&mut self, user: Message) -> Result<End, Error> {
+    pub(in crate::agent) fn run(&mut self, user: Message) -> Result<End, Error> {
         let Some(user) = self.run_slash_command(user)? else {
             return Ok(End::Finished);
         };
@@ -154,7 +168,7 @@ impl Turn<'_> {
     }
 
     /// Asks the model and runs the calls that it requests, until it requests none.
-    pub(super) fn ask_and_call(&mut self) -> Result<End, Error> {
+    pub(in crate::agent) fn ask_and_call(&mut self) -> Result<End, Error> {
         let (limit, limit_name) = self.max_requests();
         let mut malformed = 0;
         for _ in 0..limit {
@@ -224,7 +238,7 @@ impl Turn<'_> {
     }
 
     /// Tells the user why the model could not do its task, in a message that the model does not see.
-    pub(super) fn fail(&mut self, why: impl Into<String>) -> Result<(), Error> {
+    pub(in crate::agent) fn fail(&mut self, why: impl Into<String>) -> Result<(), Error> {
         let why = why.into();
         self.failure = Some(why.clone());
         self.output.events.turn_failed();
@@ -232,7 +246,10 @@ impl Turn<'_> {
     }
 
     /// Sends and stores a message in place of an answer of the model, which does not see it.
-    pub(super) fn reply_without_model(&mut self, text: impl Into<String>) -> Result<(), Error> {
+    pub(in crate::agent) fn reply_without_model(
+        &mut self,
+        text: impl Into<String>,
+    ) -> Result<(), Error> {
         let message = Message::text(Role::Assistant, text).with_id(random_id("msg_"));
         self.send_and_store(message.seen_by(Metadata::USER_ONLY))
     }
@@ -244,7 +261,7 @@ impl Turn<'_> {
     }
 
     /// Appends a message to the journal.
-    pub(super) fn store(&mut self, mut message: Message) -> Result<(), Error> {
+    pub(in crate::agent) fn store(&mut self, mut message: Message) -> Result<(), Error> {
         if message.id.is_none() {
             message.id = Some(random_id(&format!("msg_{}_", self.session.id)));
         }
@@ -252,7 +269,7 @@ impl Turn<'_> {
     }
 
     /// Makes the messages and the session durable, and sends the last event.
-    pub(super) fn finish(&mut self, end: Result<End, Error>) -> Result<(), Error> {
+    pub(in crate::agent) fn finish(&mut self, end: Result<End, Error>) -> Result<(), Error> {
         let registry = self.registry;
         let model = &self.own_model;
         let before = self.tokens_before;

@@ -1,0 +1,103 @@
+//! A conversation as shortened text, from which a model makes a summary or a name.
+
+use crate::agent::turn::model_history::without_page_data;
+use crate::conversation::{Content, Message, Outcome, Role};
+use crate::provider::{audience_includes_model, result_text};
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+/// The longest part of a message in a digest, in bytes.
+const MAX_PART: usize = 4_000;
+/// The longest call or result of a tool in a digest, in bytes.
+const MAX_TOOL_TEXT: usize = 1_500;
+
+/// The conversation as text of about `budget` bytes at most. If it is longer, its middle is left out: the
+/// beginning says what the user wants, the end how far the work is.
+pub(in crate::agent) fn digest<'m>(
+    messages: impl IntoIterator<Item = &'m Message>,
+    budget: usize,
+) -> String {
+    let mut all = String::new();
+    let mut with_page = HashSet::new();
+    for message in messages {
+        let requests = message.tool_requests();
+        with_page.extend(requests.filter(|it| it.has_page()).map(|it| it.id.as_str()));
+        let has_page = |id: &str| with_page.contains(id);
+        let message = without_page_data(Cow::Borrowed(message), has_page);
+        for part in &message.content {
+            let (label, text) = match part {
+                Content::Text(text) if !audience_includes_model(text.annotations.as_ref()) => {
+                    continue;
+                }
+                Content::Text(text) if message.role == Role::User => ("User", text.text.clone()),
+                Content::Text(text) => ("Assistant", text.text.clone()),
+                Content::Image(_) => ("User", "(an image)".to_owned()),
+                Content::ToolRequest(request) => match &request.tool_call {
+                    Outcome::Success { value } => {
+                        let call = format!("{} {}", value.name, value.arguments.get());
+                        ("Call", shortened(&call, MAX_TOOL_TEXT))
+                    }
+                    Outcome::Error { error } => ("Call", error.clone()),
+                },
+                Content::ToolResponse(response) => match &response.tool_result {
+                    Outcome::Success { value } => {
+                        ("Result", shortened(&result_text(value), MAX_TOOL_TEXT))
+                    }
+                    Outcome::Error { error } => ("Result", shortened(error, MAX_TOOL_TEXT)),
+                },
+                _ => continue,
+            };
+            all.push_str(label);
+            all.push_str(": ");
+            all.push_str(&shortened(&text, MAX_PART));
+            all.push_str("\n\n");
+        }
+    }
+    shortened(&all, budget)
+}
+
+/// The text without its middle, if it is longer than about `most` bytes.
+fn shortened(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let head = text.floor_char_boundary(most / 4);
+    let tail = text.ceil_char_boundary(text.len() - (most - most / 4));
+    format!(
+        "{}\n[… {} bytes left out …]\n{}",
+        &text[..head],
+        tail - head,
+        &text[tail..]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_has_nothing_that_is_for_the_user_alone() {
+        let message = serde_json::json!({"role": "user", "created": 1, "content": [
+            {"type": "toolResponse", "id": "1", "toolResult": {"status": "success", "value": {"content": [
+                {"type": "text", "text": "open"},
+                {"type": "text", "text": "secret", "annotations": {"audience": ["user"]}},
+            ]}}},
+            {"type": "text", "text": "secret", "annotations": {"audience": ["user"]}},
+        ]});
+        let message: Message = serde_json::from_value(message).unwrap();
+        assert_eq!(digest([&message], usize::MAX), "Result: open\n\n");
+    }
+
+    #[test]
+    fn a_digest_keeps_both_ends() {
+        let messages: Vec<Message> = (0..100)
+            .map(|n| Message::text(Role::User, format!("message é {n} {}", "x".repeat(50))))
+            .collect();
+        let whole = digest(&messages, usize::MAX);
+        assert!(whole.contains("message é 50 "));
+        let digest = digest(&messages, 1_000);
+        assert!(digest.len() < 1_100 && !digest.contains("message é 50 "));
+        assert!(digest.starts_with("User: message é 0 ") && digest.contains("message é 99 "));
+        assert!(digest.contains("bytes left out"));
+    }
+}

@@ -1,0 +1,5 @@
+//! What a turn has to ask: whether a tool may run, and what MCP servers want to know of the user or the model.
+
+pub(super) mod pending_questions;
+pub(super) mod permission_mode;
+pub(super) mod server_requests;

@@ -1,0 +1,136 @@
+//! Questions that the user or the client has not answered yet: tool approvals, elicitations, and calls of
+//! tools that the client runs.
+
+use crate::agent::{Confirmation, Registry};
+use crate::conversation::Outcome;
+use crate::mcp::types::CallToolResult;
+use crate::sys::cancel::{Cancel, NoMessage};
+use crate::sys::lock;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Pending questions by their ids. `A` is the type of the answers.
+pub(in crate::agent) struct PendingQuestions<A> {
+    open: Mutex<HashMap<String, Sender<A>>>,
+}
+
+/// A question that can be answered until this is dropped.
+pub(in crate::agent) struct PendingQuestion<'q, A> {
+    questions: &'q PendingQuestions<A>,
+    id: String,
+    answer: Receiver<A>,
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::agent) enum NoAnswer {
+    /// The timeout passed.
+    TimedOut,
+    /// The request that waits was cancelled.
+    Cancelled,
+}
+
+impl<A> Default for PendingQuestions<A> {
+    fn default() -> Self {
+        PendingQuestions {
+            open: Mutex::default(),
+        }
+    }
+}
+
+impl<A> PendingQuestions<A> {
+    /// Opens a question, so that an answer finds it; called before the question is sent. `None` if a
+    /// question with this id is open.
+    pub(in crate::agent) fn open(&self, id: &str) -> Option<PendingQuestion<'_, A>> {
+        let (sender, answer) = bounded(1);
+        let mut open = lock(&self.open);
+        if open.contains_key(id) {
+            return None;
+        }
+        open.insert(id.to_owned(), sender);
+        Some(PendingQuestion {
+            questions: self,
+            id: id.to_owned(),
+            answer,
+        })
+    }
+
+    /// Answers the question with this id and closes it; false if it is not open.
+    pub(in crate::agent) fn answer(&self, id: &str, answer: A) -> bool {
+        let sender = lock(&self.open).remove(id);
+        sender.is_some_and(|sender| sender.send(answer).is_ok())
+    }
+}
+
+impl<A> PendingQuestion<'_, A> {
+    /// Waits for the answer.
+    pub(in crate::agent) fn wait(&self, timeout: Duration, cancel: &Cancel) -> Result<A, NoAnswer> {
+        let answer = cancel.receive(&self.answer, timeout);
+        answer.map_err(|no_message| match no_message {
+            NoMessage::TimedOut => NoAnswer::TimedOut,
+            NoMessage::Cancelled | NoMessage::Closed => NoAnswer::Cancelled,
+        })
+    }
+}
+
+impl<A> Drop for PendingQuestion<'_, A> {
+    fn drop(&mut self) {
+        lock(&self.questions.open).remove(&self.id);
+    }
+}
+
+impl Registry {
+    /// Answers the question whether a tool may be called; false if no such question is pending.
+    pub fn confirm(&self, id: &str, request: &str, answer: Confirmation) -> bool {
+        self.live_agent(id)
+            .is_some_and(|agent| agent.channel.confirmations.answer(request, answer))
+    }
+
+    /// Answers an elicitation with the user's data, or declines it with `None`; false if it is not pending.
+    pub fn answer(&self, id: &str, request: &str, data: Option<Value>) -> bool {
+        self.live_agent(id)
+            .is_some_and(|agent| agent.channel.elicitations.answer(request, data))
+    }
+
+    /// Passes on the result of a tool that the client ran; false if no call waits for it.
+    pub fn tool_result(&self, id: &str, request: &str, result: Outcome<CallToolResult>) -> bool {
+        self.live_agent(id)
+            .is_some_and(|agent| agent.channel.frontend_results.answer(request, result))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn the_first_answer_counts_even_before_anybody_waits() {
+        let questions = PendingQuestions::default();
+        let question = questions.open("a").unwrap();
+        assert!(questions.answer("a", 1));
+        assert!(!questions.answer("a", 2) && !questions.answer("b", 3));
+        assert_eq!(question.wait(LONG, &Cancel::new()), Ok(1));
+    }
+
+    #[test]
+    fn a_question_that_nobody_answers_ends() {
+        let questions = PendingQuestions::<()>::default();
+        let question = questions.open("a").unwrap();
+        assert!(questions.open("a").is_none());
+        let now = question.wait(Duration::ZERO, &Cancel::new());
+        assert_eq!(now, Err(NoAnswer::TimedOut));
+        let cancel = Cancel::new();
+        thread::scope(|scope| {
+            scope.spawn(|| cancel.cancel());
+            assert_eq!(question.wait(LONG, &cancel), Err(NoAnswer::Cancelled));
+        });
+        drop(question);
+        assert!(!questions.answer("a", ()));
+    }
+}

@@ -1,0 +1,191 @@
+//! Which tool calls need the user's approval: by the setting `GOOSE_MODE`, the stored permissions, and the
+//! annotations of the tool.
+
+use crate::agent::session::session_recipes;
+use crate::agent::{Error, Registry};
+use crate::conversation::Session;
+use crate::mcp::types::ToolAnnotations;
+use crate::store::{PermissionLevel, settings};
+use crate::text::printable;
+use serde::Deserialize;
+
+/// Which tool calls need the user's approval.
+/// The later of two is the stricter one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// None.
+    #[default]
+    Auto,
+    /// Calls that may change something.
+    SmartApprove,
+    /// All.
+    Approve,
+    /// No tool is called.
+    Chat,
+}
+
+/// The user's answer to a request for approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confirmation {
+    /// Yes, and to each later call of the tool.
+    AlwaysAllow,
+    /// Yes, this time.
+    AllowOnce,
+    /// The user dismissed the question; the call is denied.
+    Cancel,
+    /// No, this time.
+    DenyOnce,
+    /// No, nor to any later call of the tool.
+    AlwaysDeny,
+}
+
+/// What to do with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::agent) enum Decision {
+    Run,
+    Ask,
+    Deny,
+}
+
+impl Registry {
+    /// The mode of a session: its own, else the stricter one of the setting `GOOSE_MODE` and of its recipe, which may
+    /// come from a stranger.
+    pub fn mode_of(&self, session: &Session) -> Mode {
+        if let Some(mode) = &session.goose_mode {
+            return Mode::named(mode);
+        }
+        let mode = Mode::named(settings::MODE.word(&self.stores().config));
+        match session_recipes::setting(session, "goose_mode") {
+            Some(of_recipe) => mode.max(Mode::named(&of_recipe)),
+            None => mode,
+        }
+    }
+
+    /// Sets the mode of a session. A running turn follows it from its next tool calls on.
+    ///
+    /// # Errors
+    /// When there is no such session, or it cannot be written.
+    pub fn set_mode(&self, id: &str, mode: Mode) -> Result<(), Error> {
+        self.session(id)?;
+        self.stores().sessions.update(id, |session| {
+            session.goose_mode = Some(mode.as_str().to_owned());
+        })?;
+        if let Some(agent) = self.live_agent(id) {
+            agent.channel.set_mode(mode);
+        }
+        Ok(())
+    }
+}
+
+impl Mode {
+    /// All modes.
+    pub const ALL: [Mode; 4] = [Mode::Auto, Mode::Approve, Mode::SmartApprove, Mode::Chat];
+
+    /// Its name in `GOOSE_MODE`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Auto => "auto",
+            Mode::Approve => "approve",
+            Mode::SmartApprove => "smart_approve",
+            Mode::Chat => "chat",
+        }
+    }
+
+    /// The mode of this name. An unknown one means [`Mode::Approve`], since some restriction was wanted.
+    pub(in crate::agent) fn named(name: &str) -> Self {
+        let mut modes = Mode::ALL.into_iter();
+        let mode = modes.find(|mode| mode.as_str().eq_ignore_ascii_case(name.trim()));
+        mode.unwrap_or_else(|| {
+            log::warn!(
+                "unknown mode, so every call needs approval mode={:?}",
+                printable(name, 100)
+            );
+            Mode::Approve
+        })
+    }
+
+    /// What to do with a call of a tool that has this stored permission and these annotations. `NeverAllow`
+    /// applies in every mode.
+    pub(in crate::agent) fn authorize(
+        self,
+        level: Option<PermissionLevel>,
+        annotations: Option<&ToolAnnotations>,
+    ) -> Decision {
+        let is_read_only = annotations
+            .is_some_and(|a| a.read_only_hint == Some(true) && a.destructive_hint != Some(true));
+        match (self, level) {
+            (_, Some(PermissionLevel::NeverAllow)) | (Mode::Chat, _) => Decision::Deny,
+            (Mode::Auto, _) | (_, Some(PermissionLevel::AlwaysAllow)) => Decision::Run,
+            (Mode::SmartApprove, None) if is_read_only => Decision::Run,
+            (Mode::Approve | Mode::SmartApprove, _) => Decision::Ask,
+        }
+    }
+
+    /// Whether the user approves anything in this mode, for example sampling requests of MCP servers.
+    pub(in crate::agent) fn asks_user(self) -> bool {
+        matches!(self, Mode::Approve | Mode::SmartApprove)
+    }
+}
+
+impl Confirmation {
+    /// Whether the tool may be called.
+    pub fn is_allowed(self) -> bool {
+        matches!(self, Confirmation::AlwaysAllow | Confirmation::AllowOnce)
+    }
+
+    /// The permission to store, if the answer holds for later calls.
+    pub(in crate::agent) fn permission_level(self) -> Option<PermissionLevel> {
+        match self {
+            Confirmation::AlwaysAllow => Some(PermissionLevel::AlwaysAllow),
+            Confirmation::AlwaysDeny => Some(PermissionLevel::NeverAllow),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mode_the_user_and_the_tool_decide_in_this_order() {
+        use Decision::{Ask, Deny, Run};
+        use PermissionLevel::{AlwaysAllow, AskBefore, NeverAllow};
+        let reads = ToolAnnotations {
+            read_only_hint: Some(true),
+            ..ToolAnnotations::default()
+        };
+        let odd = ToolAnnotations {
+            destructive_hint: Some(true),
+            ..reads.clone()
+        };
+        for (mode, level, annotations, decision) in [
+            (Mode::Auto, None, None, Run),
+            (Mode::Auto, Some(AskBefore), None, Run),
+            (Mode::Auto, Some(NeverAllow), Some(&reads), Deny),
+            (Mode::Approve, None, Some(&reads), Ask),
+            (Mode::Approve, Some(AlwaysAllow), None, Run),
+            (Mode::Approve, Some(NeverAllow), None, Deny),
+            (Mode::SmartApprove, None, None, Ask),
+            (Mode::SmartApprove, None, Some(&reads), Run),
+            (Mode::SmartApprove, None, Some(&odd), Ask),
+            (Mode::SmartApprove, Some(AskBefore), Some(&reads), Ask),
+            (Mode::SmartApprove, Some(AlwaysAllow), None, Run),
+            (Mode::Chat, Some(AlwaysAllow), Some(&reads), Deny),
+        ] {
+            assert_eq!(
+                mode.authorize(level, annotations),
+                decision,
+                "{mode:?} {level:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_mode_asks() {
+        assert_eq!(Mode::named("Smart_Approve "), Mode::SmartApprove);
+        assert_eq!(Mode::named("yolo"), Mode::Approve);
+        assert_eq!(Mode::named(""), Mode::Approve);
+    }
+}

@@ -1,0 +1,185 @@
+//! The name of a session, made by its model from the first messages. It is made in the background after the
+//! first turn, or beside it for clients that read the name at its end, so that no answer waits for it.
+
+use crate::agent::Registry;
+use crate::agent::prompt::conversation_digest::digest;
+use crate::agent::prompt::short_answer::{LengthLimit, without_reasoning};
+use crate::agent::session::name_observers::NameObservers;
+use crate::agent::session::session_agent::Agent;
+use crate::agent::turn::token_estimate::Estimate;
+use crate::agent::turn::turn_channel::Model;
+use crate::conversation::{Message, Role, Session};
+use crate::provider::{CompletionRequest, Purpose, StopReason};
+use crate::store::Sessions;
+use crate::sys::cancel::Cancel;
+use std::sync::Arc;
+
+/// The size of the digest that the model gets, in bytes.
+const DIGEST_SIZE: usize = 4_000;
+/// The longest name, in characters.
+const MAX_NAME: usize = 80;
+impl Registry {
+    /// As the end of a turn does: starts to name the session in the background, if it has no name and its agent is
+    /// live.
+    pub fn name_session(&self, id: &str) {
+        if let Some(agent) = self.live_agent(id) {
+            self.name_in_background(&agent, id);
+        }
+    }
+
+    /// Starts to name the session in the background, if it has no name. A name that the user chose stays.
+    pub(in crate::agent) fn name_in_background(&self, agent: &Arc<Agent>, id: &str) {
+        if !agent.take_unnamed() {
+            return;
+        }
+        let (Some(model), _) = agent.channel.model() else {
+            return;
+        };
+        let namer = SessionNamer {
+            sessions: self.stores().sessions.clone(),
+            observers: self.name_observers.clone(),
+            id: id.to_owned(),
+            system: self.stores().prompts.session_name(),
+            model,
+            cancel: agent.cancel().clone(),
+        };
+        // A session that cannot be named now keeps its name.
+        let _ = agent.in_background("name", move || namer.run());
+    }
+}
+
+/// Names one session.
+struct SessionNamer {
+    sessions: Arc<Sessions>,
+    observers: NameObservers,
+    id: String,
+    system: String,
+    model: Model,
+    cancel: Cancel,
+}
+
+impl SessionNamer {
+    fn run(&self) {
+        let session = self.sessions.load(&self.id).ok().flatten();
+        if !session.is_some_and(|session| is_unnamed(&session)) {
+            return;
+        }
+        let Ok(Some(messages)) = self.sessions.conversation(&self.id) else {
+            return;
+        };
+        let mut name = self.ask_model(&messages);
+        if name.is_empty() {
+            let first = messages.iter().find(|message| has_topic(message));
+            name = name_from(&first.map(Message::concat_text).unwrap_or_default());
+        }
+        if name.is_empty() || self.cancel.is_cancelled() {
+            return;
+        }
+        let stored = self.sessions.update(&self.id, |session| {
+            if is_unnamed(session) {
+                session.name = name;
+            }
+        });
+        match stored {
+            Ok(session) => self.observers.named(&self.id, &session.name),
+            Err(error) => log::debug!(
+                "name of a session not stored session={} reason={error}",
+                self.id
+            ),
+        }
+    }
+
+    /// The name that the model gives; empty if it gives none.
+    fn ask_model(&self, messages: &[Message]) -> String {
+        let is_shown = |m: &&Message| m.metadata.user_visible && m.metadata.agent_visible;
+        let first = messages.iter().filter(is_shown).take(4);
+        let text = digest(first, DIGEST_SIZE);
+        let question = format!("Name this session:\n\n<conversation>\n{text}</conversation>");
+        let question = Message::text(Role::User, question);
+        let request = CompletionRequest {
+            model: &self.model.config,
+            system: &self.system,
+            messages: &[&question],
+            note: None,
+            tools: &[],
+            purpose: Purpose::Name,
+            input: Estimate::default().tokens(text.len()),
+        };
+        let cancel = self.cancel.child();
+        let mut limit = LengthLimit::new(cancel.clone());
+        match self.model.provider.complete(&request, &cancel, &mut limit) {
+            Ok(answer) => {
+                let stop = answer.stop;
+                let text = Message::new(Role::Assistant, answer.content).concat_text();
+                name_from(complete_lines(&text, stop))
+            }
+            Err(error) => {
+                let id = &self.id;
+                log::debug!("session not named by its model session={id} reason={error}");
+                String::new()
+            }
+        }
+    }
+}
+
+fn is_unnamed(session: &Session) -> bool {
+    !session.user_set_name && session.name == "New Chat"
+}
+
+/// Whether the message can say what the session is about: a message of the user that is not a command.
+pub fn has_topic(message: &Message) -> bool {
+    let metadata = message.metadata;
+    message.role == Role::User && metadata.user_visible && metadata.agent_visible
+}
+
+/// The lines of an answer, without the last one if the answer is cut off.
+fn complete_lines(text: &str, stop: StopReason) -> &str {
+    match stop {
+        StopReason::Complete => text,
+        StopReason::Length | StopReason::Filtered => {
+            text.rsplit_once('\n').map_or("", |(lines, _)| lines)
+        }
+    }
+}
+
+/// The first line that is not blank, as a name.
+fn name_from(text: &str) -> String {
+    let text = without_reasoning(text);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let line = line.unwrap_or_default();
+    let bare = line.trim_matches(['"', '\'', '`', '*', '#', '.', ' ', '“', '”']);
+    let mut name = String::new();
+    for c in bare.chars().filter(|c| !c.is_control()) {
+        if name.chars().count() == MAX_NAME {
+            name.push('…');
+            break;
+        }
+        name.push(c);
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_short_line_without_ornament() {
+        assert_eq!(
+            name_from("\n  **\"Adding two numbers.\"**\nBecause…"),
+            "Adding two numbers"
+        );
+        assert_eq!(name_from("<think>hm\nhm</think>\nSums"), "Sums");
+        assert_eq!(name_from("hm</think>Sums"), "Sums");
+        assert_eq!(name_from("<think>a</think>\n<think>b</think>Sums"), "Sums");
+        assert_eq!(
+            name_from("The <think> tag, </think> too"),
+            "The <think> tag, </think> too"
+        );
+        assert_eq!(name_from("[THINK]hm[/THINK]Sums"), "Sums");
+        assert_eq!(name_from("\n<think>\nOkay, the user"), "");
+        assert_eq!(name_from("a\u{1b}[31mb"), "a[31mb");
+        assert_eq!(name_from(&"é".repeat(200)).chars().count(), MAX_NAME + 1);
+        assert_eq!(name_from(" \n "), "");
+    }
+}

@@ -1,0 +1,79 @@
+//! The recipes of sessions in this program, which has a part that reads them, or none.
+
+use crate::agent::Error;
+use crate::agent::error::RecipeFault;
+use crate::agent::recipes::{Recipes, TurnRecipe};
+use crate::conversation::Session;
+use crate::part;
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// A turn without a recipe.
+pub(in crate::agent) struct NoRecipe;
+
+impl TurnRecipe for NoRecipe {}
+
+/// The recipes of this program; `None` if it has none.
+pub(in crate::agent) fn find() -> Option<&'static dyn Recipes> {
+    part::all().iter().find_map(|part| part.recipes)
+}
+
+/// The recipes of this program.
+///
+/// # Errors
+/// [`Error::Recipe`] if it has none.
+pub fn of_program() -> Result<&'static dyn Recipes, Error> {
+    find().ok_or_else(|| Error::Recipe {
+        fault: RecipeFault::Invalid,
+        reason: NotAvailable.to_string(),
+    })
+}
+
+/// Why a program without recipes does not use one.
+struct NotAvailable;
+
+impl fmt::Display for NotAvailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hint = crate::features::hint("recipes");
+        write!(f, "recipes are not available{hint}")
+    }
+}
+
+/// As [`Recipes::apply`].
+///
+/// # Errors
+/// As there, and if the session has a recipe and the program has none.
+pub fn apply(session: &Session) -> Result<Option<Value>, Error> {
+    match session.recipe {
+        Some(_) => of_program()?.apply(session),
+        None => Ok(None),
+    }
+}
+
+/// What the session's recipe adds to a turn.
+pub(in crate::agent) fn for_turn(session: &Session) -> Result<Arc<dyn TurnRecipe>, Error> {
+    match find() {
+        Some(recipes) if session.recipe.is_some() => return recipes.for_turn(session),
+        None if session.recipe.is_some() => {
+            let id = &session.id;
+            log::warn!("recipe not applied session={id} reason={NotAvailable}");
+        }
+        _ => {}
+    }
+    Ok(Arc::new(NoRecipe))
+}
+
+/// The settings of the session's recipe.
+pub(in crate::agent) fn settings(session: &Session) -> Value {
+    match (find(), &session.recipe) {
+        (_, None) => Value::Null,
+        (Some(recipes), Some(_)) => recipes.settings(session),
+        (None, Some(recipe)) => recipe["settings"].clone(),
+    }
+}
+
+/// A setting of the session's recipe.
+pub(in crate::agent) fn setting(session: &Session, key: &str) -> Option<String> {
+    settings(session)[key].as_str().map(str::to_owned)
+}

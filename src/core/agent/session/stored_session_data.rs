@@ -1,0 +1,49 @@
+//! The data that builtin extensions store in the file of a session.
+
+use crate::builtin::{ClientWorkspace, SessionData, WorkspaceSlot};
+use crate::store::Sessions;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The data of one session.
+pub(in crate::agent) struct StoredSessionData {
+    sessions: Arc<Sessions>,
+    id: String,
+    workspace: Arc<WorkspaceSlot>,
+}
+
+impl StoredSessionData {
+    pub(in crate::agent) fn new(
+        sessions: Arc<Sessions>,
+        id: &str,
+        workspace: Arc<WorkspaceSlot>,
+    ) -> Self {
+        StoredSessionData {
+            sessions,
+            id: id.to_owned(),
+            workspace,
+        }
+    }
+}
+
+impl SessionData for StoredSessionData {
+    fn get(&self, key: &str) -> Result<Option<Value>, String> {
+        let session = self.sessions.load(&self.id).map_err(|e| e.to_string())?;
+        let session = session.ok_or("the session was deleted")?;
+        Ok(session.extension_data.0.get(key).cloned())
+    }
+
+    fn set(&self, key: &str, value: Value) -> Result<(), String> {
+        let insert = |data: &mut crate::conversation::ExtensionData| {
+            data.0.insert(key.to_owned(), value);
+        };
+        let stored = self
+            .sessions
+            .update(&self.id, |session| insert(&mut session.extension_data));
+        stored.map(drop).map_err(|e| e.to_string())
+    }
+
+    fn client(&self) -> Option<Arc<dyn ClientWorkspace>> {
+        self.workspace.get()
+    }
+}

@@ -1,0 +1,327 @@
+//! The history for a request to the model. The stored messages may have been cut off by a crash, written by
+//! another program, or edited by a client; models refuse calls without results and results without calls.
+
+use crate::conversation::{Content, Message, Metadata, Outcome, Role, ToolRequest, ToolResponse};
+use crate::provider::has_content_for_model;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The result of a call whose result is missing.
+const LOST: &str =
+    "The call was interrupted before it gave an answer; whether it had an effect is not known.";
+/// The first message of a history that begins with an answer.
+const BEGINNING: &str = "(The beginning of this conversation is not available.)";
+
+/// The messages that the model sees, repaired so that
+///
+/// - none is empty, and none has parts that are only for the user, or data that is only for a page;
+/// - the results of all calls of one message are in the next message, in the order of the calls, and no
+///   result is without a call;
+/// - the first message is the user's.
+pub(in crate::agent) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
+    let mut out: Vec<Cow<'_, Message>> = Vec::with_capacity(messages.len());
+    let visible = messages.iter().filter(|m| m.metadata.agent_visible);
+    let mut visible = visible.map(Arc::as_ref).peekable();
+    while let Some(message) = visible.next() {
+        if out.is_empty() && message.role == Role::Assistant {
+            out.push(Cow::Owned(Message::text(Role::User, BEGINNING)));
+        }
+        let Some(message) = (match message.role {
+            Role::Assistant => shown(message),
+            // Results that follow their call are added with the call, below.
+            Role::User => kept(message, |part| {
+                !matches!(part, Content::ToolResponse(_) | Content::ToolRequest(_))
+            }),
+        }) else {
+            continue;
+        };
+        let calls: Vec<&ToolRequest> = message.tool_requests().collect();
+        if calls.is_empty() {
+            out.push(message);
+            continue;
+        }
+        let mut followers = Vec::new();
+        while let Some(next) = visible.next_if(|next| next.role == Role::User) {
+            followers.push(next);
+        }
+        let has_page = |id: &str| calls.iter().any(|call| call.id == id && call.has_page());
+        let answers = without_page_data(results_of(&calls, &followers), has_page);
+        out.push(message);
+        out.push(answers);
+        out.extend(followers.into_iter().filter_map(|follower| {
+            kept(follower, |part| {
+                !matches!(part, Content::ToolResponse(_) | Content::ToolRequest(_))
+            })
+        }));
+    }
+    out
+}
+
+/// The message without the structured content of results of tools that have a page: it is for the page, and the content
+/// beside it for the model (MCP Apps, data passing). Where there is no content for the model, it stays. `has_page` gets
+/// the id of a result.
+pub(in crate::agent) fn without_page_data(
+    mut message: Cow<'_, Message>,
+    has_page: impl Fn(&str) -> bool,
+) -> Cow<'_, Message> {
+    let is_for_page = |part: &Content| {
+        let Content::ToolResponse(ToolResponse {
+            id, tool_result, ..
+        }) = part
+        else {
+            return false;
+        };
+        let result = tool_result
+            .value()
+            .filter(|it| it.structured_content.is_some());
+        result.is_some_and(|result| has_page(id) && has_content_for_model(result))
+    };
+    if message.content.iter().any(is_for_page) {
+        for part in &mut message.to_mut().content {
+            if is_for_page(part)
+                && let Content::ToolResponse(response) = part
+                && let Outcome::Success { value } = &mut response.tool_result
+            {
+                value.structured_content = None;
+            }
+        }
+    }
+    message
+}
+
+/// Whether the message holds nothing but results of unknown or answered calls.
+pub(in crate::agent) fn is_stray(message: &Message, before: &[Arc<Message>]) -> bool {
+    let is_open = |id: &str| {
+        let parts = before.iter().rev().flat_map(|m| m.content.iter().rev());
+        let mut open = parts.filter_map(|part| match part {
+            Content::ToolRequest(request) if request.id == id => Some(true),
+            Content::ToolResponse(response) if response.id == id => Some(false),
+            _ => None,
+        });
+        open.next() == Some(true)
+    };
+    let is_stray = |part: &Content| matches!(part, Content::ToolResponse(r) if !is_open(&r.id));
+    !message.content.is_empty() && message.content.iter().all(is_stray)
+}
+
+/// The message with the parts that the model may see, whatever its position; `None` if none is left.
+pub(in crate::agent) fn shown(message: &Message) -> Option<Cow<'_, Message>> {
+    match message.role {
+        Role::Assistant => kept(message, |part| !matches!(part, Content::ToolResponse(_))),
+        Role::User => kept(message, |part| !matches!(part, Content::ToolRequest(_))),
+    }
+}
+
+/// The message with the parts that the model may see and `filter` accepts; `None` if none is left.
+fn kept<'m>(message: &'m Message, filter: impl Fn(&Content) -> bool) -> Option<Cow<'m, Message>> {
+    let is_kept = |part: &Content| {
+        filter(part)
+            && match part {
+                Content::Text(text) => !text.text.trim().is_empty(),
+                Content::Image(_)
+                | Content::ToolRequest(_)
+                | Content::ToolResponse(_)
+                | Content::Thinking(_)
+                | Content::RedactedThinking(_)
+                | Content::Reasoning(_) => true,
+                Content::FrontendToolRequest(_)
+                | Content::ActionRequired(_)
+                | Content::SystemNotification(_)
+                | Content::Other(_) => false,
+            }
+    };
+    let count = message.content.iter().filter(|part| is_kept(part)).count();
+    let has_content = |part: &Content| {
+        !matches!(
+            part,
+            Content::Thinking(_) | Content::RedactedThinking(_) | Content::Reasoning(_)
+        )
+    };
+    // Reasoning alone does not make a message.
+    if !message
+        .content
+        .iter()
+        .any(|part| is_kept(part) && has_content(part))
+    {
+        return None;
+    }
+    if count == message.content.len() {
+        return Some(Cow::Borrowed(message));
+    }
+    let mut message = message.clone();
+    message.content.retain(is_kept);
+    Some(Cow::Owned(message))
+}
+
+/// The message with the results of `calls`, taken from the user messages that follow.
+fn results_of<'m>(calls: &[&ToolRequest], followers: &[&'m Message]) -> Cow<'m, Message> {
+    let is_complete = |message: &Message| {
+        let parts = message.content.iter();
+        message.content.len() == calls.len()
+            && parts
+                .zip(calls)
+                .all(|(part, call)| matches!(part, Content::ToolResponse(r) if r.id == call.id))
+    };
+    if let Some(first) = followers.first()
+        && is_complete(first)
+    {
+        return Cow::Borrowed(first);
+    }
+    let mut answers: HashMap<&str, &ToolResponse> = HashMap::new();
+    for response in followers.iter().flat_map(|m| m.tool_responses()) {
+        answers.entry(&response.id).or_insert(response);
+    }
+    let content = calls.iter().map(|call| {
+        Content::ToolResponse(match answers.get(call.id.as_str()) {
+            Some(response) => (*response).clone(),
+            None => ToolResponse {
+                id: call.id.clone(),
+                tool_result: Outcome::Error {
+                    error: LOST.to_owned(),
+                },
+                metadata: None,
+            },
+        })
+    });
+    let created = followers.first().map_or(0, |first| first.created);
+    Cow::Owned(Message {
+        id: None,
+        role: Role::User,
+        created,
+        content: content.collect(),
+        metadata: Metadata::default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn message(role: &str, content: Value) -> Arc<Message> {
+        let message = json!({"role": role, "created": 1, "content": content});
+        Arc::new(serde_json::from_value(message).unwrap())
+    }
+
+    fn text(role: &str, text: &str) -> Arc<Message> {
+        message(role, json!([{"type": "text", "text": text}]))
+    }
+
+    fn call(id: &str) -> Value {
+        let call = json!({"status": "success", "value": {"name": "t", "arguments": {}}});
+        json!({"type": "toolRequest", "id": id, "toolCall": call})
+    }
+
+    fn answer(id: &str) -> Value {
+        let content = json!([{"type": "text", "text": id}]);
+        let result = json!({"status": "success", "value": {"content": content}});
+        json!({"type": "toolResponse", "id": id, "toolResult": result})
+    }
+
+    /// Each message as its role and parts, `u:text` or `a:c1,c2`; a missing result ends in `!`.
+    fn shown(messages: &[Arc<Message>]) -> Vec<String> {
+        let part = |part: &Content| match part {
+            Content::Text(text) => text.text.clone(),
+            Content::ToolRequest(request) => format!("call {}", request.id),
+            Content::ToolResponse(response) => match &response.tool_result {
+                Outcome::Success { .. } => format!("answer {}", response.id),
+                Outcome::Error { .. } => format!("answer {}!", response.id),
+            },
+            _ => "?".to_owned(),
+        };
+        let repaired = repaired(messages);
+        let shown = repaired.iter().map(|message| {
+            let parts: Vec<_> = message.content.iter().map(part).collect();
+            let role = if message.role == Role::User { "u" } else { "a" };
+            format!("{role}:{}", parts.join(","))
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn a_sound_history_is_not_copied() {
+        let history = [
+            text("user", "go"),
+            message("assistant", json!([call("1"), call("2")])),
+            message("user", json!([answer("1"), answer("2")])),
+            text("assistant", "done"),
+        ];
+        let repaired = repaired(&history);
+        assert_eq!(repaired.len(), 4);
+        assert!(repaired.iter().all(|m| matches!(m, Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn every_call_has_its_answer_next_and_in_order() {
+        let history = [
+            text("user", "go"),
+            message("assistant", json!([call("1"), call("2"), call("3")])),
+            message("user", json!([answer("3")])),
+            message(
+                "user",
+                json!([{"type": "text", "text": "hm"}, answer("1"), answer("9")]),
+            ),
+            text("assistant", "done"),
+            message(
+                "user",
+                json!([answer("1"), {"type": "text", "text": "more"}]),
+            ),
+            message("assistant", json!([call("4")])),
+        ];
+        assert_eq!(
+            shown(&history),
+            [
+                "u:go",
+                "a:call 1,call 2,call 3",
+                "u:answer 1,answer 2!,answer 3",
+                "u:hm",
+                "a:done",
+                "u:more",
+                "a:call 4",
+                "u:answer 4!",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_answer_is_stray_if_its_call_is_answered_or_unknown() {
+        let call = |id: &str| message("assistant", json!([call(id)]));
+        let answer = |id: &str| message("user", json!([answer(id)]));
+        let both = |id: &str| {
+            message(
+                "user",
+                json!([self::tests::answer(id), {"type": "text", "text": "t"}]),
+            )
+        };
+        let before = [call("1"), answer("1"), call("2"), call("1"), answer("3")];
+        assert!(!is_stray(&answer("1"), &before), "called once more");
+        assert!(!is_stray(&answer("2"), &before));
+        assert!(is_stray(&answer("3"), &before));
+        assert!(is_stray(&answer("1"), &before[..2]));
+        assert!(!is_stray(&both("3"), &before), "it says something too");
+        assert!(!is_stray(&text("user", "t"), &before));
+        assert!(!is_stray(&message("user", json!([])), &before));
+    }
+
+    #[test]
+    fn what_is_not_for_the_model_is_left_out() {
+        let mut hidden = Message::text(Role::User, "hidden");
+        hidden.metadata = Metadata::USER_ONLY;
+        let notice =
+            json!({"type": "systemNotification", "notificationType": "inlineMessage", "msg": "m"});
+        let history = [
+            text("assistant", "first"),
+            Arc::new(hidden),
+            text("user", "  \n"),
+            message("assistant", json!([notice, {"type": "hologram"}])),
+            message("assistant", json!([{"type": "reasoning", "text": "hm"}])),
+            message(
+                "assistant",
+                json!([{"type": "text", "text": "x"}, notice, {"type": "text", "text": ""}]),
+            ),
+        ];
+        let begin = format!("u:{BEGINNING}");
+        assert_eq!(shown(&history), [&begin, "a:first", "a:x"]);
+    }
+}

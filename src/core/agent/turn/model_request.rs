@@ -1,0 +1,416 @@
+//! One request of a turn to the model: what it contains, what becomes of the answer or the error.
+
+use crate::agent::prompt::checklist;
+use crate::agent::prompt::system_prompt;
+use crate::agent::questions::permission_mode::Mode;
+use crate::agent::session::model_selection::{LEAD, WORKER};
+use crate::agent::turn::model_history;
+use crate::agent::turn::token_estimate::{self, RequestSize};
+use crate::agent::turn::turn_channel::Model;
+use crate::agent::turn::turn_output::{AnswerAccumulator, random_id};
+use crate::agent::turn::{Turn, TurnState, TurnStop};
+use crate::agent::{Error, Event};
+use crate::conversation::{Content, Message, Metadata, NotificationType, Outcome, Role};
+use crate::extension::resource_tools;
+use crate::mcp::types::Tool;
+use crate::provider::{
+    self, Completion, CompletionRequest, ErrorClass, LeadWorker, Purpose, StopReason, ToolSpec,
+};
+use crate::store::settings;
+use crate::sys::clock;
+use crate::text::{for_model, json_for_model};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// How many times a request is repeated because the model refused an image in it: without the new images,
+/// then without any.
+const IMAGE_RETRIES: usize = 2;
+
+/// The answer of the model to one request.
+struct Reply {
+    answer: Result<Completion, provider::Error>,
+    /// The message as far as it was streamed.
+    streamed: Message,
+    /// The size of the request, if it was measured.
+    size: Option<RequestSize>,
+}
+
+impl Turn<'_> {
+    /// Asks the model once; stores and returns its message. `None` if the turn is over: the answer was
+    /// empty, the model failed, or the turn was cancelled.
+    pub(in crate::agent) fn ask_model(&mut self) -> Result<Option<Message>, Error> {
+        let Reply {
+            answer,
+            streamed,
+            size,
+        } = self.request_answer_of_either()?;
+        match answer {
+            Ok(answer) => {
+                self.refused.prove();
+                let usage = answer.usage;
+                let message = self.store_answer(answer, streamed)?;
+                let TurnState {
+                    journal, estimate, ..
+                } = &mut *self.state;
+                estimate.learn(size, usage, journal.messages());
+                Ok(message)
+            }
+            Err(error) => {
+                let has_begun = !streamed.content.iter().all(is_thought);
+                if !streamed.content.is_empty() {
+                    self.store(streamed)?;
+                }
+                if error.class != ErrorClass::Cancelled {
+                    self.report_model_error(&error, has_begun)?;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// As [`request_answer`](Self::request_answer); if the worker model gives no answer, the lead model replaces it
+    /// until the end of the turn, as in Goose.
+    fn request_answer_of_either(&mut self) -> Result<Reply, Error> {
+        if self.state.last_role != Some(WORKER) {
+            return self.request_answer();
+        }
+        let reply = self.request_answer_or_summary()?;
+        let Err(error) = &reply.answer else {
+            return Ok(reply);
+        };
+        if error.class == ErrorClass::Cancelled || self.cancel.is_cancelled() {
+            return Ok(reply);
+        }
+        let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)? else {
+            return Ok(reply);
+        };
+        let class = error.class;
+        let worker = error.message.trim_end_matches('.').to_owned();
+        let failed = |lead: &dyn fmt::Display| {
+            provider::Error::new(
+                class,
+                format!("{worker}. The lead model failed, too: {lead}"),
+            )
+        };
+        match self.registry.lead_model(&policy, &self.own_model) {
+            Ok(lead) => self.replace_worker(lead, error, reply.streamed)?,
+            Err(lead) => {
+                let answer = Err(failed(&lead));
+                return Ok(Reply { answer, ..reply });
+            }
+        }
+        let reply = self.request_answer_or_summary()?;
+        Ok(match &reply.answer {
+            Err(lead) if lead.class != ErrorClass::Cancelled => Reply {
+                answer: Err(failed(lead)),
+                ..reply
+            },
+            _ => reply,
+        })
+    }
+
+    /// As [`request_answer`](Self::request_answer); the error of a summary beforehand is the model's answer.
+    fn request_answer_or_summary(&mut self) -> Result<Reply, Error> {
+        match self.request_answer() {
+            Err(Error::Model(error)) => Ok(Reply {
+                answer: Err(error),
+                streamed: Message::new(Role::Assistant, Vec::new()),
+                size: None,
+            }),
+            reply => reply,
+        }
+    }
+
+    /// Lets the lead model answer from here to the end of the turn. `streamed` is what the worker wrote before it
+    /// failed; only the user sees it.
+    fn replace_worker(
+        &mut self,
+        lead: Model,
+        error: &provider::Error,
+        streamed: Message,
+    ) -> Result<(), Error> {
+        let worker = &self.model.config.model_name;
+        log::warn!(
+            "the lead model replaces the worker model={worker:?} reason={:?}",
+            error.message
+        );
+        if !streamed.content.is_empty() {
+            self.store(streamed.seen_by(Metadata::USER_ONLY))?;
+        }
+        let told = format!(
+            "The worker model gave no answer, so the lead model answers until the end of this turn: {error}"
+        );
+        self.output.notify(NotificationType::InlineMessage, told);
+        self.output.event(Event::ModelChange {
+            model: &lead.config.model_name,
+            mode: LEAD,
+        });
+        self.agent.channel.set_model(&lead);
+        self.state.last_role = Some(LEAD);
+        self.model = lead;
+        Ok(())
+    }
+
+    /// Sends the conversation to the model. Repeats the request after compacting the conversation if it is
+    /// too long for the model, and without images that the model refused.
+    fn request_answer(&mut self) -> Result<Reply, Error> {
+        let tools = self.tools()?;
+        let system = self.system_prompt();
+        let note = self.checklist();
+        let beside = token_estimate::size_beside(&system, &tools)
+            + note.as_ref().map_or(0, token_estimate::size_of);
+        let (provider, model) = (&self.model.provider, &self.model.config.model_name);
+        let name = format!("{}/{model}", provider.name());
+        let mut image_retries = 0;
+        loop {
+            let size = self.compact_if_full(beside)?;
+            let history = model_history::repaired(self.state.journal.messages());
+            let history = self.refused.in_words(&name, history);
+            let messages: Vec<&Message> = history.iter().map(Cow::as_ref).collect();
+            let ask = CompletionRequest {
+                model: &self.model.config,
+                system: &system,
+                messages: &messages,
+                note: note.as_ref(),
+                tools: &tools,
+                purpose: Purpose::Turn,
+                input: size.map_or(0, |size| size.tokens),
+            };
+            let mut accumulator = AnswerAccumulator::new(&mut self.output);
+            let provider = &self.model.provider;
+            let answer = provider.complete(&ask, &self.cancel, &mut accumulator);
+            let streamed = accumulator.into_message();
+            match answer {
+                Err(error) if error.class == ErrorClass::ContextExceeded && self.may_compact() => {
+                    if !self.compact("The conversation is too long for the model")? {
+                        return Ok(Reply {
+                            answer: Err(error),
+                            streamed,
+                            size,
+                        });
+                    }
+                }
+                Err(error)
+                    if error.class == ErrorClass::Image
+                        && streamed.content.is_empty()
+                        && image_retries < IMAGE_RETRIES
+                        && (self.refused).add(&name, &history, self.state.journal.messages()) =>
+                {
+                    image_retries += 1;
+                    let kind = NotificationType::InlineMessage;
+                    let told = "The model refused an image and gets a short text in its place";
+                    self.output.notify(kind, format!("{told}: {error}"));
+                }
+                answer => {
+                    return Ok(Reply {
+                        answer,
+                        streamed,
+                        size,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Stores the answer and sends the parts that were not streamed. `None` if the answer has neither text
+    /// nor calls.
+    fn store_answer(
+        &mut self,
+        answer: Completion,
+        streamed: Message,
+    ) -> Result<Option<Message>, Error> {
+        let mut message = Message {
+            content: answer.content,
+            ..streamed
+        };
+        self.complete_requests(&mut message);
+        self.answered = true;
+        self.stop = match answer.stop {
+            StopReason::Complete => TurnStop::Finished,
+            StopReason::Length => TurnStop::MaxTokens,
+            StopReason::Filtered => TurnStop::Filtered,
+        };
+        self.output.count_request(answer.usage);
+        if message.content.iter().all(is_thought) {
+            if !message.content.is_empty() {
+                self.store(message)?;
+            }
+            let text = empty_answer(answer.stop);
+            self.failure = Some(text.to_owned());
+            self.output.notify(NotificationType::InlineMessage, text);
+            return Ok(None);
+        }
+        let rest = message.content.iter().filter(|part| {
+            matches!(
+                part,
+                Content::Image(_) | Content::ToolRequest(_) | Content::Other(_)
+            )
+        });
+        let rest: Vec<Content> = rest.cloned().collect();
+        if !rest.is_empty() {
+            self.output.message(&Message {
+                content: rest,
+                id: message.id.clone(),
+                ..message
+            });
+            self.output.flush();
+        }
+        self.store(message.clone())?;
+        let cut = match answer.stop {
+            StopReason::Complete => None,
+            StopReason::Length => {
+                Some("The answer met the model's limit on output and is cut off.")
+            }
+            StopReason::Filtered => Some("The provider held back the rest of the answer."),
+        };
+        if let Some(cut) = cut {
+            self.output.notify(NotificationType::InlineMessage, cut);
+        }
+        Ok(Some(message))
+    }
+
+    /// Gives every request a unique id and adds what clients need to show the call: the extension that owns
+    /// the tool, and the tool's user interface.
+    fn complete_requests(&self, message: &mut Message) {
+        let mut seen = HashSet::new();
+        for part in &mut message.content {
+            let Content::ToolRequest(request) = part else {
+                continue;
+            };
+            if request.id.is_empty() || !seen.insert(request.id.clone()) {
+                request.id = random_id("call_");
+                seen.insert(request.id.clone());
+            }
+            let owner = match &request.tool_call {
+                Outcome::Success { value } => self.agent.extensions.find(&value.name),
+                Outcome::Error { .. } => None,
+            };
+            if let Some(owner) = owner {
+                let mut meta = json!({ "goose_extension": owner.extension });
+                if let Some(ui) = owner.tool.ui() {
+                    meta["ui"] = Value::Object(ui);
+                }
+                request.meta = Some(meta);
+            }
+        }
+    }
+
+    /// Tells the user that the model failed, and whether its answer had begun. The model does not see this message.
+    fn report_model_error(
+        &mut self,
+        error: &provider::Error,
+        has_begun: bool,
+    ) -> Result<(), Error> {
+        log::warn!(
+            "model failed class={:?} reason={:?}",
+            error.class,
+            error.message
+        );
+        self.output.events.model_failed(error, has_begun);
+        if error.class == ErrorClass::Credits {
+            self.output
+                .notify(NotificationType::CreditsExhausted, &error.message);
+        }
+        let what = if has_begun {
+            "model's answer broke off"
+        } else {
+            "model gave no answer"
+        };
+        self.failure = Some(format!("the {what}: {error}"));
+        self.reply_without_model(format!(
+            "The {what}: {error}\n\nSend your message again to try once more."
+        ))
+    }
+
+    /// The tools that the model may call: none in chat mode, unless the conversation has calls.
+    fn tools(&self) -> Result<Vec<ToolSpec>, Error> {
+        // Some providers refuse a history with calls if the request offers no tools.
+        let has_calls =
+            |m: &Arc<Message>| m.metadata.agent_visible && m.tool_requests().next().is_some();
+        let spec = |name: String, tool: Tool| ToolSpec {
+            name,
+            description: for_model(&tool.description.unwrap_or_default()).into_owned(),
+            input_schema: match json_for_model(tool.input_schema.get()) {
+                Cow::Borrowed(_) => tool.input_schema,
+                // The replacement keeps it valid JSON.
+                Cow::Owned(schema) => RawValue::from_string(schema).unwrap_or_default(),
+            },
+        };
+        let is_chat = self.mode == Mode::Chat;
+        let own = self.recipe.tools(is_chat).into_iter();
+        let mut specs: Vec<ToolSpec> = own.map(|tool| spec(tool.name.clone(), tool)).collect();
+        if is_chat && !self.state.journal.messages().iter().any(has_calls) {
+            return Ok(specs);
+        }
+        let listed = self.agent.extensions.tools(None, &self.cancel).into_iter();
+        let listed = listed.filter(|listed| listed.tool.is_for_models());
+        specs.extend(listed.map(|listed| spec(listed.name, listed.tool)));
+        if self.agent.extensions.has_resources() {
+            let resource_tools = resource_tools::tools().into_iter();
+            specs.extend(resource_tools.map(|tool| spec(tool.name.clone(), tool)));
+        }
+        Ok(specs)
+    }
+
+    fn system_prompt(&self) -> String {
+        let instructions = self.agent.extensions.instructions();
+        let extensions: Vec<(&str, &str)> = (instructions.iter())
+            .map(|(name, text)| (name.as_str(), text.as_str()))
+            .collect();
+        let recipe_instructions = self.recipe.instructions();
+        let names = settings::CONTEXT_FILE_NAMES.list(&self.registry.stores().config);
+        let hints = self
+            .registry
+            .stores()
+            .hints
+            .text(&self.session.working_dir, &names);
+        self.registry
+            .stores()
+            .prompts
+            .system(&system_prompt::Parts {
+                date: clock::now_rfc3339().get(..10).unwrap_or_default(),
+                working_dir: &self.session.working_dir.to_string_lossy(),
+                os: std::env::consts::OS,
+                extensions: &extensions,
+                hints: &hints,
+                recipe_instructions: recipe_instructions.as_deref(),
+                mode: self.mode,
+            })
+    }
+
+    /// A message with the session's current checklist, for the model.
+    fn checklist(&self) -> Option<Message> {
+        if !self.agent.extensions.has(checklist::SERVER) {
+            return None;
+        }
+        let session = self.registry.session(&self.session.id).ok()?;
+        let list = checklist::of_session(&session)?;
+        Some(Message::text(Role::User, system_prompt::checklist(list)))
+    }
+}
+
+fn is_thought(part: &Content) -> bool {
+    matches!(
+        part,
+        Content::Thinking(_) | Content::RedactedThinking(_) | Content::Reasoning(_)
+    )
+}
+
+/// The notification for an answer without text and calls.
+fn empty_answer(stop: StopReason) -> &'static str {
+    match stop {
+        StopReason::Complete => "The model answered with nothing.",
+        StopReason::Length => {
+            "The model answered with nothing: it met its limit on output (`length`) before it wrote \
+             anything. Allow it more with GOOSE_MAX_TOKENS, or choose another model."
+        }
+        StopReason::Filtered => {
+            "The model answered with nothing: the provider held back the whole answer \
+             (`content_filter`)."
+        }
+    }
+}

@@ -1,0 +1,602 @@
+//! The tool calls of one model answer: each is authorized, approved by the user where the mode requires it,
+//! and run; the calls run in parallel, and their results go out in the order of the calls.
+
+use crate::agent::questions::pending_questions::{NoAnswer, PendingQuestion};
+use crate::agent::questions::permission_mode::Decision;
+use crate::agent::recipes::TurnRecipe;
+use crate::agent::session::session_agent::Agent;
+use crate::agent::turn::Turn;
+use crate::agent::turn::turn_channel::{Notice, TurnReceiver};
+use crate::agent::turn::turn_output::{TurnOutput, random_id};
+use crate::agent::{Confirmation, Error, Event, Mode, Registry};
+use crate::conversation::{
+    Action, ActionRequired, Content, FrontendToolRequest, Message, Metadata, Outcome, Role,
+    ToolCall, ToolRequest, ToolResponse,
+};
+use crate::extension::{ListedTool, resource_tools, tool_names};
+use crate::mcp::client::CallOptions;
+use crate::mcp::jsonrpc::{self, RawJson};
+use crate::mcp::schema;
+use crate::mcp::types::{CallToolResult, Content as Part};
+use crate::provider::{has_content_for_model, is_part_for_model, result_text};
+use crate::store::{PermissionLevel, Permissions, Sessions, ToolOrigin};
+use crate::sys::cancel::Cancel;
+use crate::text::printable;
+use crossbeam_channel::{Receiver, Sender, bounded, select};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// How many calls run at the same time; the others wait.
+const MAX_PARALLEL: usize = 64;
+/// A longer result is written to a file; in characters of text.
+const LARGE_RESULT: usize = 200_000;
+/// How much of a large result the model sees, in characters.
+const LARGE_RESULT_HEAD: usize = 4_000;
+
+const DECLINED: &str = "The user does not want this tool to be called, so it was not run. Do not call it \
+                        again for this; go another way, or say what cannot be done without it and stop.";
+const FORBIDDEN: &str = "The user has forbidden this tool for good. Do not call it; go another way, or say \
+                         what cannot be done without it and stop.";
+const UNDECIDED: &str = "The user was asked whether this tool may be called and did not answer in time, so \
+                         it was not called.";
+const UNATTENDED: &str = "This tool may be called only if the user allows it, and there is no user in this \
+                          run, so it was not called. Do not call it again; go another way, or say what \
+                          cannot be done without it. The user can allow it beforehand: `always_allow` for \
+                          this tool, or GOOSE_MODE=auto.";
+const NO_CLIENT: &str =
+    "This tool runs in the client, and there is none in this run, so it was not called.";
+const PERMISSIONS_UNREADABLE: &str =
+    "What the user has allowed could not be read, so nothing was called. Tell the user:";
+const CHAT_MODE: &str = "Tools are switched off in this session (chat mode), so nothing was called. Tell \
+                        the user what you would have done and what they can do themselves.";
+const NOT_RUN: &str = "The call was cancelled before it began, so the tool was not run.";
+const CANCELLED: &str = "The call was cancelled before it gave an answer; whether it had an effect is not \
+                         known.";
+const UNANSWERED: &str = "The client did not say in time what its tool gave.";
+
+/// How one call is answered.
+enum Plan<'c> {
+    /// Without running a tool: this is the result.
+    Answered(Outcome<CallToolResult>),
+    /// An MCP server, or gosling itself, runs the tool.
+    Run(Box<PermittedCall<'c>>),
+    /// The client runs the tool. `None` if another call with the same id is pending.
+    Frontend(Option<PendingQuestion<'c, Outcome<CallToolResult>>>),
+}
+
+/// A call that runs as soon as the user approves it, where approval is required.
+struct PermittedCall<'c> {
+    call: ToolCall,
+    /// The listed tool; `None` for a tool of gosling itself.
+    tool: Option<ListedTool>,
+    /// What an approval is for; `None` where there is none to ask for, and for a tool of gosling itself.
+    origin: Option<ToolOrigin>,
+    approval: Option<PendingQuestion<'c, Confirmation>>,
+}
+
+/// A call that the model requested, and how it is answered.
+struct PlannedCall<'c> {
+    request: &'c ToolRequest,
+    plan: Plan<'c>,
+}
+
+/// The index of a call that ended, and its result; `None` if the client may still send the result with its
+/// next message.
+type EndedCall = (usize, Option<Outcome<CallToolResult>>);
+
+/// The progress of one call, as the turn's thread sees it.
+enum CallState {
+    Pending,
+    Answered(ToolResponse),
+    /// The client may still send the result with its next message.
+    LeftToClient,
+}
+
+/// The results of one message's calls. They are sent and stored in the order of the calls.
+struct CallResults {
+    /// The id of the message that holds all of them.
+    message_id: String,
+    states: Vec<CallState>,
+    /// How many of `states`, from the first on, have been sent.
+    sent: usize,
+}
+
+impl CallResults {
+    fn new(count: usize) -> Self {
+        CallResults {
+            message_id: random_id("msg_"),
+            states: (0..count).map(|_| CallState::Pending).collect(),
+            sent: 0,
+        }
+    }
+
+    fn set(&mut self, n: usize, id: &str, result: Option<Outcome<CallToolResult>>) {
+        self.states[n] = match result {
+            Some(tool_result) => CallState::Answered(ToolResponse {
+                id: id.to_owned(),
+                tool_result,
+                metadata: None,
+            }),
+            None => CallState::LeftToClient,
+        };
+    }
+
+    /// Sends the results up to the first call that is still pending.
+    fn send_ready(&mut self, output: &mut TurnOutput<'_>) {
+        while let Some(state) = self.states.get(self.sent) {
+            match state {
+                CallState::Pending => return,
+                CallState::LeftToClient => {}
+                CallState::Answered(response) => {
+                    let content = vec![Content::ToolResponse(response.clone())];
+                    let message = Message::new(Role::User, content);
+                    output.message(&message.with_id(&self.message_id));
+                }
+            }
+            self.sent += 1;
+        }
+    }
+
+    /// How many of the results are errors.
+    fn failures(&self) -> usize {
+        let is_failure = |state: &&CallState| match state {
+            CallState::Answered(response) => {
+                (response.tool_result.value()).is_none_or(|result| result.is_error == Some(true))
+            }
+            CallState::Pending | CallState::LeftToClient => false,
+        };
+        self.states.iter().filter(is_failure).count()
+    }
+
+    /// The message that holds the results; `None` if there are none.
+    fn into_message(self) -> Option<Message> {
+        let responses = self.states.into_iter().filter_map(|state| match state {
+            CallState::Answered(response) => Some(Content::ToolResponse(response)),
+            CallState::Pending | CallState::LeftToClient => None,
+        });
+        let content: Vec<Content> = responses.collect();
+        if content.is_empty() {
+            return None;
+        }
+        Some(Message::new(Role::User, content).with_id(self.message_id))
+    }
+}
+
+impl Turn<'_> {
+    /// Runs the calls that `message` requests; sends and stores their results. False if the turn was
+    /// cancelled; the results so far are stored then, too.
+    pub(in crate::agent) fn call_tools(&mut self, message: &Message) -> Result<bool, Error> {
+        let agent = self.agent;
+        self.mode = agent.channel.mode();
+        let calls: Vec<PlannedCall<'_>> = (message.tool_requests())
+            .map(|request| PlannedCall {
+                request,
+                plan: self.plan_call(agent, request),
+            })
+            .collect();
+        // Opened before the questions go out, because an answer may come at once.
+        let receiver = agent.channel.open();
+        for call in &calls {
+            self.announce(call);
+        }
+        self.output.flush();
+
+        let results = self.run_calls(&calls, &receiver);
+        drop(receiver);
+        self.calls += calls.len();
+        self.failures += results.failures();
+        if let Some(message) = results.into_message() {
+            self.store(message)?;
+        }
+        Ok(!self.cancel.is_cancelled())
+    }
+
+    /// Runs the calls in up to [`MAX_PARALLEL`] threads, while this thread sends their results and notices.
+    fn run_calls(&mut self, calls: &[PlannedCall<'_>], receiver: &TurnReceiver<'_>) -> CallResults {
+        let mut results = CallResults::new(calls.len());
+        let cancel = self.cancel.clone();
+        let stores = self.registry.stores();
+        let recipe = self.recipe.clone();
+        let runner = ToolCallRunner {
+            registry: self.registry,
+            recipe: &*recipe,
+            agent: self.agent,
+            permissions: &stores.permissions,
+            sessions: &stores.sessions,
+            cancel: &cancel,
+        };
+        let next = AtomicUsize::new(0);
+        let work = &|ended: Sender<EndedCall>| {
+            while let (n, Some(call)) = {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                (n, calls.get(n))
+            } {
+                if ended.send((n, runner.answer(call))).is_err() {
+                    return;
+                }
+            }
+        };
+        let (sender, ended) = bounded(calls.len());
+        thread::scope(|scope| {
+            for n in 0..calls.len().min(MAX_PARALLEL) {
+                let thread = thread::Builder::new().name(format!("call {n}"));
+                let to_turn = sender.clone();
+                if thread.spawn_scoped(scope, move || work(to_turn)).is_err() && n == 0 {
+                    // Without any thread, this one runs the calls and sends nothing until they end.
+                    work(sender.clone());
+                }
+            }
+            drop(sender);
+            self.forward_results(calls, receiver, &ended, &mut results);
+        });
+        results
+    }
+
+    /// Sends notices and results as they arrive, until every call has ended.
+    fn forward_results(
+        &mut self,
+        calls: &[PlannedCall<'_>],
+        receiver: &TurnReceiver<'_>,
+        ended: &Receiver<EndedCall>,
+        results: &mut CallResults,
+    ) {
+        let mut notices = Vec::new();
+        loop {
+            select! {
+                recv(receiver.notices) -> notice => notices.extend(notice.ok()),
+                recv(ended) -> call => {
+                    // The notices of a call go out before its result.
+                    notices.extend(receiver.notices.try_iter());
+                    self.forward_notices(&mut notices);
+                    let Ok((n, result)) = call else { return };
+                    results.set(n, &calls[n].request.id, result);
+                    results.send_ready(&mut self.output);
+                }
+            }
+            self.forward_notices(&mut notices);
+            self.output.flush();
+        }
+    }
+
+    /// Decides how a call is answered. A question is opened here, before it is sent to the client.
+    fn plan_call<'c>(&self, agent: &'c Agent, request: &ToolRequest) -> Plan<'c> {
+        let refuse = |why: &str| {
+            let value = CallToolResult::text(why).failed();
+            Plan::Answered(Outcome::Success { value })
+        };
+        let call = match &request.tool_call {
+            Outcome::Success { value } => value,
+            Outcome::Error { error } => return refuse(error),
+        };
+        if self.recipe.is_output(&call.name) {
+            return Plan::Run(Box::new(PermittedCall {
+                call: call.clone(),
+                tool: None,
+                origin: None,
+                approval: None,
+            }));
+        }
+        if self.mode == Mode::Chat {
+            return refuse(CHAT_MODE);
+        }
+        let is_of_recipe = self.recipe.owns(&call.name);
+        let is_usable = |listed: &ListedTool| listed.tool.is_for_models() && !is_of_recipe;
+        let tool = agent.extensions.find(&call.name).filter(is_usable);
+        if tool.is_none() && !resource_tools::owns(&call.name) && !is_of_recipe {
+            let error = self.unknown_tool(&call.name);
+            return Plan::Answered(Outcome::Error { error });
+        }
+        // Without questions, "always" makes no difference.
+        let asks_user = self.mode.asks_user() && tool.is_some();
+        let origin = asks_user
+            .then(|| agent.extensions.origin(&call.name))
+            .flatten();
+        let permissions = &self.registry.stores().permissions;
+        let level = match &origin {
+            Some(origin) => permissions.level_for(&call.name, origin),
+            None => permissions.level(&call.name),
+        };
+        let level = match level {
+            Ok(level) => level,
+            Err(error) => {
+                log::warn!("permissions not read tool={:?} reason={error}", call.name);
+                if !self.mode.asks_user() {
+                    return refuse(&format!("{PERMISSIONS_UNREADABLE} {error}"));
+                }
+                Some(PermissionLevel::AskBefore)
+            }
+        };
+        let resource_tools;
+        let annotations = match &tool {
+            Some(listed) => listed.tool.annotations.as_ref(),
+            None if is_of_recipe => None,
+            None => {
+                resource_tools = resource_tools::tools();
+                resource_tools
+                    .first()
+                    .and_then(|tool| tool.annotations.as_ref())
+            }
+        };
+        let is_frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
+        let approval = match self.mode.authorize(level, annotations) {
+            Decision::Deny => return refuse(FORBIDDEN),
+            Decision::Run | Decision::Ask if is_frontend && !self.attended => {
+                return self.refuse_unattended(call, NO_CLIENT);
+            }
+            // The client that runs the tool can ask the user itself.
+            Decision::Run | Decision::Ask if is_frontend => {
+                return Plan::Frontend(agent.channel.frontend_results.open(&request.id));
+            }
+            Decision::Run => None,
+            Decision::Ask if !self.attended => return self.refuse_unattended(call, UNATTENDED),
+            Decision::Ask => match agent.channel.confirmations.open(&request.id) {
+                Some(approval) => Some(approval),
+                None => return refuse("Another call with this id is being asked about."),
+            },
+        };
+        Plan::Run(Box::new(PermittedCall {
+            call: call.clone(),
+            tool,
+            origin,
+            approval,
+        }))
+    }
+
+    /// Refuses a call that needs a user or a client, and counts it.
+    fn refuse_unattended<'c>(&self, call: &ToolCall, why: &str) -> Plan<'c> {
+        let id = &self.session.id;
+        log::warn!(
+            "a call was refused, as no user can be asked session={id} tool={:?}",
+            call.name
+        );
+        self.recipe.call_refused();
+        let value = CallToolResult::text(why).failed();
+        Plan::Answered(Outcome::Success { value })
+    }
+
+    /// Sends the client what it has to do for the call: ask the user, or run the tool.
+    fn announce(&mut self, planned: &PlannedCall<'_>) {
+        let request = planned.request;
+        let Outcome::Success { value: call } = &request.tool_call else {
+            return;
+        };
+        let part = match &planned.plan {
+            Plan::Run(permitted) if permitted.approval.is_some() => {
+                Content::ActionRequired(ActionRequired {
+                    data: Action::ToolConfirmation {
+                        id: request.id.clone(),
+                        tool_name: call.name.clone(),
+                        arguments: call.arguments.clone(),
+                        prompt: None,
+                    },
+                })
+            }
+            Plan::Frontend(Some(_)) => Content::FrontendToolRequest(FrontendToolRequest {
+                id: request.id.clone(),
+                tool_call: request.tool_call.clone(),
+            }),
+            Plan::Run(_) => return self.output.events.call_begins(&request.id),
+            _ => return,
+        };
+        let message = Message::new(Role::Assistant, vec![part]);
+        self.output.message(&message.seen_by(Metadata::USER_ONLY));
+    }
+
+    /// Sends the notices to the client.
+    fn forward_notices(&mut self, notices: &mut Vec<Notice>) {
+        for notice in notices.drain(..) {
+            match notice {
+                Notice::McpNotification { request, message } => {
+                    self.output.event(Event::Notification {
+                        request_id: &request,
+                        message: &message,
+                    });
+                }
+                Notice::Message(message) => self.output.message(&message),
+                Notice::Usage(usage) => self.output.count_side_request(usage),
+            }
+        }
+    }
+
+    /// The error for a tool that does not exist, worded as Goose words it. If extensions have tools of this
+    /// name, the error names them.
+    fn unknown_tool(&self, name: &str) -> String {
+        if let Some(error) = self.agent.extensions.withheld(name) {
+            return error.to_string();
+        }
+        let bare = name
+            .rsplit(tool_names::SEPARATOR)
+            .next()
+            .unwrap_or_default();
+        let known = self.agent.extensions.tools(None, &self.cancel);
+        let visible = known.iter().filter(|listed| listed.tool.is_for_models());
+        let alike: Vec<&str> = (visible.map(|listed| listed.name.as_str()))
+            .filter(|known| known.rsplit(tool_names::SEPARATOR).next() == Some(bare))
+            .take(5)
+            .collect();
+        let code = jsonrpc::RESOURCE_NOT_FOUND;
+        let error = format!("{code}: Tool '{}' not found", printable(name, 200));
+        if alike.is_empty() {
+            return error;
+        }
+        format!("{error}. Did you mean {}?", alike.join(" or "))
+    }
+}
+
+/// What a thread needs to run a call.
+struct ToolCallRunner<'t> {
+    registry: &'t Registry,
+    recipe: &'t dyn TurnRecipe,
+    agent: &'t Agent,
+    permissions: &'t Permissions,
+    sessions: &'t Sessions,
+    cancel: &'t Cancel,
+}
+
+impl ToolCallRunner<'_> {
+    /// The result of one call; `None` if the client may still send it with its next message.
+    fn answer(&self, planned: &PlannedCall<'_>) -> Option<Outcome<CallToolResult>> {
+        let request = planned.request;
+        let mut result = match &planned.plan {
+            Plan::Answered(result) => return Some(result.clone()),
+            Plan::Run(permitted) => self.run_if_approved(&request.id, permitted),
+            Plan::Frontend(None) => {
+                CallToolResult::text("Another call with this id is with the client already.")
+                    .failed()
+            }
+            Plan::Frontend(Some(question)) => {
+                match question.wait(self.registry.frontend_timeout(), self.cancel) {
+                    Ok(Outcome::Success { value }) => value,
+                    Ok(Outcome::Error { error }) => CallToolResult::text(error).failed(),
+                    Err(NoAnswer::TimedOut) => CallToolResult::text(UNANSWERED).failed(),
+                    Err(NoAnswer::Cancelled) => return None,
+                }
+            }
+        };
+        let name = request.tool_call.value().map_or("", |call| &call.name);
+        let is_for_page = request.has_page() && has_content_for_model(&result);
+        let page_data = (result.structured_content).take_if(|_| is_for_page);
+        let mut value = self.without_large_text(name, result);
+        value.structured_content = page_data.or(value.structured_content);
+        Some(Outcome::Success { value })
+    }
+
+    /// Waits for the user's approval where it is required, then runs the call. `id` is that of the request.
+    fn run_if_approved(&self, id: &str, permitted: &PermittedCall<'_>) -> CallToolResult {
+        let name = &permitted.call.name;
+        if let Some(approval) = &permitted.approval {
+            match approval.wait(self.registry.approval_timeout(), self.cancel) {
+                Ok(answer) => {
+                    if let Some(level) = answer.permission_level()
+                        && let Err(error) =
+                            (self.permissions).set(name, level, permitted.origin.as_ref())
+                    {
+                        log::warn!("permission not remembered tool={name:?} reason={error}");
+                    }
+                    if !answer.is_allowed() {
+                        return CallToolResult::text(DECLINED).failed();
+                    }
+                }
+                Err(NoAnswer::TimedOut) => return CallToolResult::text(UNDECIDED).failed(),
+                Err(NoAnswer::Cancelled) => return CallToolResult::text(NOT_RUN).failed(),
+            }
+        }
+        if self.cancel.is_cancelled() {
+            return CallToolResult::text(NOT_RUN).failed();
+        }
+        match &permitted.tool {
+            Some(listed) => self.call_server(id, &permitted.call, listed),
+            None if self.recipe.owns(name) => {
+                let arguments = &permitted.call.arguments;
+                (self.recipe).call(name, arguments, self.registry, self.cancel)
+            }
+            None => {
+                let arguments = &permitted.call.arguments;
+                resource_tools::run(&self.agent.extensions, name, arguments, self.cancel)
+            }
+        }
+    }
+
+    /// Calls a tool of an MCP server with arguments that are converted to the types of its schema. If the
+    /// call fails and the arguments do not fit the schema, the result says where.
+    fn call_server(&self, id: &str, call: &ToolCall, listed: &ListedTool) -> CallToolResult {
+        let schema: Value =
+            crate::json::from_str(listed.tool.input_schema.get()).unwrap_or_default();
+        let arguments: Map<String, Value> =
+            crate::json::from_str(call.arguments.get()).unwrap_or_default();
+        let coerced = schema::coerce(&schema, &arguments);
+        let raw = coerced
+            .as_ref()
+            .and_then(|arguments| to_raw_value(arguments).ok());
+        let result = self.agent.extensions.call(
+            &call.name,
+            raw.as_deref().unwrap_or(&call.arguments),
+            self.call_options(id),
+            self.cancel,
+        );
+        let mut result = match result {
+            Ok(result) => result,
+            Err(_) if self.cancel.is_cancelled() => CallToolResult::text(CANCELLED).failed(),
+            Err(error) => CallToolResult::text(error.to_string()).failed(),
+        };
+        result.is_error.get_or_insert(false);
+        if result.is_error == Some(true) && !self.cancel.is_cancelled() {
+            let arguments = coerced.as_ref().unwrap_or(&arguments);
+            let wrong = schema::mismatches(&schema, arguments).join("; ");
+            if !wrong.is_empty() && !result_text(&result).contains(&wrong) {
+                let text = format!("The arguments do not fit the tool's schema: {wrong}.");
+                result.content.push(Part::text(&text));
+            }
+        }
+        result
+    }
+
+    /// Options with which the notifications of the call go to the turn.
+    fn call_options<'i>(&self, id: &'i str) -> CallOptions<'i> {
+        let (channel, request) = (Arc::clone(&self.agent.channel), id.to_owned());
+        CallOptions {
+            observer: Some(Arc::new(move |method: &str, params: Option<&RawValue>| {
+                if let Some(message) = notification(method, params) {
+                    let request = request.clone();
+                    channel.send(Notice::McpNotification { request, message });
+                }
+            })),
+            label: Some(id),
+        }
+    }
+
+    /// The result. If its text is too large, the text is written to a file, and the result has the beginning
+    /// and the path instead.
+    fn without_large_text(&self, name: &str, mut result: CallToolResult) -> CallToolResult {
+        let size: usize = result.content.iter().map(|part| part.as_json().len()).sum();
+        let structured = result
+            .structured_content
+            .as_ref()
+            .map_or(0, |s| s.get().len());
+        if size + structured < LARGE_RESULT {
+            return result;
+        }
+        let text = result_text(&result);
+        let count = text.chars().count();
+        if count <= LARGE_RESULT {
+            return result;
+        }
+        let head: String = text.chars().take(LARGE_RESULT_HEAD).collect();
+        let place = match self
+            .sessions
+            .store_tool_output(&self.agent.session_id, name, &text)
+        {
+            Ok(path) => format!("is in the file {}", path.display()),
+            Err(error) => {
+                log::warn!("large tool result not written to a file tool={name:?} reason={error}");
+                "could not be written to a file".to_owned()
+            }
+        };
+        let note = format!(
+            "The answer has {count} characters, which is too much to show. All of it {place}. It \
+             begins:\n\n{head}\n\n[… {} characters more]",
+            count - LARGE_RESULT_HEAD
+        );
+        result.content.retain(|part| {
+            !is_part_for_model(part) || matches!(part.kind().as_str(), "image" | "audio")
+        });
+        result.content.insert(0, Part::text(&note));
+        result.structured_content = None;
+        result
+    }
+}
+
+/// A notification as it goes to the client: `{method, params}`.
+fn notification(method: &str, params: Option<&RawValue>) -> Option<RawJson> {
+    #[derive(Serialize)]
+    struct Notification<'a> {
+        method: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        params: Option<&'a RawValue>,
+    }
+    to_raw_value(&Notification { method, params }).ok()
+}
