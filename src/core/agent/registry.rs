@@ -5,10 +5,10 @@ use crate::agent::prompt::hints::Hints;
 use crate::agent::prompt::prompt_templates::Prompts;
 use crate::agent::recipes::SessionRecipe;
 use crate::agent::session::agent_table::{AgentTable, IfRunning};
-use crate::agent::session::client_extensions;
 use crate::agent::session::housekeeper::Housekeeper;
 use crate::agent::session::name_observers::NameObservers;
 use crate::agent::session::session_agent::{InitialExtensions, idle_status};
+use crate::agent::session::session_extensions::{MAX_EXTENSIONS, append};
 use crate::agent::session::session_observers::SessionObservers;
 use crate::agent::session::settings;
 use crate::agent::session::stored_session_data::StoredSessionData;
@@ -29,9 +29,6 @@ use serde_json::{Map, Value};
 use std::env;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, Mutex};
-
-/// How many extensions a session may start with.
-pub(in crate::agent) const MAX_EXTENSIONS: usize = 256;
 
 /// The files that sessions need.
 pub struct Stores {
@@ -191,8 +188,7 @@ impl Registry {
             .map(|config| ExtensionConfig::from_value(config).map(|config| config.to_value()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|reason| Error::Config { reason })?;
-        let client_extensions =
-            client_extensions::append(&mut extensions, start.client_extensions)?;
+        let client_extensions = append(&mut extensions, start.client_extensions)?;
         let recipe_origin = recipe.and_then(|it| it.origin(&working_dir));
         let session = self.stores.sessions.create(NewSession {
             working_dir,

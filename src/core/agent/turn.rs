@@ -15,45 +15,28 @@ pub(in crate::agent) mod turn_channel;
 pub(in crate::agent) mod turn_output;
 pub(in crate::agent) mod turn_retries;
 pub(in crate::agent) mod turn_start;
+pub(in crate::agent) mod turn_state;
 pub(in crate::agent) mod turn_state_lru;
 
 use crate::agent::questions::permission_mode::Mode;
 use crate::agent::recipes::{AfterAnswer, TurnRecipe};
+use crate::agent::session::import_notice;
 use crate::agent::session::session_agent::Agent;
-use crate::agent::session::session_operations;
 use crate::agent::turn::refused_images::RefusedImages;
-use crate::agent::turn::token_estimate::Estimate;
 use crate::agent::turn::turn_channel::Model;
 use crate::agent::turn::turn_output::{TurnOutput, random_id};
+use crate::agent::turn::turn_state::TurnState;
 use crate::agent::{Error, Registry};
 use crate::conversation::{
     ExtensionData, Message, Metadata, Role, Session, TokenState, ToolRequest,
 };
 use crate::provider::{LeadWorker, Progress};
-use crate::store::{Journal, settings};
+use crate::store::settings;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 
 /// The turn ends after so many answers in a row whose tool calls are all malformed.
 const MAX_MALFORMED: usize = 3;
-
-/// What an agent keeps from turn to turn. A running turn owns it.
-pub(in crate::agent) struct TurnState {
-    pub(in crate::agent) journal: Journal,
-    pub(in crate::agent) estimate: Estimate,
-    /// Which of the two models answered last: `lead` or `worker`.
-    pub(in crate::agent) last_role: Option<&'static str>,
-}
-
-impl TurnState {
-    pub(in crate::agent) fn new(journal: Journal) -> Self {
-        TurnState {
-            journal,
-            estimate: Estimate::default(),
-            last_role: None,
-        }
-    }
-}
 
 /// A running turn.
 pub(in crate::agent) struct Turn<'t> {
@@ -161,7 +144,7 @@ impl Turn<'_> {
         if let Some(imported) = self.session.extension_data.imported()
             && !imported.told
         {
-            self.send_and_store(session_operations::notice(&imported))?;
+            self.send_and_store(import_notice::notice(&imported))?;
             self.told_import = true;
         }
         Ok(())

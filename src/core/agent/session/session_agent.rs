@@ -3,9 +3,9 @@
 
 use crate::agent::Error;
 use crate::agent::questions::server_requests::SessionRequestHandler;
-use crate::agent::turn::TurnState;
 use crate::agent::turn::parallel::parallel_map;
 use crate::agent::turn::turn_channel::TurnChannel;
+use crate::agent::turn::turn_state::TurnState;
 use crate::builtin::WorkspaceSlot;
 use crate::conversation::{DisabledExtension, ImportReport};
 use crate::extension::screening::Decision;

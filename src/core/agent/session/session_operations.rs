@@ -3,11 +3,11 @@
 
 use crate::agent::questions::permission_mode::Mode;
 use crate::agent::registry::home_dir;
+use crate::agent::session::import_notice::notice;
 use crate::agent::session::session_agent::RUNNING_TURN_TIMEOUT;
 use crate::agent::session::session_recipes;
-use crate::agent::turn::turn_output::random_id;
 use crate::agent::{Error, Registry};
-use crate::conversation::{Export, ImportReport, MAX_NAME, Message, Metadata, Role, Session};
+use crate::conversation::{Export, ImportReport, MAX_NAME, Message, Session};
 use crate::mcp::jsonrpc::RawJson;
 use crate::store::JournalEntry;
 use crate::sys::cancel::Cancel;
@@ -235,8 +235,11 @@ impl Registry {
             }
         }
         let wanted = session.enabled_extensions();
-        let (wanted, more) =
-            wanted.split_at(wanted.len().min(crate::agent::registry::MAX_EXTENSIONS));
+        let (wanted, more) = wanted.split_at(
+            wanted
+                .len()
+                .min(crate::agent::session::session_extensions::MAX_EXTENSIONS),
+        );
         if !more.is_empty() {
             let more = format!("the extensions after the first {}", wanted.len());
             imported.left_out.push(more);
@@ -252,13 +255,6 @@ impl Registry {
         let made = self.stores().sessions.add(session, entries)?;
         self.session_with_messages(&made.id)
     }
-}
-
-/// A message to the user with what an import left out.
-pub(in crate::agent) fn notice(imported: &ImportReport) -> Message {
-    Message::text(Role::Assistant, imported.notice())
-        .with_id(random_id("msg_"))
-        .seen_by(Metadata::USER_ONLY)
 }
 
 /// How many entries precede the first message of the time `until` or later; `None` if there is no such message.

@@ -3,9 +3,10 @@
 
 use crate::agent::prompt::conversation_digest::digest;
 use crate::agent::prompt::short_answer::without_reasoning;
+use crate::agent::turn::Turn;
 use crate::agent::turn::token_estimate::{RequestSize, size_of};
 use crate::agent::turn::turn_output::random_id;
-use crate::agent::turn::{Turn, TurnState};
+use crate::agent::turn::turn_state::TurnState;
 use crate::agent::{Compaction, Error, Event};
 use crate::conversation::{Message, Metadata, NotificationType, Role};
 use crate::provider::{CompletionRequest, DiscardDeltas, ErrorClass, Purpose, StopReason, Usage};

@@ -1,4 +1,4 @@
-//! The agents that keep their [`TurnState`](crate::agent::turn::TurnState) in memory: the most recently used ones.
+//! The agents that keep their [`TurnState`](crate::agent::turn::turn_state::TurnState) in memory: the most recently used ones.
 //!
 //! A state holds the whole conversation and two open files, and a server may serve any number of sessions.
 //! The other agents read it from the disk again when their next turn begins.
