@@ -2,10 +2,10 @@
 
 use super::connection::ConnectionState;
 use super::open_session::OpenSession;
-use super::prompt_turn::error_object;
 use super::updates;
 use crate::agent::{Mode, ModelChoice};
 use crate::conversation::Session;
+use crate::error_objects::error_object;
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use crate::sys::cancel::Cancel;
 use serde::Deserialize;

@@ -1,15 +1,21 @@
 //! One client's connection: dispatch, the table of its sessions, and its end. It does no I/O of its own.
 
+mod client_workspace;
+mod goose_methods;
+mod prompt_turn;
+mod questions;
+mod session_methods;
+
+use self::prompt_turn::Prompt;
+use self::session_methods::{Opened, SessionOnly};
 use super::capabilities::{self, ClientCapabilities, Initialize};
 use super::client_requests::ClientRequests;
-use super::goose_methods;
 use super::open_session::OpenSession;
 use super::outbox::Outbox;
-use super::prompt_turn::{AUTHENTICATION_REQUIRED, Prompt, error_object};
-use super::session_methods::{Opened, SessionOnly};
 use super::updates;
 use crate::agent::{NameObserver, Registry};
 use crate::conversation::Session;
+use crate::error_objects::{AUTHENTICATION_REQUIRED, error_object};
 use crate::mcp::incoming_requests::{IncomingRequests, Limits, RequestGuard};
 use crate::mcp::jsonrpc::beginning::{Beginning, Kind};
 use crate::mcp::jsonrpc::{

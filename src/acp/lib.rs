@@ -32,25 +32,21 @@ use gosling_core::{
 
 mod capabilities;
 mod client_requests;
-mod client_workspace;
 mod command;
 mod config_options;
 mod connection;
 mod endpoint;
+mod error_objects;
 mod file_diffs;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod goose_extensions;
-mod goose_methods;
 mod mcp_servers;
 mod open_session;
 mod outbox;
 mod plan;
 mod prompt_content;
-mod prompt_turn;
-mod questions;
 mod replay;
-mod session_methods;
 mod stdio;
 mod terminal_output;
 mod tool_call_display;

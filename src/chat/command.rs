@@ -5,6 +5,7 @@ use crate::command_line::{Command, Failure, failed, logging, print, text};
 use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
 use crate::interrupt::Interrupts;
+use crate::note::print_note;
 use crate::stdin_lines::{InputLine, StdinLines};
 use crate::store::settings;
 use crate::sys::cancel::Cancel;
@@ -15,7 +16,7 @@ use crate::{extension_options, slash_commands, stdin_lines};
 use gosling_core::part;
 use lexopt::prelude::*;
 use std::env;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 pub(crate) const COMMAND: Command = Command {
@@ -362,11 +363,6 @@ pub(super) fn prepare(
 
 fn agent_failure(error: Error) -> Failure {
     Failure::Failed(error.to_string())
-}
-
-/// Prints a line to stderr. A closed stderr is not an error.
-pub fn print_note(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// The model choice of the options, if there is one.

@@ -61,7 +61,7 @@ impl Interrupts {
                 let turn = lock(&watched.turn).clone();
                 match turn {
                     Some(turn) => turn.cancel(),
-                    None => crate::command::print_note("\npress Ctrl-C once more to leave"),
+                    None => crate::note::print_note("\npress Ctrl-C once more to leave"),
                 }
             }
         })?;
@@ -106,7 +106,7 @@ impl Shared {
             return;
         };
         if !is_unused {
-            crate::command::print_note(&format!(
+            crate::note::print_note(&format!(
                 "session {id}: `gosling chat --session {id}` resumes it"
             ));
         } else if let Err(error) = registry.delete(&id) {

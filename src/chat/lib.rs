@@ -8,6 +8,7 @@ mod elicitation_form;
 mod extension_options;
 mod extensions;
 mod interrupt;
+mod note;
 #[cfg(feature = "recipes")]
 mod run;
 mod slash_commands;

@@ -78,7 +78,7 @@ impl StdinLines {
             match cancel.receive(self.lines(), Duration::MAX).ok()? {
                 (when, line) if when < asked => self.early.push_back(line),
                 (_, InputLine::Text(line)) => return Some(line),
-                (_, InputLine::Cut) => crate::command::print_note(CUT),
+                (_, InputLine::Cut) => crate::note::print_note(CUT),
                 (_, end) => {
                     self.early.push_back(end);
                     return None;

@@ -2,7 +2,7 @@
 
 use super::config::{ExtensionConfig, Frontend};
 use super::connect::Connection;
-use super::manager::Context;
+use super::context::Context;
 use super::status::{State, Status};
 use super::subscriptions::Subscriptions;
 use super::supervisor::Supervisor;

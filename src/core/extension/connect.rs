@@ -1,11 +1,14 @@
 //! Connects an extension to its MCP server, at its activation and after a lost connection.
 
+#[cfg(feature = "streamable-http")]
+mod streamable_http;
+
 use super::config::{Envs, ExtensionConfig, InlinePython, StreamableHttp, key};
 use super::container::Inside;
+use super::context::Context;
 use super::environment::{self, Environment};
 use super::inline_python::PythonRunner;
 use super::launch::depends_on_folder;
-use super::manager::Context;
 use super::pinning::Reviewed;
 use super::platform_extensions;
 use super::program_lookup;
@@ -138,7 +141,7 @@ type StartOverHttp = fn(&Context, &StreamableHttp) -> Result<Started, Error>;
 /// That of a build with the feature.
 const START_OVER_HTTP: Option<StartOverHttp> = {
     #[cfg(feature = "streamable-http")]
-    let start: Option<StartOverHttp> = Some(super::streamable_http::start);
+    let start: Option<StartOverHttp> = Some(streamable_http::start);
     #[cfg(not(feature = "streamable-http"))]
     let start = None;
     start

@@ -2,7 +2,7 @@
 
 use super::config::ExtensionConfig;
 use super::connect::{ConnectError, Connection, RetryAdvice, without_duplicates};
-use super::manager::Context;
+use super::context::Context;
 use super::pinning::{self, Reviewed};
 use super::restart_policy::{FailureKind, RESTARTS, Restarts, WINDOW, backoff, classify_failure};
 use super::status::{self, Calls, ServerInfo, Status};

@@ -4,8 +4,10 @@
 //! The lexer reads the text once, without recursion, and accepts any bytes: an unterminated literal ends with the
 //! line or the text.
 
+mod string_literals;
+
 use super::language::Language::{self, *};
-use super::string_literals::{Heredoc, Quote};
+use string_literals::{Heredoc, Quote};
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -41,22 +41,15 @@
 //! only a `typedef` names is a typedef there, and not compared. Known errors here: C++ macros that look like
 //! functions, JavaScript methods with a computed name, and functions that a macro assembles.
 
-mod brace_languages;
-mod c;
 mod directory_report;
 mod file_report;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
-mod java_kotlin_swift;
-mod javascript;
 mod language;
 mod lexer;
 mod outline;
 mod outline_files;
-mod python;
-mod ruby;
 mod source_walk;
-mod string_literals;
 mod symbol_report;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,11 @@
 //! The outline of a text: its definitions, imports and calls.
 
+mod brace_languages;
+mod python;
+mod ruby;
+
 use super::language::Language::{self, *};
 use super::token_stream::TokenStream;
-use super::{brace_languages, python, ruby};
 use gosling_core::sorting::sort_by;
 use std::hash::Hasher;
 

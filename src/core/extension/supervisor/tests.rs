@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::builtin::BuiltinServer;
-use crate::extension::manager::Limits;
+use crate::extension::context::Limits;
 use crate::extension::status::Location;
 use crate::mcp::server::{self, InProcess, Server};
 use crate::mcp::transport::TransportError;

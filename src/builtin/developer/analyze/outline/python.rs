@@ -1,7 +1,7 @@
 //! The recognizer for Python, whose blocks are indented.
 
-use super::outline::{DefinitionKind, Findings, Found};
-use super::token_stream::TokenStream;
+use super::{DefinitionKind, Findings, Found};
+use crate::developer::analyze::token_stream::TokenStream;
 
 pub(super) fn read(code: &TokenStream<'_>) -> Findings {
     let mut findings = Findings::default();

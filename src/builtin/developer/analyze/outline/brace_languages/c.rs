@@ -1,10 +1,10 @@
 //! The recognizer for C and C++.
 
-use super::brace_languages::{BraceReader, BraceRole};
-use super::language::Language::Cpp;
-use super::lexer::Kind;
-use super::outline::DefinitionKind;
-use super::token_stream::MAX_LOOKAHEAD;
+use super::{BraceReader, BraceRole};
+use crate::developer::analyze::language::Language::Cpp;
+use crate::developer::analyze::lexer::Kind;
+use crate::developer::analyze::outline::DefinitionKind;
+use crate::developer::analyze::token_stream::MAX_LOOKAHEAD;
 
 /// Words after the parameters that are skipped.
 const QUALIFIERS: [&str; 7] = [

@@ -1,14 +1,14 @@
 //! Goose's own methods, `_goose/unstable/…`, as far as Goose Desktop needs them to start and to chat, and
 //! `session/fork`. Every other one is answered as unknown.
 
-use super::connection::ConnectionState;
-use super::goose_extensions::{self, from_goose, to_goose};
-use super::prompt_turn::error_object;
+use super::ConnectionState;
 use super::session_methods::{START_LIMIT, commands, describe};
 use crate::agent::{self, Fork, ShownSetting};
 use crate::conversation::Session;
+use crate::error_objects::error_object;
 use crate::extension::configured::{self, Change};
 use crate::extension::{ExtensionConfig, config};
+use crate::goose_extensions::{self, from_goose, to_goose};
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use crate::store;
 use crate::store::settings::{self, Setting};
@@ -20,10 +20,10 @@ use serde_json::{Value, json};
 const PREFIX: &str = "_goose/unstable/";
 
 /// A method: takes its parameters, and a token that is cancelled with the request.
-pub(super) type Method = fn(&ConnectionState, &Params, &Cancel) -> Result<Value, ErrorObject>;
+pub(crate) type Method = fn(&ConnectionState, &Params, &Cancel) -> Result<Value, ErrorObject>;
 
 /// The method of this name.
-pub(super) fn find(name: &str) -> Option<Method> {
+pub(crate) fn find(name: &str) -> Option<Method> {
     if name == "session/fork" {
         return Some(fork);
     }
@@ -73,13 +73,13 @@ pub(super) fn find(name: &str) -> Option<Method> {
 }
 
 /// The parameters of a request.
-pub(super) struct Params {
+pub(crate) struct Params {
     method: String,
     all: Value,
 }
 
 impl Params {
-    pub(super) fn read(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
+    pub(crate) fn read(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         let all = match params {
             Some(params) => crate::mcp::params::read_params(method, Some(params))?,
             None => json!({}),
@@ -113,7 +113,7 @@ impl ConnectionState {
     ///
     /// # Errors
     /// If one of them is none, or a recipe is asked for.
-    pub(super) fn wanted_extensions(
+    pub(crate) fn wanted_extensions(
         &self,
         meta: &Value,
     ) -> Result<Option<Vec<Value>>, ErrorObject> {
@@ -155,7 +155,7 @@ impl ConnectionState {
 
     /// Adds what Goose's clients expect when a session is opened: which extensions have started. Waits for
     /// them, within [`START_LIMIT`]. False if the result does not tell it.
-    pub(super) fn add_goose_state(
+    pub(crate) fn add_goose_state(
         &self,
         result: &mut Value,
         session: &Session,

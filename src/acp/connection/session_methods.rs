@@ -1,20 +1,20 @@
 //! `session/new`, `load`, `resume`, `list`, `close` and `delete`.
 
-use super::connection::ConnectionState;
-use super::mcp_servers::{self, McpServer};
-use super::open_session::{OpenSession, UntoldFailures};
-use super::prompt_turn::error_object;
-use super::{replay, updates};
+use super::ConnectionState;
 use crate::agent::command_list::{self, CommandType};
 use crate::agent::{self, Start, checklist};
 use crate::conversation::Session;
+use crate::error_objects::error_object;
 use crate::extension::State;
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::mcp_servers::{self, McpServer};
+use crate::open_session::{OpenSession, UntoldFailures};
 use crate::sorting::sort_by;
 use crate::store::StoredSession;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::Utc;
 use crate::text::printable;
+use crate::{replay, updates};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many updates of a replay are queued at a time.
 const REPLAY_BATCH: usize = 64;
 /// How long after the start of its agent a session waits for extensions.
-pub(super) const START_LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(10);
 /// The titles of the lists of extensions that the user is told about.
 const FAILED_EXTENSIONS: &str = "Extensions that did not start";
 const STARTING_EXTENSIONS: &str =
@@ -39,7 +39,7 @@ const MAX_REASON: usize = 1_000;
 /// The parameters of `session/new`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct NewSession {
+pub(crate) struct NewSession {
     cwd: String,
     #[serde(default)]
     mcp_servers: Vec<McpServer>,
@@ -51,7 +51,7 @@ pub(super) struct NewSession {
 /// The parameters of `session/load` and `session/resume`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct OpenStored {
+pub(crate) struct OpenStored {
     session_id: String,
     cwd: String,
     #[serde(default)]
@@ -60,7 +60,7 @@ pub(super) struct OpenStored {
 
 /// The parameters of `session/list`.
 #[derive(Deserialize)]
-pub(super) struct ListSessions {
+pub(crate) struct ListSessions {
     cwd: Option<String>,
     cursor: Option<String>,
     /// What Goose's clients add: the types of sessions that they want, and a text to search for.
@@ -71,18 +71,18 @@ pub(super) struct ListSessions {
 /// The parameters of a method that names a session and nothing else.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SessionOnly {
-    pub(super) session_id: String,
+pub(crate) struct SessionOnly {
+    pub(crate) session_id: String,
 }
 
 /// A session that was opened: the result of the request, and what has to be told afterwards.
-pub(super) struct Opened {
-    pub(super) result: Value,
+pub(crate) struct Opened {
+    pub(crate) result: Value,
     session: Arc<OpenSession>,
 }
 
 impl ConnectionState {
-    pub(super) fn new_session(
+    pub(crate) fn new_session(
         &self,
         params: NewSession,
         cancel: &Cancel,
@@ -105,7 +105,7 @@ impl ConnectionState {
     }
 
     /// Opens a stored session; with `history`, sends its messages first.
-    pub(super) fn open_stored(
+    pub(crate) fn open_stored(
         &self,
         method: &str,
         params: OpenStored,
@@ -144,7 +144,7 @@ impl ConnectionState {
     }
 
     /// The modes and options of a session, for the answer that opens it.
-    pub(super) fn state_of(&self, session: &Session) -> Value {
+    pub(crate) fn state_of(&self, session: &Session) -> Value {
         json!({
             "modes": self.modes(session),
             "configOptions": self.config_options(session, None),
@@ -153,7 +153,7 @@ impl ConnectionState {
 
     /// What follows the answer to the opening of a session, since some clients drop updates before it: the
     /// commands, the checklist, extensions that did not start, and the provider's models.
-    pub(super) fn after_opening(&self, opened: Opened, cancel: &Cancel) {
+    pub(crate) fn after_opening(&self, opened: Opened, cancel: &Cancel) {
         let session = opened.session;
         let commands = commands(&self.registry);
         let update = json!({
@@ -180,7 +180,7 @@ impl ConnectionState {
             return;
         };
         if let Some(list) = checklist::of_session(&stored) {
-            let update = super::plan::update(list);
+            let update = crate::plan::update(list);
             self.outbox
                 .send(updates::notification(&session.id, &update));
         }
@@ -188,7 +188,7 @@ impl ConnectionState {
 
     /// Waits for the extensions, until `limit` after the start of the agent at most. Returns lists in Markdown with
     /// their titles, of those that did not start or are still starting, as far as the user has not been told.
-    pub(super) fn untold_failures(
+    pub(crate) fn untold_failures(
         &self,
         session: &OpenSession,
         limit: Option<Duration>,
@@ -239,7 +239,7 @@ impl ConnectionState {
             .collect()
     }
 
-    pub(super) fn list_sessions(&self, params: &ListSessions) -> Result<Value, ErrorObject> {
+    pub(crate) fn list_sessions(&self, params: &ListSessions) -> Result<Value, ErrorObject> {
         let listing = self.registry.stores().sessions.list();
         let listing = listing.map_err(|error| error_object(&agent::Error::Store(error)))?;
         let mut sessions = listing.sessions;
@@ -274,7 +274,7 @@ impl ConnectionState {
     }
 
     /// Cancels the session's turn and ends its agent.
-    pub(super) fn close_session(&self, params: &SessionOnly) -> Result<Value, ErrorObject> {
+    pub(crate) fn close_session(&self, params: &SessionOnly) -> Result<Value, ErrorObject> {
         let id = &params.session_id;
         let session = self.session(id)?;
         // A turn that has just begun would start the agent again.
@@ -285,7 +285,7 @@ impl ConnectionState {
     }
 
     /// Deletes a session with its messages. It is no error if there is no such session.
-    pub(super) fn delete_session(&self, params: &SessionOnly) -> Result<Value, ErrorObject> {
+    pub(crate) fn delete_session(&self, params: &SessionOnly) -> Result<Value, ErrorObject> {
         let id = &params.session_id;
         if let Some(session) = self.forget(id) {
             session.end_turn(TURN_TIMEOUT);
@@ -314,7 +314,7 @@ fn position(session: &StoredSession) -> (&str, &str) {
 }
 
 /// The session in a list. What Goose's clients show beside that is in `_meta`.
-pub(super) fn describe(session: &Session) -> Value {
+pub(crate) fn describe(session: &Session) -> Value {
     let model = session.model_config.as_ref();
     json!({
         "sessionId": session.id,
@@ -340,7 +340,7 @@ fn unknown_cursor() -> ErrorObject {
 }
 
 /// The slash commands of the session.
-pub(super) fn commands(registry: &agent::Registry) -> Vec<Value> {
+pub(crate) fn commands(registry: &agent::Registry) -> Vec<Value> {
     let all = command_list::list(&registry.stores().config);
     let all = all.unwrap_or_else(|error| {
         log::warn!("slash commands not listed reason={error}");

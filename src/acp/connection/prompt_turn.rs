@@ -1,47 +1,41 @@
 //! `session/prompt`: runs a turn, sends its events as updates, and answers its questions.
 
+use super::ConnectionState;
 use super::client_workspace::SessionWorkspace;
-use super::connection::ConnectionState;
-use super::file_diffs::FileText;
-use super::open_session::{OpenSession, ShownCall};
-use super::prompt_content;
 use super::session_methods::START_LIMIT;
-use super::terminal_output;
-use super::tool_call_display::{self, Display, SHELL, TEXT_EDITOR};
-use super::updates::{self, Speaker, Status};
-use super::{file_diffs, plan};
 use crate::agent::{Compaction, Error, Event, EventSink, TurnStop};
 use crate::builtin::ClientWorkspace;
 use crate::conversation::{
     Content, Message, NotificationType, Outcome, Role, TokenState, ToolRequest, ToolResponse,
 };
-use crate::mcp::jsonrpc::{
-    ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, RESOURCE_NOT_FOUND, RawJson,
-};
-use crate::provider::{self, ErrorClass};
+use crate::error_objects::{error_object, model_error};
+use crate::file_diffs::FileText;
+use crate::mcp::jsonrpc::{ErrorObject, RawJson};
+use crate::open_session::{OpenSession, ShownCall};
+use crate::prompt_content;
+use crate::provider;
 use crate::sys::cancel::Cancel;
-use crate::text::printable;
+use crate::terminal_output;
+use crate::tool_call_display::{self, Display, SHELL, TEXT_EDITOR};
+use crate::updates::{self, Speaker, Status};
+use crate::{file_diffs, plan};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The error code that tells the client to authenticate; the user has to configure a model.
-pub(super) const AUTHENTICATION_REQUIRED: i64 = -32000;
 /// The largest file that a link in a prompt embeds, in bytes.
 const MAX_LINKED_FILE: usize = 200_000;
 /// How many links of a prompt are read, and how much text they embed in all, in bytes.
 const MAX_LINKED_FILES: usize = 100;
 const MAX_LINKED_BYTES: usize = 1 << 20;
-/// The longest text about a failure, in characters.
-pub(super) const MAX_SENTENCE: usize = 2_000;
 
 /// The parameters of `session/prompt`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Prompt {
-    pub(super) session_id: String,
+pub(crate) struct Prompt {
+    pub(crate) session_id: String,
     /// Content blocks.
     prompt: Vec<RawJson>,
 }
@@ -52,7 +46,7 @@ impl ConnectionState {
     ///
     /// # Errors
     /// When the prompt is not valid, the model fails, or the turn cannot run.
-    pub(super) fn run_prompt(
+    pub(crate) fn run_prompt(
         self: &Arc<Self>,
         session: &Arc<OpenSession>,
         prompt: Prompt,
@@ -124,39 +118,12 @@ impl ConnectionState {
     }
 }
 
-/// The error for the client.
-pub(super) fn error_object(error: &Error) -> ErrorObject {
-    match error {
-        Error::Model(error) => model_error(error, false),
-        Error::NoSession => ErrorObject::new(RESOURCE_NOT_FOUND, error.to_string()),
-        Error::Working { .. } => ErrorObject::new(INVALID_REQUEST, error.to_string()),
-        Error::WorkingDir { .. } | Error::Config { .. } => {
-            ErrorObject::new(crate::mcp::jsonrpc::INVALID_PARAMS, error.to_string())
-        }
-        error => ErrorObject::new(INTERNAL_ERROR, error.to_string()),
-    }
-}
-
-fn model_error(error: &provider::Error, has_begun: bool) -> ErrorObject {
-    let code = match error.class {
-        ErrorClass::Config | ErrorClass::Authentication => AUTHENTICATION_REQUIRED,
-        _ => INTERNAL_ERROR,
-    };
-    let message = printable(&error.to_string(), MAX_SENTENCE);
-    let what = if has_begun {
-        "The model's answer broke off"
-    } else {
-        "The model gave no answer"
-    };
-    ErrorObject::new(code, format!("{what}: {message}"))
-}
-
 /// Sends the events of one turn as updates.
-pub(super) struct TurnUpdates<'t> {
-    pub(super) connection: &'t Arc<ConnectionState>,
-    pub(super) session: &'t Arc<OpenSession>,
+pub(crate) struct TurnUpdates<'t> {
+    pub(crate) connection: &'t Arc<ConnectionState>,
+    pub(crate) session: &'t Arc<OpenSession>,
     workspace: &'t SessionWorkspace,
-    pub(super) cancel: &'t Cancel,
+    pub(crate) cancel: &'t Cancel,
     /// Messages that are not sent yet.
     queue: Vec<Vec<u8>>,
     /// The text that deltas have added since the last update.
@@ -168,7 +135,7 @@ pub(super) struct TurnUpdates<'t> {
     /// How many compactions have begun.
     compactions: usize,
     /// Pending requests to the client.
-    pub(super) questions: Vec<i64>,
+    pub(crate) questions: Vec<i64>,
 }
 
 struct PendingText {
@@ -308,14 +275,14 @@ impl TurnUpdates<'_> {
     }
 
     /// Queues an update, after the pending text.
-    pub(super) fn update(&mut self, update: &impl Serialize) {
+    pub(crate) fn update(&mut self, update: &impl Serialize) {
         self.take_text();
         self.queue
             .push(updates::notification(&self.session.id, update));
     }
 
     /// Tells the user something that is not part of the conversation.
-    pub(super) fn tell(&mut self, kind: NotificationType, text: &str) {
+    pub(crate) fn tell(&mut self, kind: NotificationType, text: &str) {
         if self.connection.client().notices {
             self.update(&updates::notice(updates::severity(kind), text, None));
             return;
@@ -376,7 +343,7 @@ impl TurnUpdates<'_> {
     }
 
     /// The text of a file as the user sees it.
-    pub(super) fn file(&self, path: &Path) -> FileText {
+    pub(crate) fn file(&self, path: &Path) -> FileText {
         self.workspace.shown_file(path, self.cancel)
     }
 
@@ -518,7 +485,7 @@ impl ConnectionState {
     }
 }
 
-pub(super) fn status_update(call: &str, status: Status) -> Value {
+pub(crate) fn status_update(call: &str, status: Status) -> Value {
     json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status})
 }
 

@@ -1,14 +1,14 @@
 //! Lexes strings and similar literals of all languages.
 
-use super::language::Language::*;
-use super::lexer::{Kind, Lexer, is_letter};
+use super::{Kind, Lexer, is_letter};
+use crate::developer::analyze::language::Language::*;
 
 /// How far ahead the end of an uncertain literal is searched for, in bytes.
 const MAX_LOOKAHEAD: usize = 1_000;
 
 /// How a string ends, and what it may contain.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Quote {
+pub(in crate::developer::analyze) struct Quote {
     /// The closing byte, and how often it is repeated.
     close: u8,
     times: usize,
@@ -66,7 +66,7 @@ impl Quote {
     }
 
     /// The bracket that ends an interpolation.
-    pub(super) fn resumes_at(&self) -> u8 {
+    pub(in crate::developer::analyze) fn resumes_at(&self) -> u8 {
         match self.code {
             b'\\' => b')',
             _ => b'}',
@@ -75,7 +75,7 @@ impl Quote {
 
     /// Moves `at` behind the end of the string, or into an interpolation. Returns whether it is an
     /// interpolation.
-    pub(super) fn pass(&mut self, text: &[u8], at: &mut usize) -> bool {
+    pub(in crate::developer::analyze) fn pass(&mut self, text: &[u8], at: &mut usize) -> bool {
         while let Some(&byte) = text.get(*at) {
             let rest = &text[*at + 1..];
             match byte {
@@ -127,14 +127,14 @@ fn opens(rest: &[u8], hashes: usize) -> bool {
 }
 
 /// Lines of text that end with a certain word.
-pub(super) struct Heredoc {
+pub(in crate::developer::analyze) struct Heredoc {
     word: Vec<u8>,
     indented: bool,
 }
 
 impl Heredoc {
     /// The offset after its last line.
-    pub(super) fn end(&self, text: &[u8], mut at: usize) -> usize {
+    pub(in crate::developer::analyze) fn end(&self, text: &[u8], mut at: usize) -> usize {
         while at < text.len() {
             let rest = &text[at..];
             let end = rest.iter().position(|b| *b == b'\n');
@@ -156,7 +156,7 @@ impl Heredoc {
 
 impl Lexer<'_> {
     /// Reads a literal that begins with `byte`; returns whether there is one.
-    pub(super) fn literal(&mut self, byte: u8) -> bool {
+    pub(in crate::developer::analyze) fn literal(&mut self, byte: u8) -> bool {
         match (self.language, byte) {
             (Rust, b'"') => self.quoted(Quote::new(b'"').lines()),
             (Rust, b'\'') => self.character_or_lifetime(),
@@ -204,7 +204,7 @@ impl Lexer<'_> {
     }
 
     /// Reads a literal whose prefix is the word that ends here: `r#"…"#`, `b'x'`, `f"…"`, `R"(…)"`.
-    pub(super) fn prefixed(&mut self, start: usize) -> bool {
+    pub(in crate::developer::analyze) fn prefixed(&mut self, start: usize) -> bool {
         let word = &self.text[start..self.at];
         let next = self.peek(0);
         if word.len() > 3 || !matches!(next, b'"' | b'\'' | b'#') {

@@ -1,15 +1,16 @@
 //! The questions of a turn to the user: whether a tool may be called, and the forms of MCP servers.
 
-use super::connection::ConnectionState;
-use super::file_diffs;
-use super::open_session::{OpenSession, ShownCall};
-use super::prompt_turn::{MAX_SENTENCE, TurnUpdates, status_update};
-use super::tool_call_display::{self, Display, TEXT_EDITOR};
-use super::updates::{self, Status};
+use super::prompt_turn::{TurnUpdates, status_update};
 use crate::agent::{Confirmation, EventSink};
+use crate::connection::ConnectionState;
 use crate::conversation::{Action, NotificationType};
+use crate::error_objects::MAX_SENTENCE;
+use crate::file_diffs;
 use crate::mcp::jsonrpc::RawJson;
+use crate::open_session::{OpenSession, ShownCall};
 use crate::text::printable;
+use crate::tool_call_display::{self, Display, TEXT_EDITOR};
+use crate::updates::{self, Status};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ const DISMISSAL_PAUSE: Duration = Duration::from_millis(250);
 
 impl TurnUpdates<'_> {
     /// Asks the client a question of the turn.
-    pub(super) fn ask(&mut self, question: &Action) {
+    pub(crate) fn ask(&mut self, question: &Action) {
         match question {
             Action::ToolConfirmation {
                 id,
@@ -122,7 +123,7 @@ impl TurnUpdates<'_> {
             "message": message,
             "requestedSchema": schema,
         });
-        let answered = move |answer: super::client_requests::Answer| {
+        let answered = move |answer: crate::client_requests::Answer| {
             let data = answer.ok().and_then(|answer| elicitation_data(&answer));
             connection.registry.answer(&session, &question, data);
         };

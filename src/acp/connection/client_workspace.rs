@@ -1,14 +1,14 @@
 //! The client's files and terminals, for the builtin servers of a session: `fs/*` and `terminal/*`.
 
-use super::client_requests::Answer;
-use super::connection::ConnectionState;
-use super::file_diffs::{self, FileText};
-use super::open_session::OpenSession;
-use super::updates;
+use super::ConnectionState;
 use crate::builtin::{ClientWorkspace, TerminalCommand, TerminalResult};
+use crate::client_requests::Answer;
+use crate::file_diffs::{self, FileText};
 use crate::mcp::jsonrpc::RawJson;
+use crate::open_session::OpenSession;
 use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;
+use crate::updates;
 use crossbeam_channel::{Receiver, bounded};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -25,11 +25,11 @@ const SHOWN_FILE_TIMEOUT: Duration = Duration::from_secs(2);
 const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The client's workspace for one session.
-pub(super) struct SessionWorkspace {
-    pub(super) connection: Arc<ConnectionState>,
-    pub(super) session: Arc<OpenSession>,
+pub(crate) struct SessionWorkspace {
+    pub(crate) connection: Arc<ConnectionState>,
+    pub(crate) session: Arc<OpenSession>,
     /// Cancelled with the turn, which a builtin server learns later.
-    pub(super) turn: Cancel,
+    pub(crate) turn: Cancel,
 }
 
 /// The result of `terminal/create`.
@@ -50,7 +50,7 @@ enum NoResult {
 
 impl SessionWorkspace {
     /// The text of a file as the client has it, or else as it is on the disk, to be shown.
-    pub(super) fn shown_file(&self, path: &Path, cancel: &Cancel) -> FileText {
+    pub(crate) fn shown_file(&self, path: &Path, cancel: &Cancel) -> FileText {
         match self.read_within(path, SHOWN_FILE_TIMEOUT, cancel) {
             // Some clients have an empty text for a file that does not exist.
             Some(Ok(text)) if text.is_empty() && !path.exists() => FileText::Missing,

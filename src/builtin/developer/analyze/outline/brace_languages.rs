@@ -1,10 +1,13 @@
 //! The reader for languages with braces, and the recognizers for Rust and Go.
 
-use super::language::Language::*;
-use super::lexer::Kind;
-use super::outline::{DefinitionKind, Findings, Found};
-use super::token_stream::{MAX_LOOKAHEAD, TokenStream};
-use super::{c, java_kotlin_swift, javascript};
+mod c;
+mod java_kotlin_swift;
+mod javascript;
+
+use super::{DefinitionKind, Findings, Found};
+use crate::developer::analyze::language::Language::*;
+use crate::developer::analyze::lexer::Kind;
+use crate::developer::analyze::token_stream::{MAX_LOOKAHEAD, TokenStream};
 use std::collections::HashMap;
 
 /// The role of a pair of braces.

@@ -1,8 +1,8 @@
 //! The recognizers for Java, Kotlin and Swift.
 
-use super::brace_languages::{BraceReader, BraceRole};
-use super::outline::DefinitionKind;
-use super::token_stream::MAX_LOOKAHEAD;
+use super::{BraceReader, BraceRole};
+use crate::developer::analyze::outline::DefinitionKind;
+use crate::developer::analyze::token_stream::MAX_LOOKAHEAD;
 
 /// Whether a member or a definition may begin here: not after an operator, an opening bracket or a dot.
 fn may_begin(reader: &BraceReader<'_>, at: usize) -> bool {

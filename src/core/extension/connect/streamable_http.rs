@@ -1,11 +1,11 @@
 //! MCP servers that are reached over Streamable HTTP.
 
-use super::config::{StreamableHttp, key};
-use super::connect::Started;
-use super::environment::Environment;
-use super::manager::Context;
-use super::status::Location;
-use super::{Error, Phase};
+use super::Started;
+use crate::extension::config::{StreamableHttp, key};
+use crate::extension::context::Context;
+use crate::extension::environment::Environment;
+use crate::extension::status::Location;
+use crate::extension::{Error, Phase};
 use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use std::sync::Arc;
 

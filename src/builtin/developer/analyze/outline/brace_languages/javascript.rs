@@ -1,10 +1,10 @@
 //! The recognizer for JavaScript and TypeScript, with JSX.
 
-use super::brace_languages::{BraceReader, BraceRole};
-use super::language::Language::TypeScript;
-use super::lexer::Kind;
-use super::outline::DefinitionKind;
-use super::token_stream::MAX_LOOKAHEAD;
+use super::{BraceReader, BraceRole};
+use crate::developer::analyze::language::Language::TypeScript;
+use crate::developer::analyze::lexer::Kind;
+use crate::developer::analyze::outline::DefinitionKind;
+use crate::developer::analyze::token_stream::MAX_LOOKAHEAD;
 
 /// Words that may precede a member.
 const MODIFIERS: [&str; 12] = [

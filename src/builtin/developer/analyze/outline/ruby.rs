@@ -1,8 +1,8 @@
 //! The recognizer for Ruby, whose blocks end with `end`.
 
-use super::lexer::Kind;
-use super::outline::{DefinitionKind, Findings, Found};
-use super::token_stream::TokenStream;
+use super::{DefinitionKind, Findings, Found};
+use crate::developer::analyze::lexer::Kind;
+use crate::developer::analyze::token_stream::TokenStream;
 
 struct Open {
     /// The definition that `end` closes, if it closes one.
