@@ -1,6 +1,6 @@
 //! A name resolver that remembers addresses for a while.
 
-use super::target::ip_literal;
+use super::ip_literal::ip_literal;
 use gosling_sys::lock;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

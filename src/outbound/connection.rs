@@ -6,7 +6,6 @@
 //! the resolver in `address_cache`.
 
 use super::address_cache::AddressCache;
-use super::target::MAX_RESPONSE_HEAD;
 use gosling_sys::lock;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
@@ -15,6 +14,9 @@ use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport,
 };
 use ureq::{Agent, config::Config};
+
+/// The largest response head, in bytes. ureq reads it into a buffer of this size.
+pub(super) const MAX_RESPONSE_HEAD: usize = 32 * 1024;
 
 /// An agent with at most one connection: shutting the agent down ends one exchange only.
 #[derive(Clone)]

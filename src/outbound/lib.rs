@@ -15,6 +15,7 @@ mod exchange;
 mod fetch;
 #[cfg(any(test, fuzzing, feature = "testing"))]
 pub mod fuzzing;
+mod ip_literal;
 pub mod offline_variables;
 mod proxy;
 mod redirect;

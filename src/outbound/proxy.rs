@@ -4,8 +4,8 @@
 //! own, each in upper or lower case. `NO_PROXY` lists servers that are reached without a proxy: names (with
 //! their subdomains), addresses, networks such as `10.0.0.0/8`, each optionally with a `:PORT`, or `*`.
 
+use super::ip_literal::ip_literal;
 use super::redirect::port;
-use super::target::ip_literal;
 use std::net::IpAddr;
 use ureq::Proxy;
 use ureq::http::Uri;

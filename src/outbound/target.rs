@@ -1,10 +1,10 @@
 //! An HTTP server: its URI and options, checked once, and what every request to it has in common.
 
 use super::address_cache::AddressCache;
-use super::connection::Connection;
+use super::connection::{Connection, MAX_RESPONSE_HEAD};
+use super::ip_literal::ip_literal;
 use super::{proxy, redirect, tls_roots};
 use gosling_text::redact;
-use std::net::IpAddr;
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -13,8 +13,6 @@ use ureq::http::{Method, Request, Uri, header};
 const USER_AGENT: &str = concat!("gosling/", env!("CARGO_PKG_VERSION"));
 /// How long the server may stop reading a request.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// The largest response head, in bytes. ureq reads it into a buffer of this size.
-pub(super) const MAX_RESPONSE_HEAD: usize = 32 * 1024;
 const OUTPUT_BUFFER: usize = 16 * 1024;
 /// A shorter value is not redacted: it could be a part of any word.
 const MIN_SECRET_LENGTH: usize = 8;
@@ -233,13 +231,6 @@ fn origin(uri: &Uri) -> String {
         Some(port) => format!("{scheme}://{host}:{port}"),
         None => format!("{scheme}://{host}"),
     }
-}
-
-/// The IP address, if the host is written as one.
-pub fn ip_literal(uri: &Uri) -> Option<IpAddr> {
-    let host = uri.host()?;
-    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
-    bare.unwrap_or(host).parse().ok()
 }
 
 /// Whether the host of this URL is this machine.

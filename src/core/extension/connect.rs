@@ -3,10 +3,11 @@
 #[cfg(feature = "streamable-http")]
 mod streamable_http;
 
-use super::config::{Envs, ExtensionConfig, InlinePython, StreamableHttp, key};
+use super::config::{ExtensionConfig, InlinePython, StreamableHttp, key};
 use super::container::Inside;
 use super::context::Context;
 use super::environment::{self, Environment};
+use super::envs::Envs;
 use super::inline_python::PythonRunner;
 use super::launch::depends_on_folder;
 use super::pinning::Reviewed;

@@ -9,6 +9,7 @@ mod connect;
 pub mod container;
 mod context;
 pub mod environment;
+mod envs;
 mod error;
 mod imported_extensions;
 pub mod inline_python;

@@ -14,7 +14,7 @@ use super::request::{find_header, find_headers, parse_query};
 use super::request_head::{self, Expect, Framing, Head, HeadScanner};
 use super::response::{BodyEnd, Events, Handler, Upgrade};
 use super::router::{Access, Resource, Route};
-use super::server::ServerState;
+use super::server_state::ServerState;
 use super::{Error, EventStream, HandshakeError, HangUp, Request, Response, Socket};
 use crate::metrics::{METRICS, Refusal};
 

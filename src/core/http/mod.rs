@@ -31,6 +31,7 @@ mod request_head;
 mod response;
 mod router;
 mod server;
+mod server_state;
 mod socket;
 mod stream;
 

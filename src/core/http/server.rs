@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::connections::{Connections, SharedConnection};
 use super::response::BodyEnd;
+use super::server_state::ServerState;
 use super::{AccessControl, Encryption, Error, Limits, Response, Router, Stream, connection};
 use crate::metrics::{METRICS, Refusal};
 use crate::sys;
@@ -31,30 +32,6 @@ pub struct Server {
     listener: Arc<TcpListener>,
     address: SocketAddr,
     acceptor: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// What all threads of a server share.
-#[derive(Debug)]
-pub(super) struct ServerState {
-    pub(super) router: Router,
-    pub(super) access_control: AccessControl,
-    pub(super) limits: Limits,
-    /// That of every connection, if clients use TLS.
-    pub(super) encryption: Option<Arc<dyn Encryption>>,
-    connections: Connections,
-    stopping: AtomicBool,
-    started: Instant,
-}
-
-impl ServerState {
-    pub(super) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
-    }
-
-    /// The time since the server started.
-    pub(super) fn age(&self) -> Duration {
-        self.started.elapsed()
-    }
 }
 
 impl Server {

@@ -18,6 +18,7 @@ mod permissions;
 mod search;
 mod secrets;
 mod session_cache;
+mod session_files;
 mod sessions;
 pub mod settings;
 mod trigrams;

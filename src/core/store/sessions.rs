@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use super::journal::{self, Count, Journal, JournalEntry};
 use super::session_cache::{Entry, SessionCache, StoredSession};
+use super::session_files::{MESSAGES, SESSION};
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, file_lock, files};
 use crate::conversation::{
@@ -25,8 +26,6 @@ use crate::sorting::sort_by;
 use crate::sys::fs::{Folder, Stamp, open_regular_with, private, private_dir};
 use crate::sys::{clock, lock};
 
-pub(super) const SESSION: &str = "session.json";
-pub(super) const MESSAGES: &str = "messages.jsonl";
 const LOCK: &str = ".lock";
 const TURN: &str = ".turn";
 const TOOL_OUTPUTS: &str = "answers";
