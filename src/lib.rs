@@ -243,30 +243,35 @@
 //! keeps children from reading it from memory. Records go to the `log` façade; the program chooses the logger.
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "acp")]
-pub use gosling_acp as acp;
-#[cfg(feature = "builtin")]
-pub use gosling_builtin as builtin;
-#[cfg(feature = "check")]
-pub use gosling_check as check;
 #[cfg(not(feature = "builtin"))]
 pub use gosling_core::builtin;
-#[cfg(feature = "tls")]
-pub use gosling_core::tls;
 pub use gosling_core::{
     agent, api, command_line, conversation, extension, features, http, mcp, outbound, part,
     provider, store, sys, text,
 };
-#[cfg(feature = "deeplinks")]
-pub use gosling_deeplink as deeplink;
-#[cfg(feature = "pinning")]
-pub use gosling_pinning as pinning;
-#[cfg(feature = "schedules")]
-pub use gosling_recipes::schedule;
-#[cfg(feature = "recipes")]
-pub use gosling_recipes::{recipe, recipe_run};
-#[cfg(feature = "screening")]
-pub use gosling_screening as screening;
+
+/// Offers the members and modules of those features that are in this build.
+macro_rules! offer {
+    ($($feature:literal => $($module:ident)::+ as $name:ident,)*) => {
+        $(
+            #[cfg(feature = $feature)]
+            pub use $($module)::+ as $name;
+        )*
+    };
+}
+
+offer! {
+    "acp" => gosling_acp as acp,
+    "builtin" => gosling_builtin as builtin,
+    "check" => gosling_check as check,
+    "deeplinks" => gosling_deeplink as deeplink,
+    "pinning" => gosling_pinning as pinning,
+    "recipes" => gosling_recipes::recipe as recipe,
+    "recipes" => gosling_recipes::recipe_run as recipe_run,
+    "schedules" => gosling_recipes::schedule as schedule,
+    "screening" => gosling_screening as screening,
+    "tls" => gosling_core::tls as tls,
+}
 
 pub mod cmd;
 #[cfg(fuzzing)]
