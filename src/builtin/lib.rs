@@ -1,7 +1,8 @@
-//! The MCP servers that gosling ships. Each is an [`Server`]. It runs in the process of a
+//! The MCP servers that gosling ships. Each is a [`Server`]. It runs in the process of a
 //! session, or as `gosling mcp NAME` for any MCP client over stdio or HTTP, in a container if the client wants that.
 #![forbid(unsafe_code)]
 
+pub mod call_context;
 mod command;
 #[cfg(feature = "demo")]
 pub mod demo_server;
@@ -20,11 +21,9 @@ pub use gosling_core::builtin::{
 use gosling_core::builtin::BuiltinContext;
 use gosling_core::part::Part;
 use gosling_core::{command_line, features, http, mcp, store, sys};
-use mcp::server::{Context, InProcess, Server};
+use mcp::server::{InProcess, Server};
 use mcp::transport::Transport;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{env, fs, io};
 
 /// What all builtin servers need: the command that serves them.
 pub const PART: Part = Part {
@@ -59,44 +58,4 @@ fn server(name: &str, pages: bool, context: &BuiltinContext<'_>) -> Option<Serve
 /// Connects a client in this process to a server.
 fn in_process(server: Server) -> Arc<dyn Transport> {
     Arc::new(InProcess::new(server))
-}
-
-/// The working directory of a call: the one that the client names, or that of this process if it names none.
-///
-/// # Errors
-/// When it is not an absolute path of a directory. No other one replaces it: the call would work on the wrong files.
-fn working_dir(context: &Context) -> Result<PathBuf, String> {
-    let named = context.meta("agent-working-dir");
-    let Some(named) = named.filter(|named| !named.is_null()) else {
-        return env::current_dir().map_err(|error| {
-            format!(
-                "the directory that this MCP server was started in cannot be used: {error}; start it again in \
-                 another one, or name one in `agent-working-dir`"
-            )
-        });
-    };
-    let dir = named.as_str().map(Path::new);
-    let Some(dir) = dir.filter(|dir| dir.is_absolute()) else {
-        return Err(format!(
-            "`agent-working-dir` is {named}; it must be the absolute path of a directory"
-        ));
-    };
-    let is_dir = match fs::metadata(dir) {
-        Ok(found) if found.is_dir() => Ok(dir.to_owned()),
-        Ok(_) => Err(io::ErrorKind::NotADirectory.into()),
-        Err(error) => Err(error),
-    };
-    is_dir.map_err(|error: io::Error| {
-        format!(
-            "nothing was done, because the working directory {dir:?} cannot be used: {error}; create it again, or \
-             give the session another one"
-        )
-    })
-}
-
-/// The id of the session that the call belongs to, if the client names it.
-fn session_id(context: &Context) -> Option<&str> {
-    let id = context.meta("agent-session-id")?.as_str()?.trim();
-    let fits = !id.is_empty() && id.len() <= 200 && !id.contains(char::is_control);
-    fits.then_some(id)
 }

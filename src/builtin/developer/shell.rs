@@ -3,12 +3,13 @@
 use super::child_output::Source;
 use super::run_command::{self, CommandResult, End, KEPT_TAIL, MAX_OUTPUT};
 use super::{Developer, login_shell_path};
+use crate::call_context::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
 use crate::sys::cancel::Cancel;
 use crate::sys::process::{Command, Family};
 use crate::sys::{self, TimeLimit};
-use crate::{TerminalCommand, TerminalResult, session_id, working_dir};
+use crate::{TerminalCommand, TerminalResult};
 use gosling_core::builtin::ShellCheck;
 use gosling_core::outbound::offline_variables;
 use gosling_core::text::printable;

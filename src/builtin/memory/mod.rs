@@ -4,7 +4,7 @@
 mod category_folder;
 mod entry_format;
 
-use super::working_dir;
+use crate::call_context::working_dir;
 use crate::in_process;
 use crate::mcp::server::{
     Contents, Context, ResourceError, ResourceTemplate, Server, Tool, ToolError,

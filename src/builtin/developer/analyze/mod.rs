@@ -57,9 +57,9 @@ mod token_stream;
 
 use super::gooseignore::IgnoreRules;
 use super::{Developer, OptionalTools, text_editor, text_files};
+use crate::call_context::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
-use crate::working_dir;
 use language::Language;
 use outline_files::{Outlines, Skipped};
 use serde::Deserialize;

@@ -9,9 +9,9 @@ pub(super) mod fuzzing;
 pub(super) mod helper_programs;
 
 use super::{Developer, OptionalTools, text_files};
+use crate::call_context::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
-use crate::working_dir;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use format::{Format, Header, read_header};
