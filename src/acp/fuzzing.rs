@@ -13,7 +13,10 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The targets.
-pub const TARGETS: &[Target] = &[Target::new("acp", acp, 3000)];
+pub const TARGETS: &[Target] = &[
+    Target::new("acp", acp, 3000),
+    Target::new("web_socket", crate::web_socket::fuzzing::frames, 100),
+];
 
 #[cfg(test)]
 #[test]
