@@ -149,7 +149,7 @@
 //!
 //! Every size is limited, but parsed input may take more memory than its text. For each parser of input from
 //! outside, this table gives the peak memory besides the text, as a multiple of the text, for the worst known
-//! texts of 1 MiB, or of the maximum size. `cargo test --lib memory_ratio -- --nocapture --include-ignored`
+//! texts of 1 MiB, or of the maximum size. `cargo test --workspace --lib memory_ratio -- --nocapture --include-ignored`
 //! measures it again, and fails if a multiple grows. JSON values take up to ninety times their text; their
 //! memory is counted as they are built, and limited to 16 MiB plus 32 times the text.
 //!
