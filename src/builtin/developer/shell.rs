@@ -497,43 +497,4 @@ fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_has_powershell_or_at_least_cmd() {
-        let folders = ["one", "two"].map(PathBuf::from);
-        let chosen = |there: &[&str]| {
-            let there: Vec<PathBuf> = there.iter().map(PathBuf::from).collect();
-            let is_there = |program: &Path| there.iter().any(|path| path == program);
-            let (program, before) = on_windows(&folders, &is_there);
-            format!("{} {}", program.display(), before.join(" "))
-        };
-        let quiet = "-NoProfile -NonInteractive -Command";
-        let both = ["one/powershell.exe", "two/pwsh.exe"];
-        assert_eq!(chosen(&both), format!("two/pwsh.exe {quiet}"));
-        assert_eq!(chosen(&both[..1]), format!("one/powershell.exe {quiet}"));
-        assert_eq!(chosen(&["three/pwsh.exe"]), "cmd.exe /c");
-    }
-
-    #[test]
-    fn people_see_the_last_lines() {
-        let text: String = (1..=150).map(|n| format!("{n}\n")).collect();
-        let (last, all) = last_lines(&text, 100).unwrap();
-        assert!(last.starts_with("51\n") && last.ends_with("150\n"));
-        assert_eq!((last.lines().count(), all), (100, 150));
-        assert!(last_lines(&text, 150).is_none());
-        assert_eq!(last_lines("a\nb", 1), Some(("b", 2)));
-        assert_eq!(last_lines("", 1), None);
-    }
-
-    #[test]
-    fn how_it_ended_is_on_a_line_of_its_own() {
-        assert_eq!(append_status("", "[exit code 3]\n"), "[exit code 3]\n");
-        assert_eq!(
-            append_status("no end", "[exit code 3]\n"),
-            "no end\n[exit code 3]\n"
-        );
-        assert_eq!(append_status("no end", ""), "no end");
-    }
-}
+mod tests;

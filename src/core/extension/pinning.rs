@@ -256,38 +256,4 @@ pub fn is_pinned(config: &ExtensionConfig) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn tools(names: &[&str]) -> Arc<Vec<Tool>> {
-        let tool = |name: &&str| json!({"name": name, "inputSchema": {"type": "object"}});
-        let tools: Vec<_> = names.iter().map(tool).collect();
-        Arc::new(crate::json::from_value(&json!(tools)).unwrap())
-    }
-
-    #[test]
-    fn a_tool_is_withheld_that_is_listed_and_not_offered() {
-        let withheld = |report: Option<Report>, tool: &str| {
-            let reviewed = Reviewed {
-                listed: tools(&["a", "b"]),
-                offered: tools(&["a"]),
-                report: report.map(Arc::new),
-                ..Reviewed::default()
-            };
-            reviewed.withholds(tool)
-        };
-        let one = || {
-            Some(Report {
-                withheld: 1,
-                ..Report::default()
-            })
-        };
-        assert!(withheld(one(), "b"));
-        assert!(!withheld(one(), "a") && !withheld(one(), "c"));
-        assert!(!withheld(None, "b"));
-        let config = json!({"type": "stdio", "name": "one", "cmd": "x"});
-        let error = withheld_error(&ExtensionConfig::from_value(config).unwrap(), "b");
-        assert_eq!(error.phase, Phase::Tool);
-    }
-}
+mod tests;

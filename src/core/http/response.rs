@@ -215,44 +215,4 @@ fn line(out: &mut Vec<u8>, parts: &[&str]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn head(response: &Response) -> String {
-        let mut out = Vec::new();
-        response.write_head(&mut out, None, BodyEnd::Length);
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn an_empty_answer_has_a_length_of_zero_and_no_type() {
-        let head = head(&Response::empty(200));
-        assert!(head.starts_with("HTTP/1.1 200 OK\r\nDate: "));
-        assert!(
-            head.ends_with(" GMT\r\nAccess-Control-Allow-Origin: *\r\nContent-Length: 0\r\n\r\n")
-        );
-    }
-
-    #[test]
-    fn no_content_has_no_length() {
-        for status in [204, 304] {
-            assert!(!head(&Response::text("x").with_status(status)).contains("Content-Length"));
-        }
-    }
-
-    #[test]
-    fn a_value_cannot_begin_another_field() {
-        let head = head(&Response::empty(200).header("X-Name", "a\r\nSet-Cookie: é"));
-        assert!(head.contains("X-Name: a??Set-Cookie: ?\r\n"));
-    }
-
-    #[test]
-    fn framing_is_not_a_handlers_to_choose() {
-        let response = Response::empty(200)
-            .header("content-length", "7")
-            .header("Transfer-Encoding", "chunked");
-        let head = head(&response);
-        assert_eq!(head.to_lowercase().matches("content-length").count(), 1);
-        assert!(!head.contains("chunked"));
-    }
-}
+mod tests;

@@ -1,0 +1,50 @@
+use super::*;
+use serde_json::{Value, json};
+
+fn texts(blocks: Value) -> Result<Vec<String>, String> {
+    let blocks: Vec<RawJson> = serde_json::from_str(&blocks.to_string()).unwrap();
+    let read = |path: &Path| (path == Path::new("/a b")).then(|| "inside".to_owned());
+    let contents = contents(blocks, &read).map_err(|error| error.message)?;
+    let text = |part: &Content| match part {
+        Content::Image(image) => format!("image {}", image.mime_type),
+        part => part.as_text().unwrap_or_default().to_owned(),
+    };
+    Ok(contents.iter().map(text).collect())
+}
+
+#[test]
+fn blocks_become_text_and_images() {
+    let blocks = json!([
+        {"type": "text", "text": "look"},
+        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        {"type": "resource_link", "uri": "file:///a%20b", "name": "a b"},
+        {"type": "resource_link", "uri": "file:///gone", "name": "gone"},
+        {"type": "resource_link", "uri": "zed:///terminal", "name": "", "description": "x"},
+        {"type": "resource", "resource": {"uri": "file:///c", "text": "text"}},
+        {"type": "resource", "resource": {"uri": "x:y", "blob": "aGk=", "mimeType": "image/gif"}},
+        {"type": "resource", "resource": {"uri": "x:y", "blob": "aGk="}},
+    ]);
+    assert_eq!(
+        texts(blocks).unwrap(),
+        [
+            "look",
+            "image image/png",
+            "/a b:\n```\ninside\n```\n",
+            "[gone](file:///gone)",
+            "zed:///terminal (x)",
+            "/c:\n```\ntext\n```\n",
+            "image image/gif",
+            "x:y"
+        ]
+    );
+}
+
+#[test]
+fn what_is_not_declared_is_refused_with_its_place() {
+    let audio =
+        json!([{"type": "text", "text": "x"}, {"type": "audio", "data": "", "mimeType": ""}]);
+    assert!(texts(audio).unwrap_err().contains("`prompt[1]`"));
+    assert!(texts(json!([])).unwrap_err().contains("empty"));
+    let bare = json!([{"type": "resource", "resource": {"uri": "x:y"}}]);
+    assert!(texts(bare).unwrap_err().contains("`text` or `blob`"));
+}

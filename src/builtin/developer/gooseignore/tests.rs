@@ -1,0 +1,165 @@
+use super::*;
+
+fn ignore_rules(local: &str) -> IgnoreRules {
+    let root = Path::new("/");
+    let rules = vec![
+        parse_rules(Path::new("/w"), local.as_bytes(), Path::new("local")).unwrap(),
+        parse_rules(root, DEFAULT_RULES.as_bytes(), Path::new("defaults")).unwrap(),
+    ];
+    IgnoreRules {
+        dir: PathBuf::from("/w"),
+        real: PathBuf::from("/w"),
+        read: [(PathBuf::new(), None), (PathBuf::new(), None)],
+        rules,
+    }
+}
+
+#[test]
+fn a_tab_behind_a_pattern_does_not_lift_its_protection() {
+    for local in ["private/\t\n", "*.key \t \n", "a\tb\t\n"] {
+        let ignore_rules = ignore_rules(local);
+        let found = ["/w/private/x", "/w/x.key", "/w/a\tb"]
+            .into_iter()
+            .filter(|path| ignore_rules.check(Path::new(path)).is_err());
+        assert_eq!(found.count(), 1, "{local:?}");
+    }
+}
+
+#[test]
+fn secrets_are_guarded_by_default_and_examples_are_not() {
+    let ignore_rules = ignore_rules("");
+    for secret in [
+        "/w/.env",
+        "/w/a/.env.local",
+        "/x/secrets.yaml",
+        "/home/me/.ssh/id_rsa",
+        "/x/.aws/credentials",
+    ] {
+        assert!(ignore_rules.check(Path::new(secret)).is_err(), "{secret}");
+    }
+    for open in [
+        "/w/.env.example",
+        "/w/env",
+        "/w/secret",
+        "/home/me/.ssh/id_rsa.pub",
+        "/w",
+        "/",
+    ] {
+        ignore_rules.check(Path::new(open)).unwrap();
+    }
+}
+
+#[test]
+fn the_nearest_file_has_the_last_word() {
+    let ignore_rules = ignore_rules("/private/\n*.key\n!open.key\n!.env\n");
+    for kept in ["/w/private/a/b", "/w/x/a.key"] {
+        let why = ignore_rules.check(Path::new(kept)).unwrap_err();
+        assert!(why.contains("local"), "{why}");
+    }
+    for open in [
+        "/w/open.key",
+        "/w/.env",
+        "/w/sub/private/x",
+        "/elsewhere/a.key",
+    ] {
+        ignore_rules.check(Path::new(open)).unwrap();
+    }
+    assert!(ignore_rules.check(Path::new("/elsewhere/.env")).is_err());
+}
+
+#[test]
+fn patterns_mean_what_they_mean_to_git() {
+    let ignore_rules = ignore_rules(
+        "kept/\n!kept/open.txt\n!*.pem\na{b,c}\n*.log\n!/top.log\nd?r/**/x\n/root-only\n\\!odd\n# no\ntrail   \n",
+    );
+    for kept in [
+        "/w/kept/open.txt",
+        "/w/kept/key.pem",
+        "/w/a{b,c}",
+        "/w/x/a.log",
+        "/w/dir/a/b/x",
+        "/w/root-only",
+        "/w/!odd",
+        "/w/trail",
+    ] {
+        assert!(ignore_rules.check(Path::new(kept)).is_err(), "{kept}");
+    }
+    for open in [
+        "/w/ab",
+        "/w/ac",
+        "/w/top.log",
+        "/w/sub/root-only",
+        "/w/# no",
+        "/w/dxxr/x",
+    ] {
+        ignore_rules.check(Path::new(open)).unwrap();
+    }
+    let deep = "{".repeat(MAX_LINE);
+    parse_rules(Path::new("/"), deep.as_bytes(), Path::new("f")).unwrap();
+}
+
+#[test]
+fn a_file_that_makes_no_sense_is_an_error() {
+    let error = parse_rules(Path::new("/"), b"ok\n[z-a]\n", Path::new("f")).unwrap_err();
+    assert!(error.starts_with("f: line 2"), "{error}");
+    assert!(
+        parse_rules(
+            Path::new("/"),
+            "x\n".repeat(MAX_PATTERNS + 1).as_bytes(),
+            Path::new("f")
+        )
+        .is_err()
+    );
+}
+
+#[test]
+fn a_command_is_not_looked_at_any_further_once_it_is_cancelled() {
+    let ignore_rules = ignore_rules("");
+    let cancel = Cancel::new();
+    let allowed = || ignore_rules.allows_command("cat a", Path::new("/w"), &cancel);
+    allowed().unwrap();
+    cancel.cancel();
+    assert!(allowed().unwrap_err().contains("cancelled"));
+}
+
+#[test]
+fn patterns_match_as_in_a_shell() {
+    let matches = |pattern: &str, name: &str| matches(pattern.as_bytes(), name.as_bytes());
+    for (pattern, name) in [
+        ("*", "a"),
+        (".e*", ".env"),
+        ("a*c", "abbc"),
+        ("a*b*c", "aXbYbc"),
+        ("?x", "ax"),
+        ("[a-c]x", "bx"),
+        ("[!a]x", "bx"),
+        ("[]]x", "]x"),
+        ("**", "ab"),
+        ("", ""),
+    ] {
+        assert!(matches(pattern, name), "{pattern} {name}");
+    }
+    for (pattern, name) in [
+        ("*", ".env"),
+        ("?env", ".env"),
+        ("a", "ab"),
+        ("[a-c]x", "dx"),
+        ("[!b]x", "bx"),
+        ("[a", "a"),
+        ("a*c", "ab"),
+        ("?", ""),
+        ("[", ""),
+    ] {
+        assert!(!matches(pattern, name), "{pattern} {name}");
+    }
+    let hard = "a*".repeat(50) + "b";
+    assert!(!matches(&hard, &"a".repeat(5_000)));
+}
+
+#[test]
+fn paths_hide_in_options() {
+    assert_eq!(candidate_paths("--file=.env"), ["--file=.env", ".env"]);
+    assert_eq!(candidate_paths("-f.env"), ["-f.env", ".env"]);
+    assert_eq!(candidate_paths("@.env"), ["@.env", ".env"]);
+    assert_eq!(candidate_paths("x"), ["x"]);
+}
