@@ -132,6 +132,7 @@
 //! - one for each running request over Streamable HTTP, and one for each request of an MCP server while the
 //!   session answers it;
 //! - one for each turn that does not end with its request, at most 256;
+//! - one checks whether the clients of requests that wait are still connected, while there are any;
 //! - one for each tool call of a turn, one for each event stream, which checks whether the client is still
 //!   connected, and one while a session's name is generated. A model is called by the thread that waits for its
 //!   response;
@@ -142,7 +143,7 @@
 //!   when all children have ended, one that repeats this search until no descendant is left.
 //!
 //! Every thread has a name and an owner that joins it, with these exceptions: the log writers, which end when
-//! the pipe is closed; the searches, which end by themselves, late if a process blocks them; and the few that
+//! the pipe is closed; the check of clients, which ends a tenth of a second after no request waits; the searches, which end by themselves, late if a process blocks them; and the few that
 //! end with the process or with the guardian.
 //!
 //! # Memory used for input

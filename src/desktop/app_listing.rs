@@ -33,7 +33,7 @@ pub(crate) fn apps(manager: &Manager, cancel: &Cancel) -> Listing<App> {
     named.truncate(MAX_APPS);
     let (mut apps, mut bytes) = (Vec::new(), 0);
     for ExtensionItem { extension, item } in named {
-        if cancel.probe() || bytes > MAX_HTML {
+        if cancel.check() || bytes > MAX_HTML {
             break;
         }
         match html(manager, &extension, &item.uri, cancel) {

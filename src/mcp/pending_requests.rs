@@ -10,9 +10,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often a wait calls the probe of its token.
-const PROBE_INTERVAL: Duration = Duration::from_millis(250);
-
 /// The outcome of a request.
 #[derive(Debug)]
 pub(crate) enum Outcome {
@@ -372,25 +369,22 @@ impl Slot {
             if let Some(outcome) = state.outcome.take() {
                 return outcome;
             }
-            let mut pause = state.until().saturating_duration_since(Clock::now());
-            if pause.is_zero() {
+            let left = state.until().saturating_duration_since(Clock::now());
+            if left.is_zero() {
                 state.settled = true;
                 return Outcome::TimedOut;
-            }
-            if cancel.has_probe() {
-                pause = pause.min(PROBE_INTERVAL);
             }
             state.asleep = true;
             let (back, timeout) = self
                 .changed
-                .wait_timeout(state, pause)
+                .wait_timeout(state, cancel.longest_sleep(left))
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             state = back;
             state.asleep = false;
-            if timeout.timed_out() && cancel.has_probe() && state.outcome.is_none() {
-                // Released, because the probe may cancel the token, whose hook takes this lock.
+            if timeout.timed_out() && state.outcome.is_none() {
+                // Released, because this may cancel the token, whose hook takes this lock.
                 drop(state);
-                cancel.probe();
+                cancel.check();
                 state = lock(&self.state);
             }
         }

@@ -9,10 +9,11 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// The interval at which a wait calls the probe of its token.
-pub const PROBE_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a wait lasts before the token begins to be watched, see [`Cancel::child_watched`].
+pub const WATCH_AFTER: Duration = Duration::from_millis(100);
 
 type Hook = Box<dyn FnOnce() + Send>;
+type Watch = Box<dyn FnOnce(WeakCancel) + Send>;
 
 /// A token that cancels work. Clones share the same state.
 #[derive(Clone, Default)]
@@ -24,7 +25,10 @@ pub struct Cancel {
 struct Inner {
     cancelled: AtomicBool,
     hooks: Mutex<Hooks>,
-    probe: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+    /// The earliest one of the token and those that it descends from.
+    deadline: Option<Instant>,
+    /// Until it begins.
+    watch: Mutex<Option<Watch>>,
     parent: Option<Cancel>,
     /// The hook in the parent.
     follows: Mutex<Option<HookGuard>>,
@@ -35,6 +39,9 @@ struct Hooks {
     next: u64,
     waiting: BTreeMap<u64, Hook>,
 }
+
+/// Refers to a token without keeping it alive.
+pub struct WeakCancel(Weak<Inner>);
 
 /// Why a wait brought no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,37 +67,35 @@ impl Cancel {
         Self::default()
     }
 
-    /// A token that is cancelled when this one is, but not the reverse. Its [`probe`](Cancel::probe) calls that of
-    /// this one, too.
+    /// A token that is cancelled when this one is, but not the reverse.
     pub fn child(&self) -> Self {
-        self.derive(None)
+        self.derive(None, None)
     }
 
-    /// A child token with a probe: a function that detects by itself that the result is no longer needed, for
-    /// example that an HTTP client has disconnected. Waits on the token call it, see [`probe`](Cancel::probe).
-    pub fn child_with_probe(&self, gone: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        self.derive(Some(Box::new(gone)))
+    /// A child token with something that finds out by itself that the result is no longer needed, for example that an
+    /// HTTP client has disconnected, and then cancels the token. `begin` is called at most once: by the first wait on
+    /// the token or a descendant that lasts [`WATCH_AFTER`] or ends without what it waits for, so that what is quick
+    /// pays nothing. It must not block.
+    pub fn child_watched(&self, begin: impl FnOnce(WeakCancel) + Send + 'static) -> Self {
+        self.derive(None, Some(Box::new(begin)))
     }
 
-    /// A child token that is cancelled at `end`, too; a wait on it ends at most [`PROBE_INTERVAL`] later.
+    /// A child token for which waits end at `end` as if it was cancelled then.
     pub fn child_until(&self, end: Instant) -> Self {
-        self.child_with_probe(move || Instant::now() > end)
+        self.derive(Some(end), None)
     }
 
-    fn derive(&self, probe: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> Self {
+    fn derive(&self, end: Option<Instant>, watch: Option<Watch>) -> Self {
         let child = Cancel {
             inner: Arc::new(Inner {
-                probe,
+                deadline: self.inner.deadline.into_iter().chain(end).min(),
+                watch: Mutex::new(watch),
                 parent: Some(self.clone()),
                 ..Inner::default()
             }),
         };
-        let weak = Arc::downgrade(&child.inner);
-        let guard = self.on_cancel(move || {
-            if let Some(inner) = weak.upgrade() {
-                Cancel { inner }.cancel();
-            }
-        });
+        let weak = WeakCancel(Arc::downgrade(&child.inner));
+        let guard = self.on_cancel(move || weak.cancel());
         *lock(&child.inner.follows) = Some(guard);
         child
     }
@@ -115,31 +120,50 @@ impl Cancel {
         self.inner.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Whether the token or one that it descends from has a probe, so that a wait must poll.
-    pub fn has_probe(&self) -> bool {
-        self.inner.probe.is_some() || self.inner.parent.as_ref().is_some_and(Cancel::has_probe)
+    /// How long a wait may sleep at a time, of the time that it has left. After that it calls [`check`](Self::check).
+    pub fn longest_sleep(&self, left: Duration) -> Duration {
+        let left = match self.inner.deadline {
+            Some(end) => left.min(end.saturating_duration_since(Instant::now())),
+            None => left,
+        };
+        if self.is_unwatched() {
+            left.min(WATCH_AFTER)
+        } else {
+            left
+        }
     }
 
-    /// Calls the probes of the token and of those that it descends from, cancels each whose probe returns true, and
-    /// returns whether the token is cancelled.
-    pub fn probe(&self) -> bool {
-        if self.inner.probe.as_ref().is_some_and(|gone| gone()) {
+    fn is_unwatched(&self) -> bool {
+        lock(&self.inner.watch).is_some()
+            || self.inner.parent.as_ref().is_some_and(Cancel::is_unwatched)
+    }
+
+    /// For work and waits that last: begins to watch the token, if that has not begun, cancels it if its deadline has
+    /// passed, and returns whether it is cancelled. Runs hooks, so a caller holds no lock that these take.
+    pub fn check(&self) -> bool {
+        self.begin_watch();
+        if self.inner.deadline.is_some_and(|end| end <= Instant::now()) {
             self.cancel();
-        }
-        if let Some(parent) = &self.inner.parent {
-            parent.probe();
         }
         self.is_cancelled()
     }
 
-    /// Waits for `timeout` or until the token is cancelled; returns whether it is cancelled. Calls the probe,
-    /// if there is one, at once and every [`PROBE_INTERVAL`].
-    pub fn wait_timeout(&self, timeout: Duration) -> bool {
-        self.probe() || self.receive(&never::<()>(), timeout) == Err(NoMessage::Cancelled)
+    fn begin_watch(&self) {
+        let begin = lock(&self.inner.watch).take();
+        if let Some(begin) = begin {
+            begin(WeakCancel(Arc::downgrade(&self.inner)));
+        }
+        if let Some(parent) = &self.inner.parent {
+            parent.begin_watch();
+        }
     }
 
-    /// Waits for a message, for `timeout` at most, or until the token is cancelled. Calls the probe, if there is one,
-    /// every [`PROBE_INTERVAL`].
+    /// Waits for `timeout` or until the token is cancelled; returns whether it is cancelled.
+    pub fn wait_timeout(&self, timeout: Duration) -> bool {
+        self.receive(&never::<()>(), timeout) == Err(NoMessage::Cancelled)
+    }
+
+    /// Waits for a message, for `timeout` at most, or until the token is cancelled or its deadline passes.
     ///
     /// # Errors
     /// Why there is no message.
@@ -150,17 +174,12 @@ impl Cancel {
         let _hook = self.on_cancel(move || drop(sender));
         loop {
             let left = timeout.saturating_sub(start.elapsed());
-            let wait = if self.has_probe() {
-                left.min(PROBE_INTERVAL)
-            } else {
-                left
-            };
             select! {
                 recv(inbox) -> message => return message.map_err(|_| NoMessage::Closed),
                 recv(cancelled) -> _ => return Err(NoMessage::Cancelled),
-                default(wait) => {}
+                default(self.longest_sleep(left)) => {}
             }
-            if self.probe() {
+            if self.check() {
                 return Err(NoMessage::Cancelled);
             }
             if start.elapsed() >= timeout {
@@ -185,6 +204,21 @@ impl Cancel {
             token: Arc::downgrade(&self.inner),
             key,
         }
+    }
+}
+
+impl WeakCancel {
+    /// Cancels the token, if it exists.
+    pub fn cancel(&self) {
+        if let Some(inner) = self.0.upgrade() {
+            Cancel { inner }.cancel();
+        }
+    }
+
+    /// Whether the token exists and is not cancelled.
+    pub fn is_needed(&self) -> bool {
+        let inner = self.0.upgrade();
+        inner.is_some_and(|inner| !inner.cancelled.load(Ordering::SeqCst))
     }
 }
 

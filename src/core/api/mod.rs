@@ -62,7 +62,7 @@ pub fn cancel_of(registry: &Registry, request: &Request) -> Cancel {
     let hang_up = request.hang_up();
     registry
         .cancel()
-        .child_with_probe(move || hang_up.happened())
+        .child_watched(move |token| hang_up.watch(token))
 }
 
 impl From<agent::Error> for Error {

@@ -217,12 +217,14 @@ impl Manager {
         let key = config.key();
         let mut table = lock(&self.table);
         while table.starting.contains_key(&key) {
-            if cancel.probe() || table.closed {
+            if cancel.is_cancelled() || table.closed {
                 let reason = "it was already starting, and the caller cancelled the wait";
                 return Err(Error::new(name, Phase::Cancelled, reason));
             }
             let waited = self.start_finished.wait_timeout(table, POLL_INTERVAL);
-            table = waited.unwrap_or_else(PoisonError::into_inner).0;
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            cancel.check();
+            table = lock(&self.table);
         }
         if let Some(active) = table.active.get(&key)
             && active.config == *config

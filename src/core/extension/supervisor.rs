@@ -503,17 +503,22 @@ impl Supervisor {
             if left.is_zero() {
                 return Ok(());
             }
-            drop(state);
-            if cancel.probe() {
-                return Err(self.cancelled_error());
-            }
-            state = self.wait(lock(&self.state), left);
+            state = self.wait(state, left, cancel);
         }
     }
 
-    fn wait<'s>(&self, state: MutexGuard<'s, State>, left: Duration) -> MutexGuard<'s, State> {
+    /// Waits until the state changes, for [`POLL_INTERVAL`] at most.
+    fn wait<'s>(
+        &'s self,
+        state: MutexGuard<'s, State>,
+        left: Duration,
+        cancel: &Cancel,
+    ) -> MutexGuard<'s, State> {
         let waited = self.changed.wait_timeout(state, left.min(POLL_INTERVAL));
-        waited.unwrap_or_else(PoisonError::into_inner).0
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+        // Without the lock, because it may cancel the token.
+        cancel.check();
+        lock(&self.state)
     }
 
     /// Replaces a lost connection by a new one, made by this thread or by another.
@@ -627,15 +632,14 @@ impl Supervisor {
             if state.link != Link::Reconnecting {
                 break;
             }
-            drop(state);
-            if cancel.probe() {
+            if cancel.is_cancelled() {
                 return Err(self.cancelled_error());
             }
             if Instant::now() > end {
                 let reason = "its server was not restarted in time";
                 return Err(Error::new(self.config.name(), Phase::Timeout, reason));
             }
-            state = self.wait(lock(&self.state), POLL_INTERVAL);
+            state = self.wait(state, POLL_INTERVAL, cancel);
         }
         let was_suspended = state.link == Link::Suspended;
         if state.failure.is_none() && !was_suspended {

@@ -24,6 +24,7 @@ mod error;
 mod event_stream;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod hang_up;
 mod json_body;
 mod limits;
 mod request;
@@ -39,8 +40,9 @@ pub use access_control::AccessControl;
 pub use encryption::{EncryptedSession, Encryption, HandshakeError};
 pub use error::Error;
 pub use event_stream::EventStream;
+pub use hang_up::HangUp;
 pub use limits::Limits;
-pub use request::{HangUp, Request};
+pub use request::Request;
 pub use response::Response;
 pub use router::{Access, ErrorFormat, Router};
 pub use server::Server;

@@ -3,13 +3,12 @@
 
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use tiny_http::{Header, Method};
 
-use super::{Error, Stream, json_body};
+use super::{Error, HangUp, json_body};
 
 /// One request with its whole body.
 #[non_exhaustive]
@@ -97,19 +96,6 @@ impl fmt::Debug for Request {
             .field("body_bytes", &self.body.len())
             .field("peer", &self.peer)
             .finish_non_exhaustive()
-    }
-}
-
-/// Detects that the client of a request has disconnected. Cheap to clone; keeps the socket open while it
-/// exists.
-#[derive(Debug, Clone)]
-pub struct HangUp(pub(super) Arc<Stream>);
-
-impl HangUp {
-    /// Whether the client closed its side or the connection broke. Does not block. If the client sent further
-    /// requests before it left, this is false until they have been read.
-    pub fn happened(&self) -> bool {
-        self.0.hung_up()
     }
 }
 

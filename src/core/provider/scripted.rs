@@ -216,7 +216,7 @@ impl Playback<'_> {
     fn play(mut self, reply: ScriptedReply<'_>) -> Result<Completion, Error> {
         self.sink.begin(None);
         for step in reply.steps {
-            if self.cancel.probe() {
+            if self.cancel.is_cancelled() {
                 return Err(cancelled());
             }
             match step {

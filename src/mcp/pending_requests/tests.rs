@@ -1,5 +1,4 @@
 use super::*;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 const LONG: RequestTimeouts = RequestTimeouts {
@@ -243,13 +242,10 @@ fn cancelling_one_request_leaves_its_neighbour_alone() {
 }
 
 #[test]
-fn a_probe_ends_a_wait_that_nobody_wants_any_more() {
+fn what_watches_the_client_ends_a_wait_that_nobody_wants_any_more() {
     let pending = PendingRequests::default();
     let (id, slot) = pending.register(LONG).unwrap();
-    let gone = Arc::new(AtomicBool::new(false));
-    let probed = gone.clone();
-    let cancel = Cancel::new().child_with_probe(move || probed.load(Ordering::SeqCst));
-    gone.store(true, Ordering::SeqCst);
+    let cancel = Cancel::new().child_watched(|token| token.cancel());
     assert!(matches!(
         pending.wait(id, &slot, &cancel),
         Outcome::Cancelled

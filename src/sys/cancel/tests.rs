@@ -37,8 +37,8 @@ fn a_message_the_end_of_its_senders_the_deadline_and_a_cancellation_end_a_wait()
     drop(sender);
     let closed = Cancel::new().receive(&inbox, Duration::MAX);
     assert_eq!(closed, Err(NoMessage::Closed));
-    let probed = Cancel::new().child_with_probe(|| true);
-    let gone = probed.receive(&never::<()>(), Duration::MAX);
+    let watched = Cancel::new().child_watched(|token| token.cancel());
+    let gone = watched.receive(&never::<()>(), Duration::MAX);
     assert_eq!(gone, Err(NoMessage::Cancelled));
 }
 
@@ -78,31 +78,53 @@ fn a_wait_ends_with_its_timeout_or_its_token() {
     assert!(token.wait_timeout(long) && token.wait_timeout(long));
     assert!(start.elapsed() < long);
     canceller.join().unwrap();
-    let probed = Arc::new(AtomicUsize::new(0));
-    let count = probed.clone();
-    let token = Cancel::new().child_with_probe(move || count.fetch_add(1, Ordering::SeqCst) > 0);
-    assert!(token.wait_timeout(long));
-    assert_eq!(probed.load(Ordering::SeqCst), 2);
 }
 
 #[test]
-fn a_probe_that_finds_nobody_cancels_the_token_and_what_descends_from_it() {
-    let gone = Arc::new(AtomicBool::new(false));
-    let asked = gone.clone();
+fn only_a_wait_that_lasts_begins_to_watch_and_only_the_first_of_them() {
+    let begun = Arc::new(AtomicUsize::new(0));
+    let count = begun.clone();
     let root = Cancel::new();
-    let token = root.child_with_probe(move || asked.load(Ordering::SeqCst));
+    let token = root.child_watched(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
     let grandchild = token.child().child();
-    assert!(!root.has_probe() && token.has_probe() && grandchild.has_probe());
-    assert!(!token.probe() && !grandchild.probe());
-    gone.store(true, Ordering::SeqCst);
-    assert!(grandchild.probe() && token.is_cancelled() && !root.probe());
+    let (sender, inbox) = bounded(1);
+    sender.send(()).unwrap();
+    assert_eq!(grandchild.receive(&inbox, Duration::MAX), Ok(()));
+    assert!(!root.check() && begun.load(Ordering::SeqCst) == 0);
+    let left = Duration::from_secs(60);
+    assert_eq!(grandchild.longest_sleep(left), WATCH_AFTER);
+    assert_eq!(root.longest_sleep(left), left);
+    assert!(!grandchild.wait_timeout(WATCH_AFTER) && !token.wait_timeout(WATCH_AFTER));
+    assert_eq!(begun.load(Ordering::SeqCst), 1);
+    assert_eq!(grandchild.longest_sleep(left), left);
+}
+
+#[test]
+fn what_watches_cancels_the_token_and_what_descends_from_it_and_keeps_neither() {
+    let (sender, watching) = bounded(1);
+    let root = Cancel::new();
+    let token = root.child_watched(move |weak| sender.send(weak).unwrap());
+    let grandchild = token.child().child();
+    let waiter = std::thread::spawn(move || grandchild.wait_timeout(Duration::from_secs(60)));
+    let weak = watching.recv().unwrap();
+    assert!(weak.is_needed());
+    weak.cancel();
+    assert!(waiter.join().unwrap() && token.is_cancelled() && !root.is_cancelled());
+    assert!(!weak.is_needed());
+    let (sender, watching) = bounded(1);
+    let token = root.child_watched(move |weak| sender.send(weak).unwrap());
+    token.check();
+    drop(token);
+    assert!(!watching.recv().unwrap().is_needed());
 }
 
 #[test]
 fn a_token_with_a_deadline_is_cancelled_then() {
     let now = Instant::now();
     let parent = Cancel::new();
-    assert!(!parent.child_until(now + Duration::from_secs(60)).probe());
+    assert!(!parent.child_until(now + Duration::from_secs(60)).check());
     let begin = Instant::now();
     let end = begin + Duration::from_millis(20);
     assert!(
@@ -111,4 +133,11 @@ fn a_token_with_a_deadline_is_cancelled_then() {
             .wait_timeout(Duration::from_secs(60))
     );
     assert!(Instant::now() > end && !parent.is_cancelled());
+    // The earliest deadline counts, and ends a wait for a message, too.
+    let nested = parent
+        .child_until(Instant::now())
+        .child_until(now + Duration::from_secs(60));
+    let (_sender, inbox) = bounded::<()>(1);
+    let late = nested.child().receive(&inbox, Duration::MAX);
+    assert_eq!(late, Err(NoMessage::Cancelled));
 }

@@ -35,7 +35,7 @@ impl<'a> StartLimit<'a> {
     /// # Errors
     /// When the start was cancelled, or the timeout has passed.
     pub(crate) fn check(&self) -> io::Result<()> {
-        if self.cancel.probe() {
+        if self.cancel.check() {
             let text = "cancelled before the program ran";
             return Err(io::Error::new(io::ErrorKind::Interrupted, text));
         }

@@ -299,8 +299,7 @@ fn a_wait_ends_when_nobody_listens() {
     let script = TestScript::new(r#"{"turns":[{"steps":[{"wait_ms":60000}]}]}"#);
     let by_hand = Cancel::new();
     let begin = Instant::now();
-    let late = move || begin.elapsed() > Duration::from_millis(50);
-    let by_probe = Cancel::new().child_with_probe(late);
+    let by_watch = Cancel::new().child_watched(|token| token.cancel());
     let message = Message::text(Role::User, "hi");
     let request = CompletionRequest {
         model: &ModelConfig::default(),
@@ -316,7 +315,7 @@ fn a_wait_ends_when_nobody_listens() {
             thread::sleep(Duration::from_millis(50));
             by_hand.cancel();
         });
-        for cancel in [&by_hand, &by_probe] {
+        for cancel in [&by_hand, &by_watch] {
             let error = script
                 .provider
                 .complete(&request, cancel, &mut DiscardDeltas)
