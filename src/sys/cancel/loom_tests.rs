@@ -144,18 +144,25 @@ fn a_child_that_ends_while_its_parent_is_cancelled_holds_nobody_up_and_leaves_no
 }
 
 #[test]
-fn a_probe_that_finds_nobody_runs_the_hooks_once() {
+fn a_watch_that_finds_nobody_begins_once_and_runs_the_hooks_once() {
     check(|| {
         let parent = Cancel::new();
-        let (token, count) = (parent.child_with_probe(|| true), Arc::new(Count::new(0)));
+        let (begun, count) = (Arc::new(Count::new(0)), Arc::new(Count::new(0)));
+        let begin = bump(&begun);
+        let token = parent.child_watched(move |token| {
+            begin();
+            token.cancel();
+        });
         let hook = token.on_cancel(bump(&count));
-        let prober = {
+        let waiter = {
             let token = token.clone();
-            thread::spawn(move || assert!(token.probe()))
+            thread::spawn(move || token.check())
         };
+        token.check();
         parent.cancel();
-        prober.join().unwrap();
-        assert_eq!(read(&count), 1);
+        waiter.join().unwrap();
+        assert!(token.is_cancelled());
+        assert_eq!((read(&begun), read(&count)), (1, 1));
         drop(hook);
     });
 }
