@@ -25,6 +25,7 @@ pub use install::{Installation, Installer};
 pub use judgement::{Judged, Judgement, KnownSecret, classify};
 
 use query::Query;
+use serde::Serialize;
 use std::fmt;
 
 /// The longest link, in bytes. A recipe's link is as long as its recipe.
@@ -109,31 +110,23 @@ impl Default for LinkTransport {
 }
 
 /// The class of an error, for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum ErrorClass {
     /// The scheme is not `goose`.
+    #[serde(rename = "DEEPLINK_INVALID_SCHEME")]
     InvalidScheme,
     /// No route of this name.
+    #[serde(rename = "DEEPLINK_UNSUPPORTED_ROUTE")]
     UnsupportedRoute,
     /// A parameter is missing, given twice, or has an invalid value.
+    #[serde(rename = "DEEPLINK_INVALID_PAYLOAD")]
     InvalidPayload,
     /// The text is not a link.
+    #[serde(rename = "DEEPLINK_PARSE_FAILED")]
     ParseFailed,
     /// The link asks for what is forbidden.
+    #[serde(rename = "DEEPLINK_SECURITY_BLOCKED")]
     SecurityBlocked,
-}
-
-impl ErrorClass {
-    /// The name for programs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ErrorClass::InvalidScheme => "DEEPLINK_INVALID_SCHEME",
-            ErrorClass::UnsupportedRoute => "DEEPLINK_UNSUPPORTED_ROUTE",
-            ErrorClass::InvalidPayload => "DEEPLINK_INVALID_PAYLOAD",
-            ErrorClass::ParseFailed => "DEEPLINK_PARSE_FAILED",
-            ErrorClass::SecurityBlocked => "DEEPLINK_SECURITY_BLOCKED",
-        }
-    }
 }
 
 /// Why a link cannot be used.
