@@ -4,6 +4,7 @@
 
 use super::ExtensionConfig;
 use super::platform_extensions;
+use super::wrappers::has;
 use crate::conversation::DisabledExtension;
 use crate::text::printable;
 use serde_json::{Map, Value};
@@ -11,14 +12,7 @@ use std::fmt::Write;
 
 /// Fields that do not change what an extension does. `name` is compared by its key; `available_tools` may
 /// only become fewer.
-const WITHOUT_EFFECT: [&str; 6] = [
-    "name",
-    "description",
-    "display_name",
-    "timeout",
-    "bundled",
-    "available_tools",
-];
+const WITHOUT_EFFECT: &str = "name description display_name timeout bundled available_tools";
 
 /// The longest description of an effect, in characters. The configuration next to it is complete.
 const LONGEST: usize = 1_000;
@@ -99,7 +93,7 @@ fn narrowed(own: &ExtensionConfig, wanted: &ExtensionConfig) -> Option<Value> {
 /// The fields that decide what an extension does.
 fn essence(config: &Value) -> Map<String, Value> {
     let mut fields = config.as_object().cloned().unwrap_or_default();
-    fields.retain(|name, _| !WITHOUT_EFFECT.contains(&name.as_str()));
+    fields.retain(|name, _| !has(WITHOUT_EFFECT, name));
     fields
 }
 
@@ -137,14 +131,11 @@ fn effect(config: &ExtensionConfig) -> String {
                 c.uri.as_deref().unwrap_or("a server")
             );
         }
-        ExtensionConfig::Builtin(_) => {
-            let _ = write!(text, "start the builtin server \"{name}\"");
-        }
-        ExtensionConfig::Platform(_) if platform_extensions::is_ours(&config.key()) => {
-            let _ = write!(text, "start the builtin server \"{name}\"");
-        }
-        ExtensionConfig::Platform(_) => {
+        ExtensionConfig::Platform(_) if !platform_extensions::is_ours(&config.key()) => {
             let _ = write!(text, "start \"{name}\", which is part of Goose's own agent");
+        }
+        ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
+            let _ = write!(text, "start the builtin server \"{name}\"");
         }
         ExtensionConfig::Frontend(c) => {
             let names = c.tools.iter().filter_map(|tool| tool["name"].as_str());

@@ -1,7 +1,7 @@
 //! Supervises the MCP server of an active extension: reconnects or restarts it when the connection is lost.
 
 use super::config::ExtensionConfig;
-use super::connect::{ConnectError, Connection, RetryAdvice, without_duplicates};
+use super::connect::{ConnectError, Connection, without_duplicates};
 use super::context::Context;
 use super::pinning::{self, Reviewed};
 use super::restart_policy::{FailureKind, RESTARTS, Restarts, WINDOW, backoff, classify_failure};
@@ -561,12 +561,13 @@ impl Supervisor {
     }
 
     fn note_failed_attempt(&self, attempt: &Reconnecting<'_>, failed: ConnectError) -> Error {
-        let ConnectError { error, retry } = failed;
+        let ConnectError { error, kind } = failed;
         let name = self.config.name();
         log::warn!("extension restart failed name={name:?} reason={error}");
         let mut state = lock(&self.state);
         // Nothing was started, or the start was cancelled.
-        if error.phase == Phase::Cancelled || retry != RetryAdvice::No {
+        let is_unstarted = matches!(kind, FailureKind::Refused | FailureKind::Busy(_));
+        if error.phase == Phase::Cancelled || is_unstarted {
             if attempt.was_suspended {
                 attempt.suspends_again.set(true);
             } else {
