@@ -63,7 +63,7 @@ pub enum Link {
 }
 
 /// An extension in a link.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ExtensionLink {
     /// The name for users.
     pub name: String,
@@ -98,15 +98,6 @@ pub enum LinkTransport {
         /// Headers of every request.
         headers: Vec<(String, String)>,
     },
-}
-
-impl Default for LinkTransport {
-    fn default() -> Self {
-        LinkTransport::Stdio {
-            cmd: String::new(),
-            args: Vec::new(),
-        }
-    }
 }
 
 /// The class of an error, for programs.

@@ -59,7 +59,8 @@ pub(super) struct Connection {
     pub(super) screening: Option<Decision>,
     /// When the server was initialized.
     pub(super) since: Instant,
-    secrets: Vec<String>,
+    /// The secrets that its server got.
+    pub(super) secrets: Vec<String>,
 }
 
 impl Connection {
@@ -77,19 +78,10 @@ impl Connection {
             secrets: Vec::new(),
         }
     }
-
-    /// Text of the server, shortened, escaped and with its secrets redacted.
-    pub(super) fn shown(&self, text: &str) -> String {
-        shown(text, &self.secrets)
-    }
-
-    /// The secrets that its server got.
-    pub(super) fn secrets(&self) -> &[String] {
-        &self.secrets
-    }
 }
 
-fn shown(text: &str, secrets: &[String]) -> String {
+/// Text of a server, shortened, escaped and with its secrets redacted.
+pub(super) fn shown(text: &str, secrets: &[String]) -> String {
     printable(&redact(text, secrets), 100)
 }
 
@@ -224,10 +216,7 @@ impl Context {
         cancel: &Cancel,
     ) -> Result<Connection, ConnectError> {
         let name = config.name();
-        let inside = self
-            .containers
-            .inside(config, &self.working_dir)
-            .map_err(|reason| Error::new(name, Phase::Config, reason))?;
+        let inside = self.inside(config)?;
         self.pinning.check(config)?;
         let depends_on_folder = depends_on_folder(config, &self.working_dir, inside.is_some());
         let mut log = StartLog::new(config);
@@ -316,11 +305,13 @@ impl Context {
     /// # Errors
     /// Why the server could not be started.
     pub fn open(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<Started, Error> {
-        let inside = self
-            .containers
-            .inside(config, &self.working_dir)
-            .map_err(|reason| Error::new(config.name(), Phase::Config, reason))?;
+        let inside = self.inside(config)?;
         self.start_transport(config, inside.as_deref(), cancel)
+    }
+
+    fn inside(&self, config: &ExtensionConfig) -> Result<Option<Box<dyn Inside>>, Error> {
+        let inside = self.containers.inside(config, &self.working_dir);
+        inside.map_err(|reason| Error::new(config.name(), Phase::Config, reason))
     }
 
     /// Makes the transport to the server of an extension: starts its process, or prepares its address.

@@ -131,8 +131,8 @@ impl Manager {
         }
         let mut table = lock(&self.table);
         table.activations += 1;
-        let (number, context) = (table.activations, self.context.clone());
-        let extension = Extension::suspended(config, number, context);
+        let server = Supervisor::suspended(config, self.context.clone());
+        let extension = Extension::supervised(config, table.activations, server);
         table.active.insert(config.key(), Arc::new(extension));
     }
 
@@ -260,14 +260,8 @@ impl Manager {
             .context
             .connect_until(end, false, config, &subscriptions, cancel);
         let connection = connected.map_err(|failed| failed.error)?;
-        let context = self.context.clone();
-        Ok(Extension::server(
-            config,
-            number,
-            context,
-            connection,
-            subscriptions,
-        ))
+        let server = Supervisor::new(config, self.context.clone(), connection, subscriptions);
+        Ok(Extension::supervised(config, number, server))
     }
 
     /// Ends an extension or cancels its start; false if there is none of this name.

@@ -1,10 +1,10 @@
 //! Supervises the MCP server of an active extension: reconnects or restarts it when the connection is lost.
 
 use super::config::ExtensionConfig;
-use super::connect::{ConnectError, Connection, without_duplicates};
+use super::connect::{ConnectError, Connection, shown, without_duplicates};
 use super::context::Context;
 use super::pinning::{self, Reviewed};
-use super::restart_policy::{FailureKind, RESTARTS, Restarts, WINDOW, backoff, classify_failure};
+use super::restart_policy::{FailureKind, Next, RESTARTS, Restarts, Retries, WINDOW};
 use super::status::{self, Calls, ServerInfo, Status};
 use super::subscriptions::Subscriptions;
 use super::{Class, Error, Phase};
@@ -203,7 +203,7 @@ impl Supervisor {
             (state.tools.clone(), state.connection.clone())
         };
         let pinning = &self.context.pinning;
-        let again = pinning.review_again(&self.config, &reviewed, connection.secrets());
+        let again = pinning.review_again(&self.config, &reviewed, &connection.secrets);
         let mut state = lock(&self.state);
         if let Some(again) = again
             && Arc::ptr_eq(&state.tools.listed, &again.listed)
@@ -310,7 +310,7 @@ impl Supervisor {
         status.screening.clone_from(&connection.screening);
         status.warnings = connection.client.overlooked();
         if let Some(initialized) = connection.client.initialized() {
-            let shown = |text: &str| connection.shown(text);
+            let shown = |text: &str| shown(text, &connection.secrets);
             status.protocol_version = Some(initialized.protocol_version.clone());
             status.server = Some(ServerInfo {
                 name: shown(&initialized.server_info.name),
@@ -336,23 +336,20 @@ impl Supervisor {
         let cancel = cancel.child_until(end);
         let listed = if open {
             let list = |client: &Client, cancel: &Cancel| client.list_tools(cancel);
-            self.request(&Operation::QUERY, &cancel, list).map(Some)
-        } else {
-            // A new connection lists the tools.
-            self.reconnect(&connection, &cancel, end).map(|_| None)
-        };
-        match listed {
-            Ok(Some(tools)) => {
+            let tools = self.request(&Operation::QUERY, &cancel, list);
+            tools.map(|tools| {
                 let tools = Arc::new(without_duplicates(self.config.name(), tools));
                 let pinning = &self.context.pinning;
-                let reviewed = pinning.review(&self.config, tools, connection.secrets());
+                let reviewed = pinning.review(&self.config, tools, &connection.secrets);
                 lock(&self.state).tools = reviewed;
-            }
-            Ok(None) => {}
-            Err(reason) => {
-                connection.stale.store(true, Ordering::SeqCst);
-                log::warn!("tools could not be listed reason={reason}");
-            }
+            })
+        } else {
+            // A new connection lists the tools.
+            self.reconnect(&connection, &cancel, end).map(drop)
+        };
+        if let Err(reason) = listed {
+            connection.stale.store(true, Ordering::SeqCst);
+            log::warn!("tools could not be listed reason={reason}");
         }
         self.known_tools()
     }
@@ -663,78 +660,6 @@ impl Supervisor {
             was_suspended,
             suspends_again: Cell::new(false),
         }))
-    }
-}
-
-/// What follows a failed request.
-enum Next {
-    /// Its error.
-    Fail,
-    /// Its error, or that the server no longer has the tool.
-    Refused,
-    /// This error.
-    BrokeOff(String),
-    /// The same request, after this time.
-    Again(Duration),
-    /// The same request, on a new connection.
-    Reconnect,
-}
-
-/// The failures of a request so far.
-struct Retries {
-    /// The deadline of those that wait for the server.
-    end: Instant,
-    /// An answer or a connection was lost.
-    lost_before: bool,
-    /// How often the server refused or was busy.
-    refused: u32,
-}
-
-impl Retries {
-    fn until(end: Instant) -> Self {
-        Retries {
-            end,
-            lost_before: false,
-            refused: 0,
-        }
-    }
-
-    /// What follows this failure, on a connection that is still open or not.
-    fn next(&mut self, error: &mcp::Error, is_open: bool, repeatable: bool) -> Next {
-        match classify_failure(error, is_open) {
-            FailureKind::Final => Next::Refused,
-            FailureKind::Refused => self.again(Duration::ZERO),
-            FailureKind::Busy(delay) => self.again(delay),
-            FailureKind::Unsent => Next::Reconnect,
-            FailureKind::AnswerLost if !repeatable => Next::BrokeOff(format!(
-                "the call broke off: {error}; it may have had an effect, so it was not sent again"
-            )),
-            FailureKind::AnswerLost if self.lost_before => Next::Fail,
-            FailureKind::AnswerLost => {
-                self.lost_before = true;
-                Next::Again(backoff(0))
-            }
-            FailureKind::ConnectionLost if !repeatable || self.lost_before => {
-                Next::BrokeOff(format!(
-                    "the connection was lost during the call: {error}; the call may have had an \
-                     effect; the next call starts the server again"
-                ))
-            }
-            FailureKind::ConnectionLost => {
-                self.lost_before = true;
-                Next::Reconnect
-            }
-        }
-    }
-
-    /// Waits for a server that refuses requests, at least this long.
-    fn again(&mut self, delay: Duration) -> Next {
-        let wait = delay.max(backoff(self.refused));
-        self.refused += 1;
-        if Instant::now() + wait >= self.end {
-            return Next::Fail;
-        }
-        Next::Again(wait)
     }
 }
 
