@@ -283,12 +283,8 @@ impl Supervisor {
     /// The status of the extension. Sends no request.
     pub(super) fn status(&self) -> Status {
         self.review_again();
-        let mut status = Status::bare(
-            self.config.name(),
-            self.config.key(),
-            Some(self.config.kind()),
-            status::State::Active,
-        );
+        let (name, kind) = (self.config.name(), Some(self.config.kind()));
+        let mut status = Status::bare(name, self.config.key(), kind, status::State::Active);
         let connection = {
             let state = lock(&self.state);
             status.tools = state.tools.offered.len();
@@ -530,20 +526,15 @@ impl Supervisor {
         }
         let failure = lock(&self.state).failure.clone();
         let reason = failure.map(|failure| failure.reason);
-        let reason = reason.unwrap_or_else(|| "the connection was lost".to_owned());
+        let reason = reason.as_deref().unwrap_or("the connection was lost");
         let stop = cancel.child_until(end);
         let closed_token = stop.clone();
         let _ended = self.closed_token.on_cancel(move || closed_token.cancel());
-        let config = &self.config;
-        let subscriptions = &self.subscriptions;
-        let connected = self
-            .context
-            .connect_until(end, true, config, subscriptions, &stop);
-        let made = match connected {
-            Ok(made) => Arc::new(made),
-            Err(failed) => return Err(self.note_failed_attempt(&attempt, failed)),
-        };
-        if !self.adopt(&made, open.then_some(lost), &attempt, &reason) {
+        let (context, config) = (&self.context, &self.config);
+        let made = context.connect_until(end, true, config, &self.subscriptions, &stop);
+        let made = made.map_err(|failed| self.note_failed_attempt(&attempt, failed))?;
+        let made = Arc::new(made);
+        if !self.adopt(&made, open.then_some(lost), &attempt, reason) {
             made.client.close();
             return Err(self.removed_error());
         }
@@ -641,8 +632,8 @@ impl Supervisor {
             state.failure = failure.map(|error| Failure::of_connection(error.to_string()));
         }
         if !was_suspended && !state.restarts.allow(Instant::now()) {
-            let why = state.failure.as_ref().map(|failure| &*failure.reason);
-            let why = why.unwrap_or("its reason is unknown");
+            let failure = state.failure.as_ref();
+            let why = failure.map_or("its reason is unknown", |failure| &failure.reason);
             let problem = if lost.client.is_open() {
                 "it keeps forgetting its session"
             } else {
