@@ -30,10 +30,22 @@ const CONTAINER_OWN_DIR: &str = ".";
 /// Variables that an extension in a container may not set, because they would change what the runtime's
 /// client does: the client gets the variables in its own environment, so that their values do not appear in
 /// its arguments, which every user of the machine can read. A name that ends in `*` matches every variable
-/// with that prefix. Rootless podman sets `_CONTAINERS_*` for itself; `STORAGE_*`, podman's storage options, can name
-/// programs to run.
-const RESERVED_VARIABLES: &str = "DOCKER_* CONTAINER_* CONTAINERS_* _CONTAINERS_* PODMAN_* BUILDAH_* STORAGE_* SSH_* XDG_* \
-    HOME TMPDIR";
+/// with that prefix.
+const RESERVED_VARIABLES: [&str; 11] = [
+    "DOCKER_*",
+    "CONTAINER_*",
+    "CONTAINERS_*",
+    // Set by rootless podman for itself.
+    "_CONTAINERS_*",
+    "PODMAN_*",
+    "BUILDAH_*",
+    // Podman's storage options, which can name programs to run.
+    "STORAGE_*",
+    "SSH_*",
+    "XDG_*",
+    "HOME",
+    "TMPDIR",
+];
 
 /// The settings to reach containers.
 #[derive(Clone, Debug, Default)]
@@ -203,11 +215,11 @@ impl Inside for InContainer {
 
 /// Rejects a variable that would change what the client does.
 fn check(name: &str) -> Result<(), String> {
-    let hit = |pattern: &str| match pattern.strip_suffix('*') {
+    let hit = |pattern: &&&str| match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
-        None => name == pattern,
+        None => name == **pattern,
     };
-    if RESERVED_VARIABLES.split(' ').any(hit) {
+    if RESERVED_VARIABLES.iter().find(hit).is_some() {
         return Err(format!(
             "the environment variable `{name}` would change what the client of the container runtime \
              does, so an extension in a container may not set it; set it when the container is created, or \
