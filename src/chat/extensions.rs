@@ -1,13 +1,14 @@
 //! `gosling extensions`: the extensions in the user's configuration, and lists of bundled ones.
 
 mod add;
+mod bundled_list;
 mod show;
 
 use crate::builtin;
 use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
 use crate::extension::configured::{self, Change, ChangeError, Entry};
 use crate::extension::pinning::Pinning;
-use crate::extension::{ExtensionConfig, bundled_list, config};
+use crate::extension::{ExtensionConfig, config};
 use crate::features;
 use crate::store::{self, Config, Secrets, files};
 use crate::text::printable;

@@ -168,9 +168,14 @@ fn in_words(link: Option<&ExtensionLink>, judged: &Judged) -> String {
         Judgement::InvalidPayload => "invalid\n",
     }
     .to_owned();
+    let mut line = |what: &str, text: &str| {
+        if !text.is_empty() {
+            let _ = writeln!(words, "  {what}: {text}");
+        }
+    };
     if let Some(link) = link {
-        let _ = writeln!(words, "  name: {}", shown(&link.name));
-        let _ = match &link.transport {
+        line("name", &shown(&link.name));
+        match &link.transport {
             LinkTransport::Stdio { cmd, args } => {
                 let quoted = |arg: &String| {
                     let is_plain = !arg.is_empty() && !arg.contains(char::is_whitespace);
@@ -181,42 +186,32 @@ fn in_words(link: Option<&ExtensionLink>, judged: &Judged) -> String {
                     }
                 };
                 let args: Vec<String> = args.iter().map(quoted).collect();
-                let line = shown(&format!("{cmd} {}", args.join(" ")));
-                writeln!(words, "  starts: {}", line.trim_end())
+                line(
+                    "starts",
+                    shown(&format!("{cmd} {}", args.join(" "))).trim_end(),
+                );
             }
             LinkTransport::StreamableHttp { url, headers } => {
                 let names = headers.iter().map(|(name, _)| name.as_str());
-                let names = names.collect::<Vec<_>>().join(", ");
+                let names = shown(&names.collect::<Vec<_>>().join(", "));
                 let with = if names.is_empty() {
                     ""
                 } else {
                     ", with the headers "
                 };
-                writeln!(
-                    words,
-                    "  connects to: {}{with}{}",
-                    shown(url),
-                    shown(&names)
-                )
-            }
-        };
-        if !link.env.is_empty() {
-            let _ = writeln!(words, "  gets the secrets: {}", shown(&link.env.join(", ")));
-        }
-        for (what, text) in [
-            ("description", Some(link.description.as_str())),
-            ("to do", link.installation_notes.as_deref()),
-        ] {
-            if let Some(text) = text.filter(|text| !text.is_empty()) {
-                let _ = writeln!(words, "  {what}: {}", shown(text));
+                line("connects to", &format!("{}{with}{names}", shown(url)));
             }
         }
+        line("gets the secrets", &shown(&link.env.join(", ")));
+        line("description", &shown(&link.description));
+        let notes = link.installation_notes.as_deref().unwrap_or_default();
+        line("to do", &shown(notes));
     }
+    let missing = judged.needs_configuration.join(", ");
     for reason in &judged.reasons {
         let _ = writeln!(words, "  - {}", shown(reason));
     }
-    if !judged.needs_configuration.is_empty() {
-        let missing = judged.needs_configuration.join(", ");
+    if !missing.is_empty() {
         let _ = writeln!(words, "  not set yet: {}", shown(&missing));
     }
     words

@@ -1,6 +1,7 @@
 //! Adding the extension of a link to the user's configuration.
 
 use super::{ExtensionLink, Judged, Judgement, KnownSecret, LinkTransport, classify};
+use crate::extension::screening::Screener;
 use crate::extension::{config, program_lookup};
 use crate::provider::Catalog;
 use crate::store::{self, Config, Secrets};
@@ -71,7 +72,7 @@ impl Installer<'_> {
         let screened = match &link.transport {
             LinkTransport::Stdio { cmd, args } if judged.judgement != Judgement::Blocked => {
                 // Variables that choose packages are blocked in links.
-                self.screening.screen(cmd, args, [], &Cancel::new())
+                self.screening.screen(cmd, args, &[], &Cancel::new())
             }
             _ => None,
         };

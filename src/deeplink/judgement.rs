@@ -8,8 +8,7 @@ use crate::extension::{ExtensionConfig, config, environment, is_reserved};
 use crate::outbound::is_loopback_url;
 use gosling_screening::launchers::{Launch, is_interpreter};
 use gosling_screening::packages::Package;
-use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// The programs that a link may start, by exactly these names.
@@ -29,45 +28,28 @@ const COMMANDS: [&str; 9] = [
 const HARMLESS_SERVERS: [&str; 4] = ["autovisualiser", "memory", "todo", "tutorial"];
 
 /// Headers that the MCP client sets itself.
-const OWN_HEADERS: [&str; 9] = [
-    "host",
-    "connection",
-    "content-length",
-    "content-type",
-    "transfer-encoding",
-    "accept",
-    "mcp-session-id",
-    "mcp-protocol-version",
-    "last-event-id",
-];
+const OWN_HEADERS: &str = "host connection content-length content-type transfer-encoding accept mcp-session-id \
+    mcp-protocol-version last-event-id";
 
 /// Whether an extension may be installed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Judgement {
     /// At once.
+    #[serde(rename = "EXTENSION_ALLOWED")]
     Allowed,
     /// Once the user has confirmed it.
+    #[serde(rename = "EXTENSION_UNTRUSTED_CONFIRM_REQUIRED")]
     ConfirmRequired,
     /// Not at all.
+    #[serde(rename = "EXTENSION_BLOCKED")]
     Blocked,
     /// The link is not valid.
+    #[serde(rename = "EXTENSION_INVALID_PAYLOAD")]
     InvalidPayload,
 }
 
-impl Judgement {
-    /// The name for programs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Judgement::Allowed => "EXTENSION_ALLOWED",
-            Judgement::ConfirmRequired => "EXTENSION_UNTRUSTED_CONFIRM_REQUIRED",
-            Judgement::Blocked => "EXTENSION_BLOCKED",
-            Judgement::InvalidPayload => "EXTENSION_INVALID_PAYLOAD",
-        }
-    }
-}
-
-/// A link after its classification.
-#[derive(Clone, Debug, PartialEq)]
+/// A link after its classification, as clients and programs get it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
     /// Whether it may be installed.
     pub judgement: Judgement,
@@ -93,19 +75,6 @@ impl Judged {
             }
             Outcome::Refused => error(ErrorClass::SecurityBlocked, decision.reason()).into(),
         }
-    }
-}
-
-/// As clients and programs get it.
-impl Serialize for Judged {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_struct("Judged", 5)?;
-        fields.serialize_field("judgement", self.judgement.as_str())?;
-        fields.serialize_field("class", &self.class.map(ErrorClass::as_str))?;
-        fields.serialize_field("reasons", &self.reasons)?;
-        fields.serialize_field("needs_configuration", &self.needs_configuration)?;
-        fields.serialize_field("config", &self.config)?;
-        fields.end()
     }
 }
 
@@ -393,7 +362,7 @@ impl Findings {
     fn headers(&mut self, headers: &[(String, String)]) {
         for (at, (name, _)) in headers.iter().enumerate() {
             let is_name = |other: &str| other.eq_ignore_ascii_case(name);
-            if OWN_HEADERS.iter().any(|own| is_name(own)) {
+            if OWN_HEADERS.split(' ').any(is_name) {
                 self.block(format!("the header {name:?} may not be set"));
             }
             if headers[..at].iter().any(|(earlier, _)| is_name(earlier)) {

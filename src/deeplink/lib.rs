@@ -25,6 +25,7 @@ pub use install::{Installation, Installer};
 pub use judgement::{Judged, Judgement, KnownSecret, classify};
 
 use query::Query;
+use serde::Serialize;
 use std::fmt;
 
 /// The longest link, in bytes. A recipe's link is as long as its recipe.
@@ -62,7 +63,7 @@ pub enum Link {
 }
 
 /// An extension in a link.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ExtensionLink {
     /// The name for users.
     pub name: String,
@@ -99,41 +100,24 @@ pub enum LinkTransport {
     },
 }
 
-impl Default for LinkTransport {
-    fn default() -> Self {
-        LinkTransport::Stdio {
-            cmd: String::new(),
-            args: Vec::new(),
-        }
-    }
-}
-
 /// The class of an error, for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum ErrorClass {
     /// The scheme is not `goose`.
+    #[serde(rename = "DEEPLINK_INVALID_SCHEME")]
     InvalidScheme,
     /// No route of this name.
+    #[serde(rename = "DEEPLINK_UNSUPPORTED_ROUTE")]
     UnsupportedRoute,
     /// A parameter is missing, given twice, or has an invalid value.
+    #[serde(rename = "DEEPLINK_INVALID_PAYLOAD")]
     InvalidPayload,
     /// The text is not a link.
+    #[serde(rename = "DEEPLINK_PARSE_FAILED")]
     ParseFailed,
     /// The link asks for what is forbidden.
+    #[serde(rename = "DEEPLINK_SECURITY_BLOCKED")]
     SecurityBlocked,
-}
-
-impl ErrorClass {
-    /// The name for programs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ErrorClass::InvalidScheme => "DEEPLINK_INVALID_SCHEME",
-            ErrorClass::UnsupportedRoute => "DEEPLINK_UNSUPPORTED_ROUTE",
-            ErrorClass::InvalidPayload => "DEEPLINK_INVALID_PAYLOAD",
-            ErrorClass::ParseFailed => "DEEPLINK_PARSE_FAILED",
-            ErrorClass::SecurityBlocked => "DEEPLINK_SECURITY_BLOCKED",
-        }
-    }
 }
 
 /// Why a link cannot be used.

@@ -39,11 +39,13 @@ fn outcome(link: &str) -> String {
     );
     assert_eq!(judged.config.is_some(), is_usable, "{link}");
     assert_eq!(judged.class.is_none(), is_usable, "{link}");
-    let judgement = judged.judgement.as_str().trim_start_matches("EXTENSION_");
-    match judged.class {
+    let shown = crate::json::to_value(&judged).unwrap();
+    let judgement = shown["judgement"].as_str().unwrap();
+    let judgement = judgement.strip_prefix("EXTENSION_").unwrap();
+    match shown["class"].as_str() {
         None => judgement.to_owned(),
         Some(class) => {
-            let class = class.as_str().trim_start_matches("DEEPLINK_");
+            let class = class.strip_prefix("DEEPLINK_").unwrap();
             format!("{judgement} {class}")
         }
     }

@@ -117,7 +117,35 @@ impl PythonRunner for Settings {
     }
 
     fn explain(&self, failed: &mut Error, stderr: &str) {
-        explain(failed, stderr);
+        let is_missing = |module: &str| stderr.contains(&format!("No module named '{module}"));
+        let is_python = stderr.contains("Traceback (most recent call last)");
+        let from_launcher = |line: &str| {
+            let line = line.trim_start();
+            line.starts_with("× ") || line.starts_with("error: ")
+        };
+        if is_missing("mcp.server.fastmcp") || stderr.contains("cannot import name 'FastMCP'") {
+            failed.message += "; version 2 of the MCP SDK for Python has no FastMCP: import MCPServer from \
+                           mcp.server.mcpserver, or add `mcp<2` to the extension's `dependencies`, or set \
+                           GOOSE_INLINE_PYTHON_MCP to `mcp<2`";
+        } else if is_missing("mcp.server.mcpserver") {
+            failed.message += "; version 1 of the MCP SDK for Python has no MCPServer: require `mcp>=2` in the \
+                           extension's `dependencies` and GOOSE_INLINE_PYTHON_MCP, or import FastMCP from \
+                           mcp.server.fastmcp";
+        } else if is_missing("") {
+            failed.message += "; add the package that has this module to the extension's `dependencies`, or, with \
+                           GOOSE_INLINE_PYTHON_RUNNER, install it for that launcher";
+        } else if failed.phase == Phase::Initialize
+            && !is_python
+            && stderr.lines().any(from_launcher)
+        {
+            failed.phase = Phase::Setup;
+            failed.class = Some(Class::Setup);
+            failed.message += "; check the extension's `dependencies` and GOOSE_INLINE_PYTHON_MCP, and in a closed \
+                           network set UV_INDEX_URL, UV_FIND_LINKS or UV_OFFLINE for gosling";
+        } else if failed.phase == Phase::Setup && failed.message.contains("was not found") {
+            failed.message += "; uvx is a part of uv (https://docs.astral.sh/uv); \
+                           GOOSE_INLINE_PYTHON_RUNNER names another launcher";
+        }
     }
 }
 
@@ -137,37 +165,6 @@ fn check_package(extension: &str, package: &str) -> Result<(), Error> {
         return Err(Error::new(extension, Phase::Config, reason));
     }
     Ok(())
-}
-
-/// Adds advice to the error for a program that did not start or did not initialize. `stderr` is the end of its
-/// stderr.
-fn explain(failed: &mut Error, stderr: &str) {
-    let is_missing = |module: &str| stderr.contains(&format!("No module named '{module}"));
-    let is_python = stderr.contains("Traceback (most recent call last)");
-    let from_launcher = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with("× ") || line.starts_with("error: ")
-    };
-    if is_missing("mcp.server.fastmcp") || stderr.contains("cannot import name 'FastMCP'") {
-        failed.message += "; version 2 of the MCP SDK for Python has no FastMCP: import MCPServer from \
-                           mcp.server.mcpserver, or add `mcp<2` to the extension's `dependencies`, or set \
-                           GOOSE_INLINE_PYTHON_MCP to `mcp<2`";
-    } else if is_missing("mcp.server.mcpserver") {
-        failed.message += "; version 1 of the MCP SDK for Python has no MCPServer: require `mcp>=2` in the \
-                           extension's `dependencies` and GOOSE_INLINE_PYTHON_MCP, or import FastMCP from \
-                           mcp.server.fastmcp";
-    } else if is_missing("") {
-        failed.message += "; add the package that has this module to the extension's `dependencies`, or, with \
-                           GOOSE_INLINE_PYTHON_RUNNER, install it for that launcher";
-    } else if failed.phase == Phase::Initialize && !is_python && stderr.lines().any(from_launcher) {
-        failed.phase = Phase::Setup;
-        failed.class = Some(Class::Setup);
-        failed.message += "; check the extension's `dependencies` and GOOSE_INLINE_PYTHON_MCP, and in a closed \
-                           network set UV_INDEX_URL, UV_FIND_LINKS or UV_OFFLINE for gosling";
-    } else if failed.phase == Phase::Setup && failed.message.contains("was not found") {
-        failed.message += "; uvx is a part of uv (https://docs.astral.sh/uv); \
-                           GOOSE_INLINE_PYTHON_RUNNER names another launcher";
-    }
 }
 
 /// A private temporary folder with the file of one extension. It is locked, so that no other process takes it

@@ -89,7 +89,7 @@ fn a_dependency_is_one_argument_or_refused() {
 fn errors_of_the_launcher_are_told_from_those_of_the_code() {
     let explained = |stderr: &str| {
         let mut failed = Error::new("x", Phase::Initialize, "it ended");
-        explain(&mut failed, stderr);
+        Settings::default().explain(&mut failed, stderr);
         (failed.class, failed.message.len() > "it ended".len())
     };
     let setup = Some(Class::Setup);

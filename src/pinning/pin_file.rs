@@ -1,8 +1,7 @@
 //! The file with the pins of one extension: `data/tool_pins/KEY.json`. Several sessions and processes share it.
 
-use crate::extension::pinning::{AcceptError, Change, Pinned};
+use crate::extension::pinning::{AcceptError, Change, Pinned, Report};
 use crate::pins::Pins;
-use crate::review::Comparison;
 use crate::store;
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::files;
@@ -51,7 +50,7 @@ impl PinFile {
 
     /// Compares with what is pinned, and keeps what differs for [`accept`](Self::accept); pins everything if
     /// nothing is. Also returns the state of the file that was compared.
-    pub(super) fn compare(&self, now: &Pins) -> store::Result<(Option<Comparison>, Option<Stamp>)> {
+    pub(super) fn compare(&self, now: &Pins) -> store::Result<(Option<Report>, Option<Stamp>)> {
         // Usually nothing differs, and nothing is written.
         let (mut content, stamp) = self.read()?;
         let (found, has_changed) = content.note(now);
@@ -151,7 +150,7 @@ impl PinFile {
 impl Content {
     /// Pins these if nothing is pinned, or keeps them for later if they differ. Returns how they differ, and
     /// whether the content has changed.
-    fn note(&mut self, now: &Pins) -> (Option<Comparison>, bool) {
+    fn note(&mut self, now: &Pins) -> (Option<Report>, bool) {
         if self.accepted.is_empty() {
             self.accepted.push(now.clone());
             return (None, true);
@@ -178,7 +177,7 @@ impl Content {
     }
 
     /// How these differ from what is pinned for their launch, or else from what was accepted last.
-    fn compare(&self, now: &Pins) -> Option<Comparison> {
+    fn compare(&self, now: &Pins) -> Option<Report> {
         let of_launch = self.accepted.iter().find(|it| it.has_launch_of(now));
         let found = of_launch.or(self.accepted.last())?.compare(now);
         (found.launch_changed || !found.changes.is_empty()).then_some(found)

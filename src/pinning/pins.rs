@@ -2,10 +2,9 @@
 
 use crate::extension::ExtensionConfig;
 use crate::extension::launch::hash;
-use crate::extension::pinning::{Change, Difference};
+use crate::extension::pinning::{Change, Difference, Report};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::Tool;
-use crate::review::Comparison;
 use crate::text::{printable, redact};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -121,7 +120,7 @@ impl Pins {
     }
 
     /// How `now` differs from these.
-    pub fn compare(&self, now: &Pins) -> Comparison {
+    pub fn compare(&self, now: &Pins) -> Report {
         let mut changes = Vec::new();
         for (name, pin) in &now.tools {
             match self.tools.get(name) {
@@ -136,9 +135,10 @@ impl Pins {
         let removed = removed.filter(|(name, _)| !now.tools.contains_key(*name));
         changes
             .extend(removed.map(|(name, pin)| change(name, Difference::Removed, Some(pin), None)));
-        Comparison {
+        Report {
             launch_changed: !self.has_launch_of(now),
             changes,
+            ..Report::default()
         }
     }
 }

@@ -17,15 +17,6 @@ const MAX_SHOWN: usize = 100;
 /// How many changes are logged at a time.
 const MAX_LOGGED: usize = 5;
 
-/// What the comparison of two lists of tools has found.
-#[derive(Debug, Default, PartialEq)]
-pub struct Comparison {
-    /// Another program, address or code was launched.
-    pub launch_changed: bool,
-    /// The tools that differ.
-    pub changes: Vec<Change>,
-}
-
 impl Pinner for Settings {
     fn review(
         &self,
@@ -41,14 +32,7 @@ impl Pinner for Settings {
         let compared = pins.and_then(|pins| file.compare(&pins).map_err(|error| error.to_string()));
         let (mut report, stamp) = match compared {
             Ok((None, _)) => return Reviewed::unchanged(listed),
-            Ok((Some(found), stamp)) => {
-                let report = Report {
-                    launch_changed: found.launch_changed,
-                    changes: found.changes,
-                    ..Report::default()
-                };
-                (report, stamp)
-            }
+            Ok((Some(found), stamp)) => (found, stamp),
             Err(reason) => {
                 let report = Report {
                     error: Some(printable(&reason, 300)),

@@ -3,7 +3,7 @@
 use crate::advisory::Malware;
 use crate::allowlist::Allowlist;
 use crate::extension::environment;
-use crate::extension::screening::{CommandLine, Decision, Outcome, Screener};
+use crate::extension::screening::{Decision, Outcome, Screener};
 use crate::extension::wrappers::{Given, Line, Meaning};
 use crate::launchers::Launch;
 use crate::outbound::is_loopback_url;
@@ -97,50 +97,6 @@ impl Settings {
             offline,
             fault,
         }
-    }
-
-    /// Decides whether this command line may start with variables of these names; `None` if there is no list of
-    /// allowed ones, and it installs nothing.
-    pub fn screen<'v>(
-        &self,
-        cmd: &str,
-        args: &[String],
-        variables: impl IntoIterator<Item = &'v str>,
-        cancel: &Cancel,
-    ) -> Option<Decision> {
-        let line = Line::read(cmd, args);
-        let launch = Launch::of(&line);
-        let mut packages: Vec<&Package> = Vec::new();
-        for package in &launch.packages {
-            if !packages.contains(&package) {
-                packages.push(package);
-            }
-        }
-        let mut decision = Decision {
-            packages: packages.iter().map(|package| shown(package)).collect(),
-            ..Decision::default()
-        };
-        if let Some(fault) = &self.fault {
-            decision.refuse(fault);
-        }
-        // `npx --call` runs a command line, which can install anything.
-        let is_code = |option: &Given<'_>| option.meaning == Meaning::Code;
-        let is_unclear = launch.unclear.is_some() || launch.options.iter().any(is_code);
-        let installs = !packages.is_empty() || is_unclear;
-        self.check_variables(variables.into_iter(), installs, &mut decision);
-        let on_the_way = line.variables.iter().map(String::as_str);
-        self.check_variables(on_the_way, installs, &mut decision);
-        if !installs && self.allowlist.is_none() && decision.reasons.is_empty() {
-            return None;
-        }
-        self.check_allowlist(cmd, args, cancel, &mut decision);
-        if installs {
-            self.check_advisories(&packages, &launch, cancel, &mut decision);
-        }
-        for package in &packages {
-            check_name(package, &mut decision);
-        }
-        Some(decision)
     }
 
     /// Variables by which launchers install something else than their command line says.
@@ -290,13 +246,47 @@ impl Settings {
 }
 
 impl Screener for Settings {
-    fn screen(&self, line: &CommandLine<'_>, cancel: &Cancel) -> Option<Decision> {
-        let CommandLine {
-            cmd,
-            args,
-            variables,
-        } = line;
-        Settings::screen(self, cmd, args, variables.iter().copied(), cancel)
+    /// `None` if there is no list of allowed command lines, and this one installs nothing.
+    fn screen(
+        &self,
+        cmd: &str,
+        args: &[String],
+        variables: &[&str],
+        cancel: &Cancel,
+    ) -> Option<Decision> {
+        let line = Line::read(cmd, args);
+        let launch = Launch::of(&line);
+        let mut packages: Vec<&Package> = Vec::new();
+        for package in &launch.packages {
+            if !packages.contains(&package) {
+                packages.push(package);
+            }
+        }
+        let mut decision = Decision {
+            packages: packages.iter().map(|package| shown(package)).collect(),
+            ..Decision::default()
+        };
+        if let Some(fault) = &self.fault {
+            decision.refuse(fault);
+        }
+        // `npx --call` runs a command line, which can install anything.
+        let is_code = |option: &Given<'_>| option.meaning == Meaning::Code;
+        let is_unclear = launch.unclear.is_some() || launch.options.iter().any(is_code);
+        let installs = !packages.is_empty() || is_unclear;
+        let on_the_way = line.variables.iter().map(String::as_str);
+        let names = variables.iter().copied().chain(on_the_way);
+        self.check_variables(names, installs, &mut decision);
+        if !installs && self.allowlist.is_none() && decision.reasons.is_empty() {
+            return None;
+        }
+        self.check_allowlist(cmd, args, cancel, &mut decision);
+        if installs {
+            self.check_advisories(&packages, &launch, cancel, &mut decision);
+        }
+        for package in &packages {
+            check_name(package, &mut decision);
+        }
+        Some(decision)
     }
 }
 

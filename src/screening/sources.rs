@@ -49,29 +49,22 @@ pub struct Imported {
 
 /// What the advisories at this path say about the packages.
 pub fn find(path: &Path, packages: &[(Ecosystem, &str)], cancel: &Cancel) -> Found {
-    match find_in_index(path, packages) {
-        Ok(Some(malware)) => Found {
-            malware,
-            fault: None,
-        },
-        Ok(None) => {
-            let is_named = |it: &Malware| {
-                let mut names = packages.iter();
-                names.any(|(ecosystem, name)| ecosystem.name() == it.ecosystem && *name == it.name)
-            };
-            let mut imported = Imported::default();
-            let complete = imported.read(path, MAX_FILES, cancel, &is_named);
-            Found {
-                fault: complete
-                    .err()
-                    .or_else(|| imported.faults.into_iter().next()),
-                malware: imported.malware,
-            }
+    let is_named = |it: &Malware| {
+        let mut names = packages.iter();
+        names.any(|(ecosystem, name)| ecosystem.name() == it.ecosystem && *name == it.name)
+    };
+    let mut imported = Imported::default();
+    let complete = match find_in_index(path, packages) {
+        Ok(Some(malware)) => {
+            imported.malware = malware;
+            Ok(())
         }
-        Err(fault) => Found {
-            malware: Vec::new(),
-            fault: Some(fault),
-        },
+        Ok(None) => imported.read(path, MAX_FILES, cancel, &is_named),
+        Err(fault) => Err(fault),
+    };
+    Found {
+        fault: (complete.err()).or_else(|| imported.faults.into_iter().next()),
+        malware: imported.malware,
     }
 }
 

@@ -1,10 +1,7 @@
 //! One active extension: an MCP server and the tools that it lists, or tools that the client runs.
 
 use super::config::{ExtensionConfig, Frontend};
-use super::connect::Connection;
-use super::context::Context;
 use super::status::{State, Status};
-use super::subscriptions::Subscriptions;
 use super::supervisor::Supervisor;
 use super::{Error, Phase, tool_names};
 use crate::mcp::types::Tool;
@@ -35,23 +32,8 @@ enum ToolRunner {
 }
 
 impl Extension {
-    pub(super) fn server(
-        config: &ExtensionConfig,
-        number: u64,
-        context: Arc<Context>,
-        connection: Connection,
-        subscriptions: Arc<Subscriptions>,
-    ) -> Self {
-        let server = Supervisor::new(config, context, connection, subscriptions);
-        Extension::supervised(config, number, server)
-    }
-
-    /// An extension whose server has not been connected yet; its first use does that.
-    pub(super) fn suspended(config: &ExtensionConfig, number: u64, context: Arc<Context>) -> Self {
-        Extension::supervised(config, number, Supervisor::suspended(config, context))
-    }
-
-    fn supervised(config: &ExtensionConfig, number: u64, server: Supervisor) -> Self {
+    /// An extension with a server, which may not have been connected yet.
+    pub(super) fn supervised(config: &ExtensionConfig, number: u64, server: Supervisor) -> Self {
         Extension {
             key: config.key(),
             config: config.clone(),

@@ -12,168 +12,176 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// One extension, by type.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum ExtensionConfig {
+/// Declares the types of extensions: [`ExtensionConfig`], and a struct for each of its variants. The fields are in the
+/// order of JSON, each with the method of [`Fields`] that reads it.
+macro_rules! types {
+    ($(
+        $(#[$about:meta])*
+        $Type:ident = $kind:literal { $($(#[$meaning:meta])* $field:ident: $of:ty = $read:ident,)* }
+    )*) => {
+        /// One extension, by type.
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        #[serde(tag = "type")]
+        pub enum ExtensionConfig {
+            $($(#[$about])* #[serde(rename = $kind)] $Type($Type),)*
+        }
+
+        $(
+            $(#[$about])*
+            #[derive(Clone, Debug, PartialEq, Serialize)]
+            pub struct $Type {
+                $($(#[$meaning])* pub $field: $of,)*
+                /// Unknown fields.
+                #[serde(flatten)]
+                pub rest: Map<String, Value>,
+            }
+        )*
+
+        impl ExtensionConfig {
+            /// Reads a configuration of this type; `None` if there is no such type.
+            fn read(kind: &str, mut fields: Fields) -> Result<Option<Self>, String> {
+                Ok(Some(match kind {
+                    $($kind => ExtensionConfig::$Type($Type {
+                        $($field: fields.$read(stringify!($field))?,)*
+                        rest: fields.0,
+                    }),)*
+                    _ => return Ok(None),
+                }))
+            }
+
+            /// The name as configured.
+            pub fn name(&self) -> &str {
+                match self {
+                    $(ExtensionConfig::$Type(config) => &config.name,)*
+                }
+            }
+
+            /// The `type` in JSON.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(ExtensionConfig::$Type(_) => $kind,)*
+                }
+            }
+        }
+    };
+}
+
+types! {
     /// HTTP+SSE, the transport of 2024. Read from old files, never activated.
-    Sse(Sse),
+    Sse = "sse" {
+        /// The extension's name.
+        name: String = needed,
+        /// The description for users.
+        description: String = or_default,
+        /// The server's address.
+        uri: Option<String> = given,
+    }
+
     /// A child process.
-    Stdio(Stdio),
+    Stdio = "stdio" {
+        /// The extension's name.
+        name: String = needed,
+        /// The description for users.
+        description: String = or_default,
+        /// The program: a path, or a name to look up.
+        cmd: String = needed,
+        /// The arguments. No shell is involved.
+        args: Vec<String> = or_default,
+        /// Environment variables in plain text.
+        envs: Envs = or_default,
+        /// Environment variables whose values are secrets of the same name.
+        env_keys: Vec<String> = or_default,
+        /// How long a request may take, in seconds; 300 if absent or 0.
+        timeout: Option<TimeLimit> = given,
+        /// The extension comes with the client.
+        bundled: Option<bool> = given,
+        /// The tools that may be used; empty for all.
+        available_tools: Vec<String> = or_default,
+    }
+
     /// A server that is part of this program.
-    Builtin(Builtin),
+    Builtin = "builtin" {
+        /// The server's name.
+        name: String = needed,
+        /// The description for users.
+        description: String = or_default,
+        /// The name for users.
+        display_name: Option<String> = given,
+        /// How long a request may take, in seconds; 300 if absent or 0.
+        timeout: Option<TimeLimit> = given,
+        /// The extension comes with the client.
+        bundled: Option<bool> = given,
+        /// The tools that may be used; empty for all.
+        available_tools: Vec<String> = or_default,
+    }
+
     /// A part of Goose's own agent. gosling has a few of them.
-    Platform(Platform),
+    Platform = "platform" {
+        /// The extension's name.
+        name: String = needed,
+        /// The description for users.
+        description: String = or_default,
+        /// The name for users.
+        display_name: Option<String> = given,
+        /// The extension comes with the client.
+        bundled: Option<bool> = given,
+        /// The tools that may be used; empty for all.
+        available_tools: Vec<String> = or_default,
+    }
+
     /// A server with Streamable HTTP.
-    StreamableHttp(StreamableHttp),
+    StreamableHttp = "streamable_http" {
+        /// The extension's name.
+        name: String = needed,
+        /// The description for users.
+        description: String = or_default,
+        /// The address of the MCP endpoint.
+        uri: String = needed,
+        /// Variables for the headers, in plain text.
+        envs: Envs = or_default,
+        /// Variables for the headers whose values are secrets of the same name.
+        env_keys: Vec<String> = or_default,
+        /// Headers of every request; `$VAR` and `${VAR}` are expanded.
+        headers: Envs = or_default,
+        /// How long a request may take, in seconds; 300 if absent or 0.
+        timeout: Option<TimeLimit> = given,
+        /// The extension comes with the client.
+        bundled: Option<bool> = given,
+        /// The tools that may be used; empty for all.
+        available_tools: Vec<String> = or_default,
+    }
+
     /// Tools that the client runs.
-    Frontend(Frontend),
+    Frontend = "frontend" {
+        /// The extension's name.
+        name: String = needed,
+        /// The description for users.
+        description: String = or_default,
+        /// MCP tools, as sent.
+        tools: Vec<Value> = needed,
+        /// Instructions for the model.
+        instructions: Option<String> = given,
+        /// The extension comes with the client.
+        bundled: Option<bool> = given,
+        /// The tools that may be used; empty for all.
+        available_tools: Vec<String> = or_default,
+    }
+
     /// A server as Python code.
-    InlinePython(InlinePython),
-}
-
-/// See [`ExtensionConfig::Sse`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sse {
-    /// The extension's name.
-    pub name: String,
-    /// The description for users.
-    pub description: String,
-    /// The server's address.
-    pub uri: Option<String>,
-    /// Unknown fields.
-    #[serde(flatten)]
-    pub rest: Map<String, Value>,
-}
-
-/// See [`ExtensionConfig::Stdio`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stdio {
-    /// The extension's name.
-    pub name: String,
-    /// The description for users.
-    pub description: String,
-    /// The program: a path, or a name to look up.
-    pub cmd: String,
-    /// The arguments. No shell is involved.
-    pub args: Vec<String>,
-    /// Environment variables in plain text.
-    pub envs: Envs,
-    /// Environment variables whose values are secrets of the same name.
-    pub env_keys: Vec<String>,
-    /// How long a request may take, in seconds; 300 if absent or 0.
-    pub timeout: Option<TimeLimit>,
-    /// The extension comes with the client.
-    pub bundled: Option<bool>,
-    /// The tools that may be used; empty for all.
-    pub available_tools: Vec<String>,
-    /// Unknown fields.
-    #[serde(flatten)]
-    pub rest: Map<String, Value>,
-}
-
-/// See [`ExtensionConfig::Builtin`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Builtin {
-    /// The server's name.
-    pub name: String,
-    /// The description for users.
-    pub description: String,
-    /// The name for users.
-    pub display_name: Option<String>,
-    /// How long a request may take, in seconds; 300 if absent or 0.
-    pub timeout: Option<TimeLimit>,
-    /// The extension comes with the client.
-    pub bundled: Option<bool>,
-    /// The tools that may be used; empty for all.
-    pub available_tools: Vec<String>,
-    /// Unknown fields.
-    #[serde(flatten)]
-    pub rest: Map<String, Value>,
-}
-
-/// See [`ExtensionConfig::Platform`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Platform {
-    /// The extension's name.
-    pub name: String,
-    /// The description for users.
-    pub description: String,
-    /// The name for users.
-    pub display_name: Option<String>,
-    /// The extension comes with the client.
-    pub bundled: Option<bool>,
-    /// The tools that may be used; empty for all.
-    pub available_tools: Vec<String>,
-    /// Unknown fields.
-    #[serde(flatten)]
-    pub rest: Map<String, Value>,
-}
-
-/// See [`ExtensionConfig::StreamableHttp`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StreamableHttp {
-    /// The extension's name.
-    pub name: String,
-    /// The description for users.
-    pub description: String,
-    /// The address of the MCP endpoint.
-    pub uri: String,
-    /// Variables for the headers, in plain text.
-    pub envs: Envs,
-    /// Variables for the headers whose values are secrets of the same name.
-    pub env_keys: Vec<String>,
-    /// Headers of every request; `$VAR` and `${VAR}` are expanded.
-    pub headers: Envs,
-    /// How long a request may take, in seconds; 300 if absent or 0.
-    pub timeout: Option<TimeLimit>,
-    /// The extension comes with the client.
-    pub bundled: Option<bool>,
-    /// The tools that may be used; empty for all.
-    pub available_tools: Vec<String>,
-    /// Unknown fields.
-    #[serde(flatten)]
-    pub rest: Map<String, Value>,
-}
-
-/// See [`ExtensionConfig::Frontend`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Frontend {
-    /// The extension's name.
-    pub name: String,
-    /// The description for users.
-    pub description: String,
-    /// MCP tools, as sent.
-    pub tools: Vec<Value>,
-    /// Instructions for the model.
-    pub instructions: Option<String>,
-    /// The extension comes with the client.
-    pub bundled: Option<bool>,
-    /// The tools that may be used; empty for all.
-    pub available_tools: Vec<String>,
-    /// Unknown fields.
-    #[serde(flatten)]
-    pub rest: Map<String, Value>,
-}
-
-/// See [`ExtensionConfig::InlinePython`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct InlinePython {
-    /// The extension's name.
-    pub name: String,
-    /// The description for users.
-    pub description: String,
-    /// The Python code.
-    pub code: String,
-    /// How long a request may take, in seconds; 300 if absent or 0.
-    pub timeout: Option<TimeLimit>,
-    /// Python packages that the code needs.
-    pub dependencies: Option<Vec<String>>,
-    /// The tools that may be used; empty for all.
-    pub available_tools: Vec<String>,
-    /// Unknown fields.
-    #[serde(flatten)]
-    pub rest: Map<String, Value>,
+    InlinePython = "inline_python" {
+        /// The extension's name.
+        name: String = filled,
+        /// The description for users.
+        description: String = nullable,
+        /// The Python code.
+        code: String = filled,
+        /// How long a request may take, in seconds; 300 if absent or 0.
+        timeout: Option<TimeLimit> = given,
+        /// Python packages that the code needs.
+        dependencies: Option<Vec<String>> = given,
+        /// The tools that may be used; empty for all.
+        available_tools: Vec<String> = or_default,
+    }
 }
 
 /// The fields of a configuration, taken out one by one: far less code than serde's derive for seven flattened
@@ -193,6 +201,15 @@ impl Fields {
             None | Some(Value::Null) => Ok(None),
             Some(value) => read(name, value).map(Some),
         }
+    }
+
+    fn or_default<T: DeserializeOwned + Default>(&mut self, name: &str) -> Result<T, String> {
+        Ok(self.given(name)?.unwrap_or_default())
+    }
+
+    /// A field that may be null, and not missing.
+    fn nullable<T: DeserializeOwned + Default>(&mut self, name: &str) -> Result<T, String> {
+        Ok(self.needed::<Option<T>>(name)?.unwrap_or_default())
     }
 
     /// Text that is not blank.
@@ -216,108 +233,6 @@ fn read<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, String> {
     })
 }
 
-impl Sse {
-    fn read(mut fields: Fields) -> Result<Self, String> {
-        Ok(Sse {
-            name: fields.needed("name")?,
-            description: fields.given("description")?.unwrap_or_default(),
-            uri: fields.given("uri")?,
-            rest: fields.0,
-        })
-    }
-}
-
-impl Stdio {
-    fn read(mut fields: Fields) -> Result<Self, String> {
-        Ok(Stdio {
-            name: fields.needed("name")?,
-            description: fields.given("description")?.unwrap_or_default(),
-            cmd: fields.needed("cmd")?,
-            args: fields.given("args")?.unwrap_or_default(),
-            envs: fields.given("envs")?.unwrap_or_default(),
-            env_keys: fields.given("env_keys")?.unwrap_or_default(),
-            timeout: fields.given("timeout")?,
-            bundled: fields.given("bundled")?,
-            available_tools: fields.given("available_tools")?.unwrap_or_default(),
-            rest: fields.0,
-        })
-    }
-}
-
-impl Builtin {
-    fn read(mut fields: Fields) -> Result<Self, String> {
-        Ok(Builtin {
-            name: fields.needed("name")?,
-            description: fields.given("description")?.unwrap_or_default(),
-            display_name: fields.given("display_name")?,
-            timeout: fields.given("timeout")?,
-            bundled: fields.given("bundled")?,
-            available_tools: fields.given("available_tools")?.unwrap_or_default(),
-            rest: fields.0,
-        })
-    }
-}
-
-impl Platform {
-    fn read(mut fields: Fields) -> Result<Self, String> {
-        Ok(Platform {
-            name: fields.needed("name")?,
-            description: fields.given("description")?.unwrap_or_default(),
-            display_name: fields.given("display_name")?,
-            bundled: fields.given("bundled")?,
-            available_tools: fields.given("available_tools")?.unwrap_or_default(),
-            rest: fields.0,
-        })
-    }
-}
-
-impl StreamableHttp {
-    fn read(mut fields: Fields) -> Result<Self, String> {
-        Ok(StreamableHttp {
-            name: fields.needed("name")?,
-            description: fields.given("description")?.unwrap_or_default(),
-            uri: fields.needed("uri")?,
-            envs: fields.given("envs")?.unwrap_or_default(),
-            env_keys: fields.given("env_keys")?.unwrap_or_default(),
-            headers: fields.given("headers")?.unwrap_or_default(),
-            timeout: fields.given("timeout")?,
-            bundled: fields.given("bundled")?,
-            available_tools: fields.given("available_tools")?.unwrap_or_default(),
-            rest: fields.0,
-        })
-    }
-}
-
-impl Frontend {
-    fn read(mut fields: Fields) -> Result<Self, String> {
-        Ok(Frontend {
-            name: fields.needed("name")?,
-            description: fields.given("description")?.unwrap_or_default(),
-            tools: fields.needed("tools")?,
-            instructions: fields.given("instructions")?,
-            bundled: fields.given("bundled")?,
-            available_tools: fields.given("available_tools")?.unwrap_or_default(),
-            rest: fields.0,
-        })
-    }
-}
-
-impl InlinePython {
-    fn read(mut fields: Fields) -> Result<Self, String> {
-        Ok(InlinePython {
-            name: fields.filled("name")?,
-            description: fields
-                .needed::<Option<_>>("description")?
-                .unwrap_or_default(),
-            code: fields.filled("code")?,
-            timeout: fields.given("timeout")?,
-            dependencies: fields.given("dependencies")?,
-            available_tools: fields.given("available_tools")?.unwrap_or_default(),
-            rest: fields.0,
-        })
-    }
-}
-
 impl<'de> Deserialize<'de> for ExtensionConfig {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let map = Map::<String, Value>::deserialize(d)?;
@@ -339,20 +254,12 @@ impl ExtensionConfig {
         if kind == "streamable_http" && !map.contains_key("uri") && map.contains_key("url") {
             return Err("missing field `uri`: write the address as `uri`, not `url`".to_owned());
         }
-        let fields = Fields(map);
-        match kind.as_str() {
-            "sse" => Sse::read(fields).map(ExtensionConfig::Sse),
-            "stdio" => Stdio::read(fields).map(ExtensionConfig::Stdio),
-            "builtin" => Builtin::read(fields).map(ExtensionConfig::Builtin),
-            "platform" => Platform::read(fields).map(ExtensionConfig::Platform),
-            "streamable_http" => StreamableHttp::read(fields).map(ExtensionConfig::StreamableHttp),
-            "frontend" => Frontend::read(fields).map(ExtensionConfig::Frontend),
-            "inline_python" => InlinePython::read(fields).map(ExtensionConfig::InlinePython),
-            other => Err(format!(
-                "type: unknown variant `{other}`, expected one of `sse`, `stdio`, `builtin`, \
+        Self::read(&kind, Fields(map))?.ok_or_else(|| {
+            format!(
+                "type: unknown variant `{kind}`, expected one of `sse`, `stdio`, `builtin`, \
                  `platform`, `streamable_http`, `frontend`, `inline_python`"
-            )),
-        }
+            )
+        })
     }
 
     /// Reads a configuration from any JSON value, see [`from_json`](Self::from_json).
@@ -414,32 +321,6 @@ impl ExtensionConfig {
             entry.extend(config);
         }
         Value::Object(entry)
-    }
-
-    /// The name as configured.
-    pub fn name(&self) -> &str {
-        match self {
-            ExtensionConfig::Sse(c) => &c.name,
-            ExtensionConfig::Stdio(c) => &c.name,
-            ExtensionConfig::Builtin(c) => &c.name,
-            ExtensionConfig::Platform(c) => &c.name,
-            ExtensionConfig::StreamableHttp(c) => &c.name,
-            ExtensionConfig::Frontend(c) => &c.name,
-            ExtensionConfig::InlinePython(c) => &c.name,
-        }
-    }
-
-    /// The `type` in JSON.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            ExtensionConfig::Sse(_) => "sse",
-            ExtensionConfig::Stdio(_) => "stdio",
-            ExtensionConfig::Builtin(_) => "builtin",
-            ExtensionConfig::Platform(_) => "platform",
-            ExtensionConfig::StreamableHttp(_) => "streamable_http",
-            ExtensionConfig::Frontend(_) => "frontend",
-            ExtensionConfig::InlinePython(_) => "inline_python",
-        }
     }
 
     /// The key of the extension, see [`key`].

@@ -213,8 +213,8 @@ fn set_enabled(section: &mut Mapping, key: &str, enabled: bool) -> Result<(), Ch
     Ok(())
 }
 
-/// The program that starts for an extension, and its arguments; `None` if none does, or the build cannot run it. `{file}` stands for the
-/// file with inline Python.
+/// The program that starts for an extension, and its arguments; `None` if none does, or the build cannot run it.
+/// `{file}` stands for the file with inline Python.
 ///
 /// # Errors
 /// The extension cannot start, since a dependency or a setting is invalid.

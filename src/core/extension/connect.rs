@@ -3,7 +3,7 @@
 #[cfg(feature = "streamable-http")]
 mod streamable_http;
 
-use super::config::{ExtensionConfig, InlinePython, StreamableHttp, key};
+use super::config::{ExtensionConfig, InlinePython, key};
 use super::container::Inside;
 use super::context::Context;
 use super::environment::{self, Environment};
@@ -13,7 +13,7 @@ use super::launch::depends_on_folder;
 use super::pinning::Reviewed;
 use super::platform_extensions;
 use super::program_lookup;
-use super::restart_policy::backoff;
+use super::restart_policy::{FailureKind, backoff, classify_failure};
 use super::screening::Decision;
 use super::server_requests::RequestForwarder;
 use super::start_folder;
@@ -38,7 +38,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The type of the resources that are user interfaces (SEP-1865).
 pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
@@ -59,7 +59,8 @@ pub(super) struct Connection {
     pub(super) screening: Option<Decision>,
     /// When the server was initialized.
     pub(super) since: Instant,
-    secrets: Vec<String>,
+    /// The secrets that its server got.
+    pub(super) secrets: Vec<String>,
 }
 
 impl Connection {
@@ -77,76 +78,28 @@ impl Connection {
             secrets: Vec::new(),
         }
     }
-
-    /// Text of the server, shortened, escaped and with its secrets redacted.
-    pub(super) fn shown(&self, text: &str) -> String {
-        shown(text, &self.secrets)
-    }
-
-    /// The secrets that its server got.
-    pub(super) fn secrets(&self) -> &[String] {
-        &self.secrets
-    }
 }
 
-fn shown(text: &str, secrets: &[String]) -> String {
+/// Text of a server, shortened, escaped and with its secrets redacted.
+pub(super) fn shown(text: &str, secrets: &[String]) -> String {
     printable(&redact(text, secrets), 100)
 }
 
-/// Why the connection failed, and whether to retry.
+/// Why the connection failed, and what kind of failure it was: [`FailureKind::Refused`] and [`FailureKind::Busy`] may
+/// end by themselves.
 pub(super) struct ConnectError {
     pub(super) error: Error,
-    pub(super) retry: RetryAdvice,
-}
-
-/// Whether a retry may succeed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum RetryAdvice {
-    /// Do not retry.
-    No,
-    /// The address refuses connections.
-    Refused,
-    /// The server asks for a retry after this time.
-    Busy(Duration),
-}
-
-impl ConnectError {
-    /// The error, and whether its cause allows a retry.
-    fn new(error: Error, cause: &mcp::Error) -> Self {
-        ConnectError {
-            error,
-            retry: match cause {
-                mcp::Error::Transport(TransportError::Refused(_)) => RetryAdvice::Refused,
-                mcp::Error::Transport(TransportError::TooManyRequests {
-                    after: Some(after),
-                    ..
-                }) => RetryAdvice::Busy(*after),
-                _ => RetryAdvice::No,
-            },
-        }
-    }
+    pub(super) kind: FailureKind,
 }
 
 impl From<Error> for ConnectError {
     fn from(error: Error) -> Self {
         ConnectError {
             error,
-            retry: RetryAdvice::No,
+            kind: FailureKind::Final,
         }
     }
 }
-
-/// Prepares the address of a server.
-type StartOverHttp = fn(&Context, &StreamableHttp) -> Result<Started, Error>;
-
-/// That of a build with the feature.
-const START_OVER_HTTP: Option<StartOverHttp> = {
-    #[cfg(feature = "streamable-http")]
-    let start: Option<StartOverHttp> = Some(streamable_http::start);
-    #[cfg(not(feature = "streamable-http"))]
-    let start = None;
-    start
-};
 
 /// A transport that is ready for `initialize`.
 pub struct Started {
@@ -235,10 +188,10 @@ impl Context {
                 Ok(connection) => return Ok(connection),
                 Err(failed) => failed,
             };
-            let wait = match failed.retry {
-                RetryAdvice::Refused if was_connected => backoff(attempt),
-                RetryAdvice::Busy(delay) => delay.max(backoff(attempt)),
-                RetryAdvice::No | RetryAdvice::Refused => return Err(failed),
+            let wait = match failed.kind {
+                FailureKind::Refused if was_connected => backoff(attempt),
+                FailureKind::Busy(delay) => delay.max(backoff(attempt)),
+                _ => return Err(failed),
             };
             attempt += 1;
             let next = Instant::now() + wait;
@@ -263,10 +216,7 @@ impl Context {
         cancel: &Cancel,
     ) -> Result<Connection, ConnectError> {
         let name = config.name();
-        let inside = self
-            .containers
-            .inside(config, &self.working_dir)
-            .map_err(|reason| Error::new(name, Phase::Config, reason))?;
+        let inside = self.inside(config)?;
         self.pinning.check(config)?;
         let depends_on_folder = depends_on_folder(config, &self.working_dir, inside.is_some());
         let mut log = StartLog::new(config);
@@ -285,8 +235,10 @@ impl Context {
             subscriptions: subscriptions.clone(),
         });
         let options = self.client_options(config, inside.as_deref(), environment.secrets());
-        let failed =
-            |cause| ConnectError::new(self.start_error(config, inside.as_deref(), &cause), &cause);
+        let failed = |cause| ConnectError {
+            error: self.start_error(config, inside.as_deref(), &cause),
+            kind: classify_failure(&cause, false),
+        };
         let initialized = Client::connect(transport, options, changes, cancel).and_then(|client| {
             let tools = client.list_tools(cancel)?;
             Ok((client, tools))
@@ -353,11 +305,13 @@ impl Context {
     /// # Errors
     /// Why the server could not be started.
     pub fn open(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<Started, Error> {
-        let inside = self
-            .containers
-            .inside(config, &self.working_dir)
-            .map_err(|reason| Error::new(config.name(), Phase::Config, reason))?;
+        let inside = self.inside(config)?;
         self.start_transport(config, inside.as_deref(), cancel)
+    }
+
+    fn inside(&self, config: &ExtensionConfig) -> Result<Option<Box<dyn Inside>>, Error> {
+        let inside = self.containers.inside(config, &self.working_dir);
+        inside.map_err(|reason| Error::new(config.name(), Phase::Config, reason))
     }
 
     /// Makes the transport to the server of an extension: starts its process, or prepares its address.
@@ -380,13 +334,13 @@ impl Context {
                     ..Started::process(transport, environment)
                 })
             }
-            ExtensionConfig::StreamableHttp(http) => match START_OVER_HTTP {
-                Some(start) => start(self, http),
-                None => {
-                    let hint = features::hint("streamable-http");
-                    invalid(&format!("no server can be reached over HTTP{hint}"))
-                }
-            },
+            #[cfg(feature = "streamable-http")]
+            ExtensionConfig::StreamableHttp(http) => streamable_http::start(self, http),
+            #[cfg(not(feature = "streamable-http"))]
+            ExtensionConfig::StreamableHttp(_) => {
+                let hint = features::hint("streamable-http");
+                invalid(&format!("no server can be reached over HTTP{hint}"))
+            }
             ExtensionConfig::Sse(_) => invalid(
                 "SSE is unsupported, migrate to streamable_http: set `type` to `streamable_http` and \
                  `uri` to the server's MCP endpoint",

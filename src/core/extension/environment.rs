@@ -137,9 +137,13 @@ const CONNECTIONS: &str = "it decides which servers a program connects to and tr
 const FOLDERS: &str = "programs look for their files and libraries there";
 const OURS: &str = "gosling sets it itself";
 
-/// From this length on, in bytes, a plain value is redacted too unless it is a path, because many users write
-/// keys into `envs`. A shorter value could be part of any word.
+/// The shortest plain value that may be a secret, in bytes. A shorter one could be part of any word.
 const LIKELY_SECRET: usize = 8;
+
+/// Whether a plain value is redacted, too, because many users write keys into `envs`. Paths are not.
+pub(super) fn may_be_secret(value: &str) -> bool {
+    value.len() >= LIKELY_SECRET && !value.starts_with(['/', '~'])
+}
 
 /// Why a configuration may not set this variable; `None` if it may.
 pub fn refusal(variable: &str) -> Option<&'static str> {
@@ -201,7 +205,7 @@ impl Environment {
         let mut environment = Environment::default();
         for (name, value) in envs.iter() {
             check(name, value)?;
-            if value.len() >= LIKELY_SECRET && !value.starts_with(['/', '~']) {
+            if may_be_secret(value) {
                 environment.secrets.push(value.to_owned());
             }
             environment
@@ -314,7 +318,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
 /// never the keys of model providers, which an extension gets only if its `env_keys` name them.
 #[derive(Clone, Debug, Default)]
 pub struct Inherited {
-    /// Only the variables that programs need to run: those of [`BASE`].
+    /// Only the variables that programs need to run: those of `BASE`.
     pub clean: bool,
     /// The variables with the keys of model providers.
     pub provider_keys: Vec<String>,
@@ -323,7 +327,7 @@ pub struct Inherited {
 /// The variables that a program inherits under the setting `GOOSE_ENV_POLICY=clean`: its place, its user and
 /// language, where packages and connections come from, and what Windows programs need. Compared as in
 /// [`REFUSED`].
-pub const BASE: &[&str] = &[
+const BASE: &[&str] = &[
     "PATH",
     "PATHEXT",
     "COMSPEC",
@@ -401,7 +405,8 @@ pub fn fuzz(input: &[u8]) {
     assert_eq!(checked.is_ok(), in_lower_case.is_ok());
     let message = checked.clone().err().unwrap_or_default();
     assert!(!message.contains(char::is_control), "{message}");
-    let envs: Envs = Envs::from_iter([(name.clone(), value.clone())]);
+    let envs = serde_json::json!({ name.as_str(): value });
+    let envs: Envs = serde_json::from_value(envs).expect("an object of strings");
     for (envs, keys) in [
         (&envs, &[][..]),
         (&Envs::default(), std::slice::from_ref(&name)),

@@ -16,14 +16,6 @@ impl Envs {
     }
 }
 
-#[cfg(any(test, fuzzing))]
-impl FromIterator<(String, String)> for Envs {
-    fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
-        let pairs = variables.into_iter();
-        Envs(pairs.map(|(name, value)| (name, value.into())).collect())
-    }
-}
-
 impl<'de> Deserialize<'de> for Envs {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let map = Map::<String, Value>::deserialize(d)?;

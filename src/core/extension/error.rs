@@ -2,7 +2,7 @@
 
 use super::screening::Decision;
 use crate::mcp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::fmt;
 
 /// The phase of an extension's life in which it failed.
@@ -27,7 +27,8 @@ pub enum Phase {
 }
 
 /// What kind of failure it was, for programs: the field `class` beside the `message`. The names do not change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Class {
     /// The configuration is invalid.
     Config,
@@ -44,7 +45,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The name in JSON and in the log.
+    /// The name in the log, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Class::Config => "config",
@@ -57,35 +58,18 @@ impl Class {
     }
 }
 
-impl Serialize for Class {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
 impl Phase {
-    /// The class of a failure in this phase; a request that was cancelled has not failed.
-    fn class(self) -> Option<Class> {
+    /// The name, and the class of a failure in this phase; a request that was cancelled has not failed.
+    fn name_and_class(self) -> (&'static str, Option<Class>) {
         match self {
-            Phase::Config => Some(Class::Config),
-            Phase::Setup => Some(Class::Setup),
-            Phase::Initialize => Some(Class::Initialize),
-            Phase::Transport | Phase::Protocol | Phase::Tool => Some(Class::Execution),
-            Phase::Timeout => Some(Class::Timeout),
-            Phase::Cancelled => None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Phase::Config => "config",
-            Phase::Setup => "setup",
-            Phase::Initialize => "initialize",
-            Phase::Transport => "transport",
-            Phase::Protocol => "protocol",
-            Phase::Tool => "tool",
-            Phase::Timeout => "timeout",
-            Phase::Cancelled => "cancelled",
+            Phase::Config => ("config", Some(Class::Config)),
+            Phase::Setup => ("setup", Some(Class::Setup)),
+            Phase::Initialize => ("initialize", Some(Class::Initialize)),
+            Phase::Transport => ("transport", Some(Class::Execution)),
+            Phase::Protocol => ("protocol", Some(Class::Execution)),
+            Phase::Tool => ("tool", Some(Class::Execution)),
+            Phase::Timeout => ("timeout", Some(Class::Timeout)),
+            Phase::Cancelled => ("cancelled", None),
         }
     }
 }
@@ -111,7 +95,7 @@ impl Error {
         Error {
             extension: crate::text::printable(extension, 100),
             phase,
-            class: phase.class(),
+            class: phase.name_and_class().1,
             message: message.into(),
             screening: None,
         }
@@ -177,13 +161,12 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Error {
-            extension,
-            phase,
-            message,
-            ..
-        } = self;
-        write!(f, "extension {extension:?}, {}: {message}", phase.name())
+        let (phase, _) = self.phase.name_and_class();
+        write!(
+            f,
+            "extension {:?}, {phase}: {}",
+            self.extension, self.message
+        )
     }
 }
 

@@ -4,21 +4,14 @@
 
 use super::ExtensionConfig;
 use super::platform_extensions;
+use super::wrappers::has;
 use crate::conversation::DisabledExtension;
 use crate::text::printable;
 use serde_json::{Map, Value};
-use std::fmt::Write;
 
 /// Fields that do not change what an extension does. `name` is compared by its key; `available_tools` may
 /// only become fewer.
-const WITHOUT_EFFECT: [&str; 6] = [
-    "name",
-    "description",
-    "display_name",
-    "timeout",
-    "bundled",
-    "available_tools",
-];
+const WITHOUT_EFFECT: &str = "name description display_name timeout bundled available_tools";
 
 /// The longest description of an effect, in characters. The configuration next to it is complete.
 const LONGEST: usize = 1_000;
@@ -99,80 +92,56 @@ fn narrowed(own: &ExtensionConfig, wanted: &ExtensionConfig) -> Option<Value> {
 /// The fields that decide what an extension does.
 fn essence(config: &Value) -> Map<String, Value> {
     let mut fields = config.as_object().cloned().unwrap_or_default();
-    fields.retain(|name, _| !WITHOUT_EFFECT.contains(&name.as_str()));
+    fields.retain(|name, _| !has(WITHOUT_EFFECT, name));
     fields
 }
 
 /// What the extension would do when activated, as a phrase after "it would".
 fn effect(config: &ExtensionConfig) -> String {
     let name = config.name();
-    let mut text = String::new();
-    match config {
+    let effect = match config {
         ExtensionConfig::Stdio(c) => {
-            let _ = write!(text, "run `{}", c.cmd);
-            for arg in &c.args {
-                let _ = write!(text, " {arg}");
-            }
-            text.push('`');
-            list(
-                &mut text,
-                " with the variables ",
-                c.envs.iter().map(|it| it.0),
-            );
-            list(&mut text, " with the secrets ", c.env_keys.iter());
+            let words: String = c.args.iter().map(|arg| format!(" {arg}")).collect();
+            let variables = list(" with the variables ", c.envs.iter().map(|it| it.0));
+            let secrets = list(" with the secrets ", &c.env_keys);
+            format!("run `{}{words}`{variables}{secrets}", c.cmd)
         }
         ExtensionConfig::StreamableHttp(c) => {
-            let _ = write!(text, "connect to {}", c.uri);
-            list(
-                &mut text,
-                " with the headers ",
-                c.headers.iter().map(|it| it.0),
-            );
-            list(&mut text, " with the secrets ", c.env_keys.iter());
+            let headers = list(" with the headers ", c.headers.iter().map(|it| it.0));
+            let secrets = list(" with the secrets ", &c.env_keys);
+            format!("connect to {}{headers}{secrets}", c.uri)
         }
-        ExtensionConfig::Sse(c) => {
-            let _ = write!(
-                text,
-                "connect to {}",
-                c.uri.as_deref().unwrap_or("a server")
-            );
+        ExtensionConfig::Sse(c) => format!("connect to {}", c.uri.as_deref().unwrap_or("a server")),
+        ExtensionConfig::Platform(_) if !platform_extensions::is_ours(&config.key()) => {
+            format!("start \"{name}\", which is part of Goose's own agent")
         }
-        ExtensionConfig::Builtin(_) => {
-            let _ = write!(text, "start the builtin server \"{name}\"");
-        }
-        ExtensionConfig::Platform(_) if platform_extensions::is_ours(&config.key()) => {
-            let _ = write!(text, "start the builtin server \"{name}\"");
-        }
-        ExtensionConfig::Platform(_) => {
-            let _ = write!(text, "start \"{name}\", which is part of Goose's own agent");
+        ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
+            format!("start the builtin server \"{name}\"")
         }
         ExtensionConfig::Frontend(c) => {
             let names = c.tools.iter().filter_map(|tool| tool["name"].as_str());
-            text.push_str("offer tools of the client");
-            list(&mut text, ": ", names);
+            format!("offer tools of the client{}", list(": ", names))
         }
         ExtensionConfig::InlinePython(c) => {
             let lines = c.code.lines().count();
-            let _ = write!(text, "run a Python program of {lines} lines");
-            list(
-                &mut text,
-                " with the packages ",
-                c.dependencies.iter().flatten(),
-            );
+            let packages = list(" with the packages ", c.dependencies.iter().flatten());
+            format!("run a Python program of {lines} lines{packages}")
         }
+    };
+    match config.container() {
+        Some(container) => format!("{effect} in the container {container}"),
+        None => effect,
     }
-    if let Some(container) = config.container() {
-        let _ = write!(text, " in the container {container}");
-    }
-    text
 }
 
-/// Appends the names, if there are any.
-fn list(text: &mut String, before: &str, names: impl Iterator<Item = impl AsRef<str>>) {
-    for (n, name) in names.enumerate() {
-        text.push_str(if n == 0 { before } else { ", " });
+/// The names behind these words; empty without a name.
+fn list(before: &str, names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let mut text = String::new();
+    for name in names {
+        text.push_str(if text.is_empty() { before } else { ", " });
         text.push_str(name.as_ref());
     }
+    text
 }
 
 #[cfg(test)]

@@ -2,23 +2,14 @@
 
 use super::ExtensionConfig;
 use super::program_lookup::is_relative_path;
-use super::start_folder::{Place, SHELLS, has_word, place, place_of};
-use super::wrappers::program_name;
+use super::start_folder::{Place, SHELLS, place, place_of};
+use super::wrappers::{has, program_name};
 use serde_json::{Map, Value};
 use std::iter::once;
 use std::path::Path;
 
 /// The fields of a configuration that say what is launched.
-const FIELDS: [&str; 8] = [
-    "type",
-    "cmd",
-    "args",
-    "uri",
-    "code",
-    "dependencies",
-    "container",
-    "cwd",
-];
+const FIELDS: &str = "type cmd args uri code dependencies container cwd";
 
 /// What Node.js and Java add to the name of a file.
 const ENDINGS: [&str; 5] = ["", ".js", ".json", ".node", ".class"];
@@ -34,8 +25,7 @@ pub(super) fn launch(
     let mut launch = Map::new();
     if let Value::Object(fields) = config.to_value() {
         let fields = fields.into_iter();
-        launch
-            .extend(fields.filter(|(field, value)| FIELDS.contains(&&**field) && !value.is_null()));
+        launch.extend(fields.filter(|(field, value)| has(FIELDS, field) && !value.is_null()));
     }
     let mut variables: Vec<&str> = config.variables().collect();
     variables.sort_unstable();
@@ -79,7 +69,7 @@ pub(super) fn depends_on_folder(
     }
     let mut words = once(cmd).chain(args);
     place_of(cmd, args) == Place::Own
-        || words.any(|word| has_word(SHELLS, &program_name(word)))
+        || words.any(|word| has(SHELLS, &program_name(word)))
         || args.iter().any(|arg| names_file(arg, working_dir))
 }
 

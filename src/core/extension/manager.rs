@@ -88,6 +88,18 @@ pub struct ListedTool {
     pub tool: Tool,
 }
 
+impl ListedTool {
+    /// `None` if the configuration excludes the tool.
+    fn of(extension: &Extension, tool: &Tool) -> Option<Self> {
+        extension.config.allows(&tool.name).then(|| ListedTool {
+            name: extension.full_name(&tool.name),
+            extension: extension.key.clone(),
+            frontend: extension.is_frontend(),
+            tool: tool.clone(),
+        })
+    }
+}
+
 impl Manager {
     /// A manager without extensions.
     pub fn new(context: Context) -> Self {
@@ -131,8 +143,8 @@ impl Manager {
         }
         let mut table = lock(&self.table);
         table.activations += 1;
-        let (number, context) = (table.activations, self.context.clone());
-        let extension = Extension::suspended(config, number, context);
+        let server = Supervisor::suspended(config, self.context.clone());
+        let extension = Extension::supervised(config, table.activations, server);
         table.active.insert(config.key(), Arc::new(extension));
     }
 
@@ -262,14 +274,8 @@ impl Manager {
             .context
             .connect_until(end, false, config, &subscriptions, cancel);
         let connection = connected.map_err(|failed| failed.error)?;
-        let context = self.context.clone();
-        Ok(Extension::server(
-            config,
-            number,
-            context,
-            connection,
-            subscriptions,
-        ))
+        let server = Supervisor::new(config, self.context.clone(), connection, subscriptions);
+        Ok(Extension::supervised(config, number, server))
     }
 
     /// Ends an extension or cancels its start; false if there is none of this name.
@@ -322,13 +328,11 @@ impl Manager {
         let mut listed = Vec::new();
         for extension in self.active(extension) {
             let tools = extension.tools(cancel);
-            let allowed = tools.iter().filter(|t| extension.config.allows(&t.name));
-            listed.extend(allowed.map(|tool| ListedTool {
-                name: extension.full_name(&tool.name),
-                extension: extension.key.clone(),
-                frontend: extension.is_frontend(),
-                tool: tool.clone(),
-            }));
+            listed.extend(
+                tools
+                    .iter()
+                    .filter_map(|tool| ListedTool::of(&extension, tool)),
+            );
         }
         // As in `owner`: the longest matching key owns a name, and tools of the client take precedence.
         let keys: Vec<_> = lock(&self.table).servers().map(str::to_owned).collect();
@@ -348,12 +352,7 @@ impl Manager {
         let (extension, tool) = self.owner(name).ok()?;
         let tools = extension.known_tools();
         let found = tools.iter().find(|known| known.name == tool)?;
-        extension.config.allows(tool).then(|| ListedTool {
-            name: name.to_owned(),
-            extension: extension.key.clone(),
-            frontend: extension.is_frontend(),
-            tool: found.clone(),
-        })
+        ListedTool::of(&extension, found)
     }
 
     /// Where the tool of this name comes from; `None` if no MCP server has it.

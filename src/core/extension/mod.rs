@@ -2,7 +2,6 @@
 //! extension is an MCP client, whatever its type. CORE §5, §6, §8, §10.
 
 mod active_extension;
-pub mod bundled_list;
 pub mod config;
 pub mod configured;
 mod connect;

@@ -8,27 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Directories below the home directory in which npm, uv, Homebrew and others install programs.
-const HOME_DIRECTORIES: &[&str] = &[
-    ".local/bin",
-    ".cargo/bin",
-    ".npm-global/bin",
-    ".volta/bin",
-    ".bun/bin",
-    ".deno/bin",
-    ".asdf/shims",
-    ".local/share/mise/shims",
-    ".nvm/current/bin",
-];
+const HOME_DIRECTORIES: &str = ".local/bin .cargo/bin .npm-global/bin .volta/bin .bun/bin .deno/bin .asdf/shims \
+    .local/share/mise/shims .nvm/current/bin";
 
 /// System directories in which programs are installed.
-const DIRECTORIES: &[&str] = &[
-    "/usr/local/bin",
-    "/opt/homebrew/bin",
-    "/home/linuxbrew/.linuxbrew/bin",
-    "/opt/local/bin",
-    "/usr/bin",
-    "/bin",
-];
+const DIRECTORIES: &str =
+    "/usr/local/bin /opt/homebrew/bin /home/linuxbrew/.linuxbrew/bin /opt/local/bin /usr/bin /bin";
 
 /// The directories of PATH, then the existing usual directories that PATH does not contain.
 pub fn search_path() -> Vec<PathBuf> {
@@ -51,10 +36,13 @@ pub fn on_path() -> Vec<PathBuf> {
 /// The usual directories that exist.
 pub fn usual_folders() -> Vec<PathBuf> {
     let home = env::home_dir().filter(|home| home.is_absolute());
-    let usual = home
-        .iter()
-        .flat_map(|home| HOME_DIRECTORIES.iter().map(|place| home.join(place)))
-        .chain(DIRECTORIES.iter().map(PathBuf::from));
+    let below = |home: PathBuf| {
+        HOME_DIRECTORIES
+            .split(' ')
+            .map(move |place| home.join(place))
+    };
+    let of_home = home.into_iter().flat_map(below);
+    let usual = of_home.chain(DIRECTORIES.split(' ').map(PathBuf::from));
     usual.filter(|folder| folder.is_dir()).collect()
 }
 

@@ -1,31 +1,15 @@
 //! Configurations of extensions without their secrets, to show them to a user.
 
 use super::ExtensionConfig;
+use super::environment::may_be_secret;
+use super::wrappers::has;
 use crate::store::mask;
 use crate::text::{redact, redact_credentials};
 use serde_json::Value;
 
-/// Values of variables and headers are redacted elsewhere, too, from this length on, in bytes.
-const LIKELY_SECRET: usize = 8;
-
 /// The fields that hold no secrets by their meaning. Known secrets are redacted in them.
-const SHOWN: [&str; 15] = [
-    "type",
-    "name",
-    "display_name",
-    "description",
-    "cmd",
-    "args",
-    "env_keys",
-    "available_tools",
-    "tools",
-    "instructions",
-    "code",
-    "dependencies",
-    "container",
-    "timeout",
-    "bundled",
-];
+const SHOWN: &str = "type name display_name description cmd args env_keys available_tools tools instructions code \
+    dependencies container timeout bundled";
 
 /// The configuration with its variables and headers masked, as well as the query of its address and the fields
 /// that no type has. `secrets` and what looks like credentials are redacted everywhere.
@@ -44,7 +28,7 @@ pub fn redacted_config(config: &ExtensionConfig, secrets: &[String]) -> Value {
                     *value = mask(value).into();
                 }
             }
-            (name, _) if SHOWN.contains(&name) => redact_texts(value, secrets),
+            (name, _) if has(SHOWN, name) => redact_texts(value, secrets),
             (_, Value::Null | Value::Bool(_)) => {}
             (_, value) => *value = mask(value).into(),
         }
@@ -54,16 +38,8 @@ pub fn redacted_config(config: &ExtensionConfig, secrets: &[String]) -> Value {
 
 /// The values of the configuration that may be secrets.
 pub fn values_to_redact(config: &ExtensionConfig) -> Vec<String> {
-    let (envs, headers) = match config {
-        ExtensionConfig::Stdio(stdio) => (&stdio.envs, None),
-        ExtensionConfig::StreamableHttp(http) => (&http.envs, Some(&http.headers)),
-        _ => return Vec::new(),
-    };
-    let values = envs
-        .iter()
-        .chain(headers.into_iter().flat_map(|it| it.iter()));
-    let is_likely = |value: &&str| value.len() >= LIKELY_SECRET && !value.starts_with(['/', '~']);
-    let values = values.map(|(_, value)| value).filter(is_likely);
+    let values = config.plain_values().map(|[_, _, value]| value);
+    let values = values.filter(|value| may_be_secret(value));
     values.map(str::to_owned).collect()
 }
 

@@ -23,39 +23,30 @@ pub fn tools() -> Vec<Tool> {
         "type": "string",
         "description": "The extension that has the resource",
     });
-    let described = [
-        (
-            LIST,
-            "Lists the resources of the active extensions: URIs with names and types, and URI \
-             templates. Name an extension to list only its resources.",
-            json!({"type": "object", "properties": {"extension_name": extension_name}}),
-        ),
-        (
-            READ,
-            "Reads one resource of an extension by its URI, as listed or made from a template.",
-            json!({
+    let annotations = json!({"readOnlyHint": true, "openWorldHint": false});
+    let tools = json!([
+        {
+            "name": LIST,
+            "description": "Lists the resources of the active extensions: URIs with names and types, and URI \
+                            templates. Name an extension to list only its resources.",
+            "inputSchema": {"type": "object", "properties": {"extension_name": extension_name}},
+            "annotations": annotations,
+        },
+        {
+            "name": READ,
+            "description": "Reads one resource of an extension by its URI, as listed or made from a template.",
+            "inputSchema": {
                 "type": "object",
                 "properties": {
                     "uri": {"type": "string", "description": "The URI of the resource"},
                     "extension_name": extension_name,
                 },
                 "required": ["uri", "extension_name"],
-            }),
-        ),
-    ];
-    let tools = described
-        .into_iter()
-        .filter_map(|(name, description, schema)| {
-            crate::json::from_str(
-                &json!({
-                    "name": name, "description": description, "inputSchema": schema,
-                    "annotations": {"readOnlyHint": true, "openWorldHint": false},
-                })
-                .to_string(),
-            )
-            .ok()
-        });
-    tools.collect()
+            },
+            "annotations": annotations,
+        },
+    ]);
+    crate::json::from_str(&tools.to_string()).unwrap_or_default()
 }
 
 /// Whether this is the full name of one of the tools.

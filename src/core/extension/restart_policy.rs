@@ -1,4 +1,4 @@
-//! When to retry a failed request or restart a server. Pure: no I/O and no clock.
+//! When to retry a failed request or restart a server. Without I/O.
 
 use crate::mcp;
 use crate::mcp::transport::TransportError;
@@ -52,6 +52,78 @@ pub(super) fn classify_failure(error: &mcp::Error, open: bool) -> FailureKind {
 pub(super) fn backoff(attempt: u32) -> Duration {
     let (first, longest) = BACKOFF;
     first.saturating_mul(1 << attempt.min(10)).min(longest)
+}
+
+/// What follows a failed request.
+pub(super) enum Next {
+    /// Its error.
+    Fail,
+    /// Its error, or that the server no longer has the tool.
+    Refused,
+    /// This error.
+    BrokeOff(String),
+    /// The same request, after this time.
+    Again(Duration),
+    /// The same request, on a new connection.
+    Reconnect,
+}
+
+/// The failures of a request so far.
+pub(super) struct Retries {
+    /// The deadline of those that wait for the server.
+    end: Instant,
+    /// An answer or a connection was lost.
+    lost_before: bool,
+    /// How often the server refused or was busy.
+    refused: u32,
+}
+
+impl Retries {
+    pub(super) fn until(end: Instant) -> Self {
+        Retries {
+            end,
+            lost_before: false,
+            refused: 0,
+        }
+    }
+
+    /// What follows this failure, on a connection that is still open or not.
+    pub(super) fn next(&mut self, error: &mcp::Error, is_open: bool, repeatable: bool) -> Next {
+        match classify_failure(error, is_open) {
+            FailureKind::Final => Next::Refused,
+            FailureKind::Refused => self.again(Duration::ZERO),
+            FailureKind::Busy(delay) => self.again(delay),
+            FailureKind::Unsent => Next::Reconnect,
+            FailureKind::AnswerLost if !repeatable => Next::BrokeOff(format!(
+                "the call broke off: {error}; it may have had an effect, so it was not sent again"
+            )),
+            FailureKind::AnswerLost if self.lost_before => Next::Fail,
+            FailureKind::AnswerLost => {
+                self.lost_before = true;
+                Next::Again(backoff(0))
+            }
+            FailureKind::ConnectionLost if !repeatable || self.lost_before => {
+                Next::BrokeOff(format!(
+                    "the connection was lost during the call: {error}; the call may have had an \
+                     effect; the next call starts the server again"
+                ))
+            }
+            FailureKind::ConnectionLost => {
+                self.lost_before = true;
+                Next::Reconnect
+            }
+        }
+    }
+
+    /// Waits for a server that refuses requests, at least this long.
+    fn again(&mut self, delay: Duration) -> Next {
+        let wait = delay.max(backoff(self.refused));
+        self.refused += 1;
+        if Instant::now() + wait >= self.end {
+            return Next::Fail;
+        }
+        Next::Again(wait)
+    }
 }
 
 /// The times of recent restarts.

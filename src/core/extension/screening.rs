@@ -18,19 +18,15 @@ pub type CreateScreener = fn(&Config, &Paths, offline: bool) -> Arc<dyn Screener
 
 /// Decides about command lines, with the settings that it was created with.
 pub trait Screener: Send + Sync {
-    /// Whether the command line may start; `None` if there is nothing to decide about it.
-    fn screen(&self, line: &CommandLine<'_>, cancel: &Cancel) -> Option<Decision>;
-}
-
-/// What would be started.
-#[derive(Clone, Debug)]
-pub struct CommandLine<'a> {
-    /// The program.
-    pub cmd: &'a str,
-    /// Its arguments.
-    pub args: &'a [String],
-    /// The names of the variables that it gets.
-    pub variables: Vec<&'a str>,
+    /// Whether this command line may start with variables of these names; `None` if there is nothing to decide about
+    /// it.
+    fn screen(
+        &self,
+        cmd: &str,
+        args: &[String],
+        variables: &[&str],
+        cancel: &Cancel,
+    ) -> Option<Decision>;
 }
 
 /// The screening of command lines before they start. The default screens nothing.
@@ -59,13 +55,9 @@ impl Screening {
         (cmd, args): (&str, &[String]),
         cancel: &Cancel,
     ) -> Option<Decision> {
-        let variables = config.variables().collect();
-        let line = CommandLine {
-            cmd,
-            args,
-            variables,
-        };
-        self.screener.as_ref()?.screen(&line, cancel)
+        let screener = self.screener.as_ref()?;
+        let variables: Vec<&str> = config.variables().collect();
+        screener.screen(cmd, args, &variables, cancel)
     }
 
     /// Checks a command line before it starts.

@@ -8,7 +8,7 @@
 
 use super::ExtensionConfig;
 use super::program_lookup::is_relative_path;
-use super::wrappers::{Line, parts, program_name, runner_name};
+use super::wrappers::{Line, has, parts, program_name, runner_name};
 use crate::store::files;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -112,7 +112,7 @@ pub(super) fn place_of(cmd: &str, args: &[String]) -> Place {
 /// Whether a command line runs code of the folder that it starts in.
 fn runs_a_folder(cmd: &str, args: &[String]) -> bool {
     let program = program_name(cmd);
-    let is_shell = |word: &str| has_word(SHELLS, &program_name(word));
+    let is_shell = |word: &str| has(SHELLS, &program_name(word));
     let is_split = |arg: &String| program == "env" && arg.starts_with('-') && arg.contains('S');
     let has_text = is_shell(cmd) || args.iter().any(|arg| is_shell(arg) || is_split(arg));
     let words: Vec<&str> = if has_text {
@@ -137,15 +137,11 @@ fn runs_its_folder(word: &str, arguments: &[&str], is_program: bool) -> bool {
         "python" | "pythonw" | "pypy" | "graalpy" | "ipython" | "py"
     ) {
         // A script imports from its own folder.
-        let mut arguments = arguments.iter().filter(|arg| !has_word(PYTHON_FLAGS, arg));
+        let mut arguments = arguments.iter().filter(|arg| !has(PYTHON_FLAGS, arg));
         let is_script = |arg: &&str| !arg.is_empty() && !arg.starts_with('-');
         return !arguments.next().is_some_and(is_script);
     }
-    has_word(RUNNERS, name) || (is_program && has_word(TOOLS, name))
-}
-
-pub(super) fn has_word(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|it| it == word)
+    has(RUNNERS, name) || (is_program && has(TOOLS, name))
 }
 
 #[cfg(test)]

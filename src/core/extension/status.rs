@@ -11,10 +11,11 @@ use std::time::Duration;
 const RECENT: usize = 256;
 
 /// The state of an extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Its server is connected.
+    #[default]
     Active,
     /// The server was ended because the session was idle; the next request restarts it. If all that is idle of a
     /// session can be put away, only name, key and type are known.
@@ -60,7 +61,7 @@ pub struct ServerInfo {
 }
 
 /// One extension of a session, as `GET /agent/extensions` shows it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Status {
     /// The configured name.
     pub name: String,
@@ -134,21 +135,7 @@ impl Status {
             key,
             kind,
             state,
-            location: None,
-            container: None,
-            protocol_version: None,
-            server: None,
-            uptime: None,
-            tools: 0,
-            restarts: 0,
-            calls: 0,
-            errors: 0,
-            latency_ms: None,
-            screening: None,
-            pinning: None,
-            warnings: Vec::new(),
-            error: None,
-            class: None,
+            ..Status::default()
         }
     }
 }

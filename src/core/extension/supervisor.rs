@@ -1,10 +1,10 @@
 //! Supervises the MCP server of an active extension: reconnects or restarts it when the connection is lost.
 
 use super::config::ExtensionConfig;
-use super::connect::{ConnectError, Connection, RetryAdvice, without_duplicates};
+use super::connect::{ConnectError, Connection, shown, without_duplicates};
 use super::context::Context;
 use super::pinning::{self, Reviewed};
-use super::restart_policy::{FailureKind, RESTARTS, Restarts, WINDOW, backoff, classify_failure};
+use super::restart_policy::{FailureKind, Next, RESTARTS, Restarts, Retries, WINDOW};
 use super::status::{self, Calls, ServerInfo, Status};
 use super::subscriptions::Subscriptions;
 use super::{Class, Error, Phase};
@@ -203,7 +203,7 @@ impl Supervisor {
             (state.tools.clone(), state.connection.clone())
         };
         let pinning = &self.context.pinning;
-        let again = pinning.review_again(&self.config, &reviewed, connection.secrets());
+        let again = pinning.review_again(&self.config, &reviewed, &connection.secrets);
         let mut state = lock(&self.state);
         if let Some(again) = again
             && Arc::ptr_eq(&state.tools.listed, &again.listed)
@@ -283,12 +283,8 @@ impl Supervisor {
     /// The status of the extension. Sends no request.
     pub(super) fn status(&self) -> Status {
         self.review_again();
-        let mut status = Status::bare(
-            self.config.name(),
-            self.config.key(),
-            Some(self.config.kind()),
-            status::State::Active,
-        );
+        let (name, kind) = (self.config.name(), Some(self.config.kind()));
+        let mut status = Status::bare(name, self.config.key(), kind, status::State::Active);
         let connection = {
             let state = lock(&self.state);
             status.tools = state.tools.offered.len();
@@ -310,7 +306,7 @@ impl Supervisor {
         status.screening.clone_from(&connection.screening);
         status.warnings = connection.client.overlooked();
         if let Some(initialized) = connection.client.initialized() {
-            let shown = |text: &str| connection.shown(text);
+            let shown = |text: &str| shown(text, &connection.secrets);
             status.protocol_version = Some(initialized.protocol_version.clone());
             status.server = Some(ServerInfo {
                 name: shown(&initialized.server_info.name),
@@ -336,23 +332,20 @@ impl Supervisor {
         let cancel = cancel.child_until(end);
         let listed = if open {
             let list = |client: &Client, cancel: &Cancel| client.list_tools(cancel);
-            self.request(&Operation::QUERY, &cancel, list).map(Some)
-        } else {
-            // A new connection lists the tools.
-            self.reconnect(&connection, &cancel, end).map(|_| None)
-        };
-        match listed {
-            Ok(Some(tools)) => {
+            let tools = self.request(&Operation::QUERY, &cancel, list);
+            tools.map(|tools| {
                 let tools = Arc::new(without_duplicates(self.config.name(), tools));
                 let pinning = &self.context.pinning;
-                let reviewed = pinning.review(&self.config, tools, connection.secrets());
+                let reviewed = pinning.review(&self.config, tools, &connection.secrets);
                 lock(&self.state).tools = reviewed;
-            }
-            Ok(None) => {}
-            Err(reason) => {
-                connection.stale.store(true, Ordering::SeqCst);
-                log::warn!("tools could not be listed reason={reason}");
-            }
+            })
+        } else {
+            // A new connection lists the tools.
+            self.reconnect(&connection, &cancel, end).map(drop)
+        };
+        if let Err(reason) = listed {
+            connection.stale.store(true, Ordering::SeqCst);
+            log::warn!("tools could not be listed reason={reason}");
         }
         self.known_tools()
     }
@@ -538,20 +531,15 @@ impl Supervisor {
         }
         let failure = lock(&self.state).failure.clone();
         let reason = failure.map(|failure| failure.reason);
-        let reason = reason.unwrap_or_else(|| "the connection was lost".to_owned());
+        let reason = reason.as_deref().unwrap_or("the connection was lost");
         let stop = cancel.child_until(end);
         let closed_token = stop.clone();
         let _ended = self.closed_token.on_cancel(move || closed_token.cancel());
-        let config = &self.config;
-        let subscriptions = &self.subscriptions;
-        let connected = self
-            .context
-            .connect_until(end, true, config, subscriptions, &stop);
-        let made = match connected {
-            Ok(made) => Arc::new(made),
-            Err(failed) => return Err(self.note_failed_attempt(&attempt, failed)),
-        };
-        if !self.adopt(&made, open.then_some(lost), &attempt, &reason) {
+        let (context, config) = (&self.context, &self.config);
+        let made = context.connect_until(end, true, config, &self.subscriptions, &stop);
+        let made = made.map_err(|failed| self.note_failed_attempt(&attempt, failed))?;
+        let made = Arc::new(made);
+        if !self.adopt(&made, open.then_some(lost), &attempt, reason) {
             made.client.close();
             return Err(self.removed_error());
         }
@@ -566,12 +554,13 @@ impl Supervisor {
     }
 
     fn note_failed_attempt(&self, attempt: &Reconnecting<'_>, failed: ConnectError) -> Error {
-        let ConnectError { error, retry } = failed;
+        let ConnectError { error, kind } = failed;
         let name = self.config.name();
         log::warn!("extension restart failed name={name:?} reason={error}");
         let mut state = lock(&self.state);
         // Nothing was started, or the start was cancelled.
-        if error.phase == Phase::Cancelled || retry != RetryAdvice::No {
+        let is_unstarted = matches!(kind, FailureKind::Refused | FailureKind::Busy(_));
+        if error.phase == Phase::Cancelled || is_unstarted {
             if attempt.was_suspended {
                 attempt.suspends_again.set(true);
             } else {
@@ -647,8 +636,8 @@ impl Supervisor {
             state.failure = failure.map(|error| Failure::of_connection(error.to_string()));
         }
         if !was_suspended && !state.restarts.allow(Instant::now()) {
-            let why = state.failure.as_ref().map(|failure| &*failure.reason);
-            let why = why.unwrap_or("its reason is unknown");
+            let failure = state.failure.as_ref();
+            let why = failure.map_or("its reason is unknown", |failure| &failure.reason);
             let problem = if lost.client.is_open() {
                 "it keeps forgetting its session"
             } else {
@@ -666,78 +655,6 @@ impl Supervisor {
             was_suspended,
             suspends_again: Cell::new(false),
         }))
-    }
-}
-
-/// What follows a failed request.
-enum Next {
-    /// Its error.
-    Fail,
-    /// Its error, or that the server no longer has the tool.
-    Refused,
-    /// This error.
-    BrokeOff(String),
-    /// The same request, after this time.
-    Again(Duration),
-    /// The same request, on a new connection.
-    Reconnect,
-}
-
-/// The failures of a request so far.
-struct Retries {
-    /// The deadline of those that wait for the server.
-    end: Instant,
-    /// An answer or a connection was lost.
-    lost_before: bool,
-    /// How often the server refused or was busy.
-    refused: u32,
-}
-
-impl Retries {
-    fn until(end: Instant) -> Self {
-        Retries {
-            end,
-            lost_before: false,
-            refused: 0,
-        }
-    }
-
-    /// What follows this failure, on a connection that is still open or not.
-    fn next(&mut self, error: &mcp::Error, is_open: bool, repeatable: bool) -> Next {
-        match classify_failure(error, is_open) {
-            FailureKind::Final => Next::Refused,
-            FailureKind::Refused => self.again(Duration::ZERO),
-            FailureKind::Busy(delay) => self.again(delay),
-            FailureKind::Unsent => Next::Reconnect,
-            FailureKind::AnswerLost if !repeatable => Next::BrokeOff(format!(
-                "the call broke off: {error}; it may have had an effect, so it was not sent again"
-            )),
-            FailureKind::AnswerLost if self.lost_before => Next::Fail,
-            FailureKind::AnswerLost => {
-                self.lost_before = true;
-                Next::Again(backoff(0))
-            }
-            FailureKind::ConnectionLost if !repeatable || self.lost_before => {
-                Next::BrokeOff(format!(
-                    "the connection was lost during the call: {error}; the call may have had an \
-                     effect; the next call starts the server again"
-                ))
-            }
-            FailureKind::ConnectionLost => {
-                self.lost_before = true;
-                Next::Reconnect
-            }
-        }
-    }
-
-    /// Waits for a server that refuses requests, at least this long.
-    fn again(&mut self, delay: Duration) -> Next {
-        let wait = delay.max(backoff(self.refused));
-        self.refused += 1;
-        if Instant::now() + wait >= self.end {
-            return Next::Fail;
-        }
-        Next::Again(wait)
     }
 }
 

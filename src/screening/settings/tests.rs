@@ -9,7 +9,7 @@ fn words(line: &str) -> Vec<String> {
 
 fn screen(settings: &Settings, line: &str) -> Option<Decision> {
     let words = words(line);
-    settings.screen(&words[0], &words[1..], [], &Cancel::new())
+    settings.screen(&words[0], &words[1..], &[], &Cancel::new())
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn any_wish_of_the_user_but_warnings_is_a_configuration() {
         let decision = settings.screen(
             "npx",
             &["a".to_owned()],
-            ["npm_config_package"],
+            &["npm_config_package"],
             &Cancel::new(),
         );
         decision
@@ -228,7 +228,7 @@ fn variables_that_move_the_configuration_of_launchers_are_refused() {
     };
     let screen = |line: &str, variable: &str| {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let decision = strict.screen(&words[0], &words[1..], [variable], &Cancel::new());
+        let decision = strict.screen(&words[0], &words[1..], &[variable], &Cancel::new());
         decision.unwrap_or_default().reason()
     };
     for name in [

@@ -189,11 +189,11 @@ fn a_wait_before_a_retry_lasts_as_long_as_it_says() {
 
 #[test]
 fn an_attempt_that_started_nothing_leaves_the_server_as_it_was() {
-    for (phase, retry, is_undone) in [
-        (Phase::Cancelled, RetryAdvice::No, true),
-        (Phase::Transport, RetryAdvice::Refused, true),
-        (Phase::Cancelled, RetryAdvice::Refused, true),
-        (Phase::Transport, RetryAdvice::No, false),
+    for (phase, kind, is_undone) in [
+        (Phase::Cancelled, FailureKind::Final, true),
+        (Phase::Transport, FailureKind::Refused, true),
+        (Phase::Cancelled, FailureKind::Refused, true),
+        (Phase::Transport, FailureKind::Final, false),
     ] {
         let server = outside();
         server.suspend();
@@ -202,7 +202,7 @@ fn an_attempt_that_started_nothing_leaves_the_server_as_it_was() {
         let attempt = attempt.unwrap().expect("no other thread reconnects");
         assert!(!is_suspended(&server));
         let error = Error::new("todo", phase, "no");
-        server.note_failed_attempt(&attempt, ConnectError { error, retry });
+        server.note_failed_attempt(&attempt, ConnectError { error, kind });
         drop(attempt);
         assert_eq!(is_suspended(&server), is_undone);
         assert_eq!(

@@ -2,13 +2,14 @@
 //! valid here is what Goose's `validate-extensions` accepts; every fault is found, not only the first one of an
 //! entry.
 
+use crate::extension::wrappers::has;
 use crate::json::kind_of;
 use crate::text::printable;
 use serde_json::{Map, Value};
 use std::fmt;
 
 /// The largest file, in bytes.
-pub const MAX_FILE: u64 = 4 << 20;
+pub(super) const MAX_FILE: u64 = 4 << 20;
 
 /// The most faults that are kept.
 pub const MAX_FAULTS: usize = 100;
@@ -72,97 +73,44 @@ enum Kind {
     Tools,
 }
 
-/// Whether a field may be missing or null.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Presence {
-    Needed,
-    /// It may be null, and not missing.
-    Nullable,
-    /// It may be missing, and not null.
-    Optional,
-    /// It may be missing or null.
-    Free,
-}
-
-use Kind::{Count, Switch, Text, TextMap, Texts, Tools};
-use Presence::{Free, Needed, Nullable, Optional};
-
-type Field = (&'static str, Kind, Presence);
-
-/// The fields of every entry besides `type`.
-const OF_ALL: &[Field] = &[
-    ("id", Text, Needed),
-    ("name", Text, Needed),
-    ("enabled", Switch, Optional),
+/// The fields that are no text, and what their values must be.
+const FIELDS: &[(&str, Kind)] = &[
+    ("enabled bundled", Kind::Switch),
+    ("timeout", Kind::Count),
+    ("args env_keys available_tools dependencies", Kind::Texts),
+    ("envs headers", Kind::TextMap),
+    ("tools", Kind::Tools),
 ];
 
-/// The fields of each type. Others are ignored.
-const TYPES: [(&str, &[Field]); 7] = [
-    ("sse", &[("description", Text, Free), ("uri", Text, Free)]),
+/// The fields of every entry besides `type`, as in [`TYPES`].
+const OF_ALL: &str = "id name enabled?";
+
+/// The fields of each type. Others are ignored. One with `?` may be missing, one with `*` may be null.
+const TYPES: [(&str, &str); 7] = [
+    ("sse", "description?* uri?*"),
     (
         "stdio",
-        &[
-            ("description", Text, Free),
-            ("cmd", Text, Needed),
-            ("args", Texts, Needed),
-            ("envs", TextMap, Optional),
-            ("env_keys", Texts, Optional),
-            ("timeout", Count, Free),
-            ("bundled", Switch, Free),
-            ("available_tools", Texts, Optional),
-        ],
+        "description?* cmd args envs? env_keys? timeout?* bundled?* available_tools?",
     ),
     (
         "builtin",
-        &[
-            ("description", Text, Free),
-            ("display_name", Text, Free),
-            ("timeout", Count, Free),
-            ("bundled", Switch, Free),
-            ("available_tools", Texts, Optional),
-        ],
+        "description?* display_name?* timeout?* bundled?* available_tools?",
     ),
     (
         "platform",
-        &[
-            ("description", Text, Nullable),
-            ("display_name", Text, Free),
-            ("bundled", Switch, Free),
-            ("available_tools", Texts, Optional),
-        ],
+        "description* display_name?* bundled?* available_tools?",
     ),
     (
         "streamable_http",
-        &[
-            ("description", Text, Nullable),
-            ("uri", Text, Needed),
-            ("envs", TextMap, Optional),
-            ("env_keys", Texts, Optional),
-            ("headers", TextMap, Optional),
-            ("timeout", Count, Free),
-            ("bundled", Switch, Free),
-            ("available_tools", Texts, Optional),
-        ],
+        "description* uri envs? env_keys? headers? timeout?* bundled?* available_tools?",
     ),
     (
         "frontend",
-        &[
-            ("description", Text, Nullable),
-            ("tools", Tools, Needed),
-            ("instructions", Text, Free),
-            ("bundled", Switch, Free),
-            ("available_tools", Texts, Optional),
-        ],
+        "description* tools instructions?* bundled?* available_tools?",
     ),
     (
         "inline_python",
-        &[
-            ("description", Text, Nullable),
-            ("code", Text, Needed),
-            ("timeout", Count, Free),
-            ("dependencies", Texts, Free),
-            ("available_tools", Texts, Optional),
-        ],
+        "description* code timeout?* dependencies?* available_tools?",
     ),
 ];
 
@@ -227,12 +175,12 @@ impl Entry<'_> {
             let reason = format!("an entry is an object, and not {}", kind_of(entry));
             return self.fault(String::new(), reason);
         };
-        for field in OF_ALL {
-            self.field(fields, *field);
+        for field in OF_ALL.split(' ') {
+            self.field(fields, field);
         }
         let kind = match fields.get("type") {
             Some(Value::String(kind)) => kind,
-            _ => return self.field(fields, ("type", Text, Needed)),
+            _ => return self.field(fields, "type"),
         };
         let Some((_, of_type)) = TYPES.iter().find(|(name, _)| name == kind) else {
             let known = TYPES.map(|(name, _)| name).join(", ");
@@ -240,38 +188,42 @@ impl Entry<'_> {
             let reason = format!("{kind:?} is no type of extensions; write one of {known}");
             return self.fault("type".to_owned(), reason);
         };
-        for field in *of_type {
-            let is_url = field.0 == "uri" && fields.contains_key("url");
+        for field in of_type.split(' ') {
+            let is_url = field == "uri" && fields.contains_key("url");
             if is_url && kind == "streamable_http" && !fields.contains_key("uri") {
                 let reason = "it is missing; the entry has a field `url`, rename that to `uri`";
                 self.fault("uri".to_owned(), reason.to_owned());
             } else {
-                self.field(fields, *field);
+                self.field(fields, field);
             }
         }
     }
 
-    fn field(&mut self, fields: &Map<String, Value>, (name, kind, presence): Field) {
+    /// Checks a field that is written as in [`TYPES`].
+    fn field(&mut self, fields: &Map<String, Value>, field: &str) {
+        let name = field.trim_end_matches(['?', '*']);
         let value = match fields.get(name) {
-            None if matches!(presence, Optional | Free) => return,
+            None if field.contains('?') => return,
             None => return self.fault(name.to_owned(), "it is missing".to_owned()),
-            Some(Value::Null) if matches!(presence, Nullable | Free) => return,
+            Some(Value::Null) if field.contains('*') => return,
             Some(value) => value,
         };
-        match (kind, value) {
-            (Text, Value::String(_)) | (Switch, Value::Bool(_)) => {}
-            (Count, Value::Number(number)) if number.is_u64() => {}
-            (Texts, Value::Array(values)) => {
+        let mut kinds = FIELDS.iter();
+        let kind = kinds.find(|(names, _)| has(names, name));
+        match (kind.map_or(Kind::Text, |(_, kind)| *kind), value) {
+            (Kind::Text, Value::String(_)) | (Kind::Switch, Value::Bool(_)) => {}
+            (Kind::Count, Value::Number(number)) if number.is_u64() => {}
+            (Kind::Texts, Value::Array(values)) => {
                 for (n, value) in values.iter().enumerate() {
                     self.is_text(|| format!("{name}[{n}]"), value);
                 }
             }
-            (TextMap, Value::Object(values)) => {
+            (Kind::TextMap, Value::Object(values)) => {
                 for (key, value) in values {
                     self.is_text(|| format!("{name}.{}", printable(key, MAX_NAME)), value);
                 }
             }
-            (Tools, Value::Array(tools)) => {
+            (Kind::Tools, Value::Array(tools)) => {
                 for (n, tool) in tools.iter().enumerate() {
                     if !(tool["name"].is_string() && tool["inputSchema"].is_object()) {
                         let reason =
@@ -282,12 +234,12 @@ impl Entry<'_> {
             }
             (kind, value) => {
                 let wanted = match kind {
-                    Text => "a string",
-                    Switch => "true or false",
-                    Count => "a whole number of seconds",
-                    Texts => "an array of strings",
-                    TextMap => "an object of strings",
-                    Tools => "an array of tools",
+                    Kind::Text => "a string",
+                    Kind::Switch => "true or false",
+                    Kind::Count => "a whole number of seconds",
+                    Kind::Texts => "an array of strings",
+                    Kind::TextMap => "an object of strings",
+                    Kind::Tools => "an array of tools",
                 };
                 self.fault(name.to_owned(), not(wanted, value));
             }
