@@ -48,50 +48,17 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
 };
 
 const MODELS: &[ModelSpec] = &[
-    model("claude-sonnet-4-5", 200_000)
-        .output(64_000)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-haiku-4-5", 200_000)
-        .output(64_000)
-        .price(1.0, 5.0)
-        .cache(0.1, 1.25),
-    model("claude-opus-4-5", 200_000)
-        .output(64_000)
-        .price(5.0, 25.0)
-        .cache(0.5, 6.25),
-    model("claude-opus-4-1", 200_000)
-        .output(32_000)
-        .price(15.0, 75.0)
-        .cache(1.5, 18.75),
-    model("claude-opus-4", 200_000)
-        .output(32_000)
-        .price(15.0, 75.0)
-        .cache(1.5, 18.75),
-    model("claude-sonnet-4", 200_000)
-        .output(64_000)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-3-7-sonnet", 200_000)
-        .output(64_000)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-3-5-sonnet", 200_000)
-        .output(8_192)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-3-5-haiku", 200_000)
-        .output(8_192)
-        .price(0.8, 4.0)
-        .cache(0.08, 1.0),
-    model("claude-3-opus", 200_000)
-        .output(4_096)
-        .price(15.0, 75.0)
-        .cache(1.5, 18.75),
-    model("claude-3-haiku", 200_000)
-        .output(4_096)
-        .price(0.25, 1.25)
-        .cache(0.03, 0.3),
+    model("claude-sonnet-4-5", 200_000).output(64_000, &[3.0, 15.0, 0.3, 3.75]),
+    model("claude-haiku-4-5", 200_000).output(64_000, &[1.0, 5.0, 0.1, 1.25]),
+    model("claude-opus-4-5", 200_000).output(64_000, &[5.0, 25.0, 0.5, 6.25]),
+    model("claude-opus-4-1", 200_000).output(32_000, &[15.0, 75.0, 1.5, 18.75]),
+    model("claude-opus-4", 200_000).output(32_000, &[15.0, 75.0, 1.5, 18.75]),
+    model("claude-sonnet-4", 200_000).output(64_000, &[3.0, 15.0, 0.3, 3.75]),
+    model("claude-3-7-sonnet", 200_000).output(64_000, &[3.0, 15.0, 0.3, 3.75]),
+    model("claude-3-5-sonnet", 200_000).output(8_192, &[3.0, 15.0, 0.3, 3.75]),
+    model("claude-3-5-haiku", 200_000).output(8_192, &[0.8, 4.0, 0.08, 1.0]),
+    model("claude-3-opus", 200_000).output(4_096, &[15.0, 75.0, 1.5, 18.75]),
+    model("claude-3-haiku", 200_000).output(4_096, &[0.25, 1.25, 0.03, 0.3]),
 ];
 
 /// A server with this protocol. It does not implement `Debug`, because headers contain the key.

@@ -337,12 +337,13 @@ impl Catalog {
             Found::Builtin(spec) => longest_prefix(spec.models.iter(), model)?,
             Found::InProcess(_) => return None,
         };
+        let price = |kind: usize| known.prices.get(kind).copied();
         Some(ModelInfo {
             max_output_tokens: known.output,
-            input_token_cost: known.input_price,
-            output_token_cost: known.output_price,
-            cache_read_token_cost: known.cache_read_price,
-            cache_write_token_cost: known.cache_write_price,
+            input_token_cost: price(0),
+            output_token_cost: price(1),
+            cache_read_token_cost: price(2),
+            cache_write_token_cost: price(3),
             ..ModelInfo::new(provider, model, known.context)
         })
     }

@@ -60,36 +60,14 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
 };
 
 const MODELS: &[ModelSpec] = &[
-    model("gemini-2.5-pro", 1_048_576)
-        .output(65_536)
-        .price(1.25, 10.0)
-        .cache_read(0.125),
-    model("gemini-2.5-flash", 1_048_576)
-        .output(65_536)
-        .price(0.3, 2.5)
-        .cache_read(0.03),
-    model("gemini-2.5-flash-lite", 1_048_576)
-        .output(65_536)
-        .price(0.1, 0.4)
-        .cache_read(0.01),
-    model("gemini-2.5-flash-image", 32_768)
-        .output(32_768)
-        .price(0.3, 30.0),
-    model("gemini-2.0-flash", 1_048_576)
-        .output(8_192)
-        .price(0.1, 0.4)
-        .cache_read(0.025),
-    model("gemini-2.0-flash-lite", 1_048_576)
-        .output(8_192)
-        .price(0.075, 0.3),
-    model("gemini-3-pro-preview", 1_048_576)
-        .output(65_536)
-        .price(2.0, 12.0)
-        .cache_read(0.2),
-    model("gemini-3-flash-preview", 1_048_576)
-        .output(65_536)
-        .price(0.5, 3.0)
-        .cache_read(0.05),
+    model("gemini-2.5-pro", 1_048_576).output(65_536, &[1.25, 10.0, 0.125]),
+    model("gemini-2.5-flash", 1_048_576).output(65_536, &[0.3, 2.5, 0.03]),
+    model("gemini-2.5-flash-lite", 1_048_576).output(65_536, &[0.1, 0.4, 0.01]),
+    model("gemini-2.5-flash-image", 32_768).output(32_768, &[0.3, 30.0]),
+    model("gemini-2.0-flash", 1_048_576).output(8_192, &[0.1, 0.4, 0.025]),
+    model("gemini-2.0-flash-lite", 1_048_576).output(8_192, &[0.075, 0.3]),
+    model("gemini-3-pro-preview", 1_048_576).output(65_536, &[2.0, 12.0, 0.2]),
+    model("gemini-3-flash-preview", 1_048_576).output(65_536, &[0.5, 3.0, 0.05]),
 ];
 
 /// A server with this protocol. It does not implement `Debug`, because headers contain the key.

@@ -179,52 +179,32 @@ pub(super) const fn hosted(protocol: &'static WireProtocol) -> ProviderSpec {
 pub(super) struct ModelSpec {
     pub(super) name: &'static str,
     pub(super) context: u64,
+    /// The limit on output, if it is known.
     pub(super) output: Option<u64>,
-    pub(super) input_price: Option<f64>,
-    pub(super) output_price: Option<f64>,
-    pub(super) cache_read_price: Option<f64>,
-    pub(super) cache_write_price: Option<f64>,
+    /// Of input, of output, of input from the cache, of writing to the cache, as far as they are known.
+    pub(super) prices: &'static [f64],
 }
 
+/// A model of this name with a context of so many tokens.
 pub(super) const fn model(name: &'static str, context: u64) -> ModelSpec {
     ModelSpec {
         name,
         context,
         output: None,
-        input_price: None,
-        output_price: None,
-        cache_read_price: None,
-        cache_write_price: None,
+        prices: &[],
     }
 }
 
 impl ModelSpec {
-    pub(super) const fn output(self, tokens: u64) -> Self {
+    pub(super) const fn prices(self, prices: &'static [f64]) -> Self {
+        ModelSpec { prices, ..self }
+    }
+
+    /// With a limit on output of so many tokens.
+    pub(super) const fn output(self, tokens: u64, prices: &'static [f64]) -> Self {
         ModelSpec {
             output: Some(tokens),
-            ..self
-        }
-    }
-
-    pub(super) const fn price(self, input: f64, output: f64) -> Self {
-        ModelSpec {
-            input_price: Some(input),
-            output_price: Some(output),
-            ..self
-        }
-    }
-
-    pub(super) const fn cache_read(self, price: f64) -> Self {
-        ModelSpec {
-            cache_read_price: Some(price),
-            ..self
-        }
-    }
-
-    pub(super) const fn cache(self, read: f64, write: f64) -> Self {
-        ModelSpec {
-            cache_write_price: Some(write),
-            ..self.cache_read(read)
+            ..self.prices(prices)
         }
     }
 }
