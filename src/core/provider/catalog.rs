@@ -6,12 +6,14 @@
 mod builtin_providers;
 pub mod custom_providers;
 pub(super) mod known_models;
-pub(super) mod settings;
+mod provider_settings;
 #[cfg(test)]
 mod tests;
 
-use super::provider_spec::{ModelSpec, ProviderSpec};
+use super::provider_spec::{InProcessProvider, ModelSpec, ProviderSpec};
 use super::{Error, ErrorClass, ModelConfig, Provider};
+pub use builtin_providers::in_process_providers;
+
 use crate::features;
 use crate::outbound::is_loopback_url;
 use crate::store::settings::{CONTEXT_LIMIT, MAX_TOKENS, PROVIDER, Setting, TEMPERATURE};
@@ -19,8 +21,8 @@ use crate::store::{Config, Secrets};
 use crate::sys::lock;
 use builtin_providers::{builtin_providers, builtin_settings};
 use custom_providers::{CustomProvider, CustomProviders};
+use provider_settings::{Settings, SettingsReader};
 use serde::Serialize;
-use settings::{Settings, SettingsReader};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -45,23 +47,6 @@ struct Made {
     settings: Settings,
     provider: Arc<dyn Provider>,
 }
-
-/// A provider that is part of the program and has no wire protocol.
-pub struct InProcessProvider {
-    /// Its name in the configuration.
-    pub name: &'static str,
-    /// Its name for users.
-    pub display_name: &'static str,
-    /// One sentence for users.
-    pub description: &'static str,
-    /// Its only model.
-    pub model: &'static str,
-    /// Makes it.
-    pub make: ProviderFactory,
-}
-
-/// Makes a provider from the configuration.
-pub type ProviderFactory = Box<dyn Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
 
 /// A provider as clients see it (`ProviderDetails` of Goose's OpenAPI document).
 #[derive(Clone, Debug, Serialize)]
@@ -218,7 +203,9 @@ impl Catalog {
             Error::new(error.class, message)
         };
         let settings = match self.find(name).map_err(failed)? {
-            Found::Builtin(spec) => settings::resolve(spec, self.reader()).map_err(failed)?,
+            Found::Builtin(spec) => {
+                provider_settings::resolve(spec, self.reader()).map_err(failed)?
+            }
             Found::Custom(custom) => custom.resolve(self.reader()).map_err(failed)?,
             Found::InProcess(own) => return (own.make)(&self.config).map_err(failed),
         };
@@ -251,7 +238,9 @@ impl Catalog {
     /// [`ErrorClass::Config`] if there is none of this name, it is not configured, or it is in this process.
     pub fn url(&self, name: &str) -> Result<String, Error> {
         match self.find(name)? {
-            Found::Builtin(spec) => Ok(settings::resolve(spec, self.reader())?.endpoint.url),
+            Found::Builtin(spec) => Ok(provider_settings::resolve(spec, self.reader())?
+                .endpoint
+                .url),
             Found::Custom(custom) => Ok(custom.resolve(self.reader())?.endpoint.url),
             Found::InProcess(own) => {
                 let message = format!("{} is in this process", own.display_name);
@@ -449,7 +438,7 @@ impl Catalog {
             let mut settings = spec.settings.iter();
             settings.any(|setting| reader.is_set(setting)) || self.is_chosen(spec.name)
         };
-        settings::resolve(spec, reader).is_ok() && (!spec.local || is_mentioned())
+        provider_settings::resolve(spec, reader).is_ok() && (!spec.local || is_mentioned())
     }
 
     fn builtin_details(&self, spec: &ProviderSpec) -> ProviderDetails {

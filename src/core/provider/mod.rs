@@ -26,12 +26,12 @@ mod memory_ratio;
 mod ollama;
 mod openai;
 mod output_limit;
-mod protocol;
 mod provider_spec;
 mod response_body;
 mod retry;
 #[cfg(feature = "scripted")]
 pub mod scripted;
+mod server_url;
 mod tool_calls;
 mod tool_names;
 mod tool_output;
@@ -39,7 +39,7 @@ mod tool_schema;
 mod vendor_settings;
 mod wire_protocol;
 
-pub use catalog::{Catalog, InProcessProvider, ModelInfo, ProviderDetails};
+pub use catalog::{Catalog, ModelInfo, ProviderDetails, in_process_providers};
 pub use error::{Error, ErrorClass};
 pub use http_provider::{HttpProvider, HttpProviderOptions};
 pub use lead_worker::{Choice, LeadWorker, Progress};
@@ -49,7 +49,8 @@ pub(crate) use tool_output::{
     replace_images, response_size, result_text,
 };
 
-pub use wire_protocol::{Endpoint, in_process_providers};
+pub use provider_spec::InProcessProvider;
+pub use wire_protocol::Endpoint;
 
 use crate::conversation::{Content, Message};
 use crate::mcp::jsonrpc::RawJson;

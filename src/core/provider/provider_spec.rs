@@ -1,7 +1,10 @@
-//! What describes a builtin provider: its settings and its models.
+//! What describes a provider of the program: its settings and its models.
 
 use super::wire_protocol::WireProtocol;
+use super::{Error, Provider};
+use crate::store::Config;
 use crate::store::settings::{self as store, Kind, Wrong};
+use std::sync::Arc;
 
 /// What a setting is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,23 @@ pub(super) struct Setting {
     pub(super) default: Option<&'static str>,
     pub(super) primary: bool,
 }
+
+/// A provider that is part of the program and has no wire protocol.
+pub struct InProcessProvider {
+    /// Its name in the configuration.
+    pub name: &'static str,
+    /// Its name for users.
+    pub display_name: &'static str,
+    /// One sentence for users.
+    pub description: &'static str,
+    /// Its only model.
+    pub model: &'static str,
+    /// Makes it.
+    pub make: ProviderFactory,
+}
+
+/// Makes a provider from the configuration.
+pub type ProviderFactory = Box<dyn Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
 
 /// A builtin provider.
 pub(super) struct ProviderSpec {

@@ -3,10 +3,10 @@
 use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::lenient_json::JsonStr;
-use crate::provider::protocol::Decoder;
 use crate::provider::response_body::{Part, ResponseBody};
 use crate::provider::tool_calls::{check_call_count, tool_request};
 use crate::provider::tool_names::ToolNames;
+use crate::provider::wire_protocol::Decoder;
 use crate::provider::{
     Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error,
 };
@@ -17,14 +17,14 @@ use std::borrow::Cow;
 const MAX_EVENT: usize = 16 << 20;
 
 /// Decodes one response.
-pub(super) struct AnthropicDecoder {
+pub(super) struct MessagesDecoder {
     body: ResponseBody,
     completion: Accumulator,
 }
 
-impl AnthropicDecoder {
+impl MessagesDecoder {
     pub(super) fn new(names: ToolNames) -> Self {
-        AnthropicDecoder {
+        MessagesDecoder {
             body: ResponseBody::new(b"{", MAX_EVENT),
             completion: Accumulator {
                 names,
@@ -39,7 +39,7 @@ impl AnthropicDecoder {
     }
 }
 
-impl Decoder for AnthropicDecoder {
+impl Decoder for MessagesDecoder {
     fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
         let completion = &mut self.completion;
         self.body.push(piece, &mut |part| match part {

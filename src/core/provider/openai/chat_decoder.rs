@@ -4,15 +4,15 @@
 //! stream that ends with neither was cut off: to accept a partial response, perhaps with half a tool call,
 //! does more harm than a retry.
 
+use super::chat_json::{self, Chunk, Delta, First, TextOrParts, TokenCounts, ToolCallDelta};
 use super::provider_fields::{CallFields, ReasoningDetails};
-use super::response_json::{self, Chunk, Delta, First, TextOrParts, TokenCounts, ToolCallDelta};
 use crate::conversation::{Content, Image, Reasoning};
 use crate::provider::classify_error;
 use crate::provider::lenient_json::arguments_text;
-use crate::provider::protocol::Decoder;
 use crate::provider::response_body::{Part, ResponseBody};
 use crate::provider::tool_calls::{check_call_count, tool_request};
 use crate::provider::tool_names::ToolNames;
+use crate::provider::wire_protocol::Decoder;
 use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 /// The most bytes of one event, which may contain an image.
 const MAX_EVENT: usize = 32 << 20;
 
-pub(super) struct OpenAiDecoder {
+pub(super) struct ChatDecoder {
     body: ResponseBody,
     accumulator: Accumulator,
 }
@@ -61,9 +61,9 @@ struct Call {
     fields: CallFields,
 }
 
-impl OpenAiDecoder {
+impl ChatDecoder {
     pub(super) fn new(names: ToolNames, origin: String) -> Self {
-        OpenAiDecoder {
+        ChatDecoder {
             body: ResponseBody::new(b"{[", MAX_EVENT),
             accumulator: Accumulator {
                 names,
@@ -82,7 +82,7 @@ impl OpenAiDecoder {
     }
 }
 
-impl Decoder for OpenAiDecoder {
+impl Decoder for ChatDecoder {
     fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
         let accumulator = &mut self.accumulator;
         self.body.push(piece, &mut |part| match part {
@@ -225,7 +225,7 @@ impl Accumulator {
         Ok(())
     }
 
-    fn part(&mut self, part: response_json::Part<'_>, sink: &mut dyn DeltaSink) {
+    fn part(&mut self, part: chat_json::Part<'_>, sink: &mut dyn DeltaSink) {
         if let Some(thought) = part.thinking {
             self.thoughts(thought, sink);
         }

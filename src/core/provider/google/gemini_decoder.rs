@@ -4,10 +4,10 @@ use super::ApiError;
 use crate::conversation::{Content, Image, Reasoning};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::lenient_json::JsonStr;
-use crate::provider::protocol::Decoder;
 use crate::provider::response_body::{self, ResponseBody};
 use crate::provider::tool_calls::{check_call_count, tool_request};
 use crate::provider::tool_names::ToolNames;
+use crate::provider::wire_protocol::Decoder;
 use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -17,14 +17,14 @@ use std::borrow::Cow;
 const MAX_EVENT: usize = 64 << 20;
 
 /// Decodes one response.
-pub(super) struct GoogleDecoder {
+pub(super) struct GeminiDecoder {
     body: ResponseBody,
     completion: Accumulator,
 }
 
-impl GoogleDecoder {
+impl GeminiDecoder {
     pub(super) fn new(names: ToolNames) -> Self {
-        GoogleDecoder {
+        GeminiDecoder {
             body: ResponseBody::new(b"", MAX_EVENT),
             completion: Accumulator {
                 names,
@@ -39,7 +39,7 @@ impl GoogleDecoder {
     }
 }
 
-impl Decoder for GoogleDecoder {
+impl Decoder for GeminiDecoder {
     /// Never reports that the response is complete: depending on the model, Gemini sends a stop reason with
     /// every event or with the last, and then closes the stream.
     fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {

@@ -1,6 +1,6 @@
 //! The body of a request of the Gemini API.
 
-use super::{CALL_ID, SIGNATURE, schema};
+use super::{CALL_ID, SIGNATURE, gemini_schema};
 use crate::conversation::{Content, Image, Role, ToolRequest, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
@@ -152,7 +152,7 @@ fn function(spec: &ToolSpec) -> Function<'_> {
     Function {
         name: encode_tool_name(&spec.name),
         description: &spec.description,
-        parameters_json_schema: schema::parameters(spec.input_schema.get()),
+        parameters_json_schema: gemini_schema::parameters(spec.input_schema.get()),
     }
 }
 
