@@ -1,7 +1,7 @@
 use super::*;
 use crate::conversation::{Message, Role};
 use crate::provider::decoder_testing::{decode, decode_every_split, event_stream};
-use crate::provider::{Completion, ModelConfig, Purpose, StopReason, ToolSpec, Usage};
+use crate::provider::{Completion, ErrorClass, ModelConfig, Purpose, StopReason, ToolSpec, Usage};
 use serde_json::{Map, json};
 
 const STREAM: [&str; 18] = [

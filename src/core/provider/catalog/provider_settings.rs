@@ -96,61 +96,46 @@ impl SettingsReader<'_> {
 /// # Errors
 /// [`ErrorClass::Config`] with the name of a missing setting.
 pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result<Settings, Error> {
-    let mut host = None;
-    let mut vendor = None;
-    let mut path = None;
+    let find = |role| spec.settings.iter().find(|setting| setting.role == role);
+    let text = |role| find(role).map_or(Ok(None), |setting| reader.text(setting));
     let mut key = None;
     let mut key_name = None;
-    let mut bearer = None;
-    let mut deployment = None;
-    let mut version = String::new();
-    let mut timeout = DEFAULT_TIMEOUT;
     let mut headers = Vec::new();
     for setting in spec.settings {
-        let value = match setting.role {
-            SettingRole::Headers => {
-                headers.extend(reader.headers(setting)?);
-                continue;
+        match setting.role {
+            SettingRole::Headers => headers.extend(reader.headers(setting)?),
+            SettingRole::Header(name) => {
+                let value = reader.text(setting)?;
+                headers.extend(value.map(|value| (name.to_owned(), value)));
             }
-            SettingRole::Timeout => {
-                let seconds = setting.declared().count_of(Ok(reader.value(setting)?));
-                timeout = seconds.map_or(timeout, |it| TimeLimit::from_secs(it).get());
-                continue;
-            }
-            _ => reader.text(setting)?,
-        };
-        // Whether a key is required depends on the host, so it is checked below.
-        let is_part_of_url = matches!(setting.role, SettingRole::Host | SettingRole::Deployment);
-        if is_part_of_url && value.is_none() {
-            return Err(unset(spec.title, setting.name));
-        }
-        match (setting.role, value) {
-            (SettingRole::Key, value) => {
+            SettingRole::Key => {
                 key_name = Some(setting.name);
-                key = value.map(|key| key_header(spec.protocol, &key));
+                key = (reader.text(setting)?).map(|key| key_header(spec.protocol, &key));
             }
-            (SettingRole::KeyHeader(header), value) => {
+            SettingRole::KeyHeader(name) => {
                 key_name = Some(setting.name);
-                key = value.map(|key| (header.to_owned(), key));
+                key = (reader.text(setting)?).map(|key| (name.to_owned(), key));
             }
-            (SettingRole::Bearer, Some(token)) => bearer = Some(bearer_header(&token)),
-            (SettingRole::Host, value) => {
-                vendor = setting.default;
-                host = value;
+            // Whether a key is required depends on the host, so it is checked below.
+            SettingRole::Host | SettingRole::Deployment if reader.text(setting)?.is_none() => {
+                return Err(unset(spec.title, setting.name));
             }
-            (SettingRole::Path, value) => path = value,
-            (SettingRole::Header(header), Some(value)) => headers.push((header.to_owned(), value)),
-            (SettingRole::Deployment, value) => deployment = value,
-            (SettingRole::ApiVersion, value) => version = value.unwrap_or_default(),
-            (SettingRole::Bearer | SettingRole::Header(_), None) => {}
-            // These were read above.
-            (SettingRole::Headers | SettingRole::Timeout, _) => {}
+            _ => {}
         }
     }
-    let base = (spec.protocol.base_url)(host.as_deref().unwrap_or_default());
-    let url = match &deployment {
-        Some(name) => deployment_url(&base, name, &version),
-        None => (spec.protocol.endpoint_url)(&base, path.as_deref()),
+    let timeout = match find(SettingRole::Timeout) {
+        Some(setting) => setting.declared().count_of(Ok(reader.value(setting)?)),
+        None => None,
+    };
+    let bearer = text(SettingRole::Bearer)?.map(|token| bearer_header(&token));
+    let vendor = find(SettingRole::Host).and_then(|setting| setting.default);
+    let base = (spec.protocol.base_url)(&text(SettingRole::Host)?.unwrap_or_default());
+    let url = match text(SettingRole::Deployment)? {
+        Some(name) => {
+            let version = text(SettingRole::ApiVersion)?.unwrap_or_default();
+            deployment_url(&base, &name, &version)
+        }
+        None => (spec.protocol.endpoint_url)(&base, text(SettingRole::Path)?.as_deref()),
     };
     let credential = bearer.or(key);
     if credential.is_none()
@@ -174,7 +159,7 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             reasoning_back: spec.wants_reasoning,
             ..endpoint(url)
         },
-        timeout,
+        timeout: timeout.map_or(DEFAULT_TIMEOUT, |it| TimeLimit::from_secs(it).get()),
         key_hint: key_name.map_or(String::new(), |name| format!("check {name}")),
     })
 }

@@ -6,8 +6,8 @@ use super::chat_decoder::ChatDecoder;
 use super::{Endpoint, OpenAi};
 use crate::conversation::{Content, Outcome};
 use crate::provider::decoder_testing::{self, decode_every_split, event_stream};
-use crate::provider::wire_protocol::{Decoder, Protocol};
 use crate::provider::tool_names::ToolNames;
+use crate::provider::wire_protocol::{Decoder, Protocol};
 use crate::provider::{Completion, Error, ErrorClass, StopReason, ToolSpec, Usage};
 use serde_json::json;
 
