@@ -23,8 +23,11 @@ use serde_json::{Map, Value};
 /// The nesting limit of a call's arguments.
 const DEPTH: usize = 100;
 
+/// A fuzz target: panics when a property does not hold for these bytes.
+type Fuzz = fn(&[u8]);
+
 /// The wire protocols of this build, each with its fuzz target.
-pub(super) const PROTOCOLS: &[(&WireProtocol, fn(&[u8]))] = &[
+pub(super) const PROTOCOLS: &[(&WireProtocol, Fuzz)] = &[
     (&openai::PROTOCOL, |input| {
         completion(&openai::PROTOCOL, false, input)
     }),
@@ -44,7 +47,7 @@ pub(super) const PROTOCOLS: &[(&WireProtocol, fn(&[u8]))] = &[
 ];
 
 /// The fuzz targets of the wire protocols, by name.
-pub fn protocols() -> impl Iterator<Item = (&'static str, fn(&[u8]))> {
+pub fn protocols() -> impl Iterator<Item = (&'static str, Fuzz)> {
     PROTOCOLS.iter().map(|(wire, fuzz)| (wire.name, *fuzz))
 }
 

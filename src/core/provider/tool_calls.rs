@@ -1,6 +1,6 @@
 //! Conversion of tool calls from a model's text to the conversation, and back.
 
-use super::{Completion, Error, ErrorClass, StopReason};
+use super::{Completion, Error, StopReason};
 use crate::conversation::{Content, Outcome, ToolCall, ToolRequest};
 use crate::sys::random_hex;
 use serde_json::value::{RawValue, to_raw_value};
@@ -19,13 +19,13 @@ const MAX_CALLS: usize = 1000;
 /// Checks whether a response with `calls` calls may have another.
 ///
 /// # Errors
-/// [`ErrorClass::Protocol`] if it has [`MAX_CALLS`]: the turn would make all of them.
+/// [`Protocol`](super::ErrorClass::Protocol) if it has [`MAX_CALLS`]: the turn would make all of them.
 pub(super) fn check_call_count(calls: usize) -> Result<(), Error> {
     if calls < MAX_CALLS {
         Ok(())
     } else {
         let what = format!("more than {MAX_CALLS} tool calls in one answer");
-        Err(Error::new(ErrorClass::Protocol, what))
+        Err(Error::protocol(what))
     }
 }
 

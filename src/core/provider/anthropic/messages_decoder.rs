@@ -28,12 +28,7 @@ impl MessagesDecoder {
             body: ResponseBody::new(b"{", MAX_EVENT),
             completion: Accumulator {
                 names,
-                id: None,
-                blocks: Vec::new(),
-                calls: 0,
-                usage: RawUsage::default(),
-                stop: None,
-                complete: false,
+                ..Accumulator::default()
             },
         }
     }
@@ -201,6 +196,7 @@ enum Block {
 }
 
 /// The response so far.
+#[derive(Default)]
 struct Accumulator {
     names: ToolNames,
     id: Option<String>,
@@ -412,10 +408,7 @@ fn is_unknown(data: &[u8]) -> bool {
 }
 
 fn nonsense(what: &str) -> Error {
-    Error::new(
-        ErrorClass::Protocol,
-        format!("no stream of a message: {what}"),
-    )
+    Error::protocol(format!("no stream of a message: {what}"))
 }
 
 fn stop(reason: &str) -> StopReason {

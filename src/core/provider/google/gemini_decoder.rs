@@ -28,10 +28,7 @@ impl GeminiDecoder {
             body: ResponseBody::new(b"", MAX_EVENT),
             response: Accumulator {
                 names,
-                begun: false,
-                calls: 0,
-                stop: None,
-                completion: Completion::default(),
+                ..Accumulator::default()
             },
         }
     }
@@ -156,6 +153,7 @@ impl RawUsage {
 }
 
 /// The response so far.
+#[derive(Default)]
 struct Accumulator {
     names: ToolNames,
     begun: bool,
@@ -294,10 +292,7 @@ impl Accumulator {
 }
 
 fn nonsense(what: &str) -> Error {
-    Error::new(
-        ErrorClass::Protocol,
-        format!("no stream of an answer: {what}"),
-    )
+    Error::protocol(format!("no stream of an answer: {what}"))
 }
 
 fn clipped(text: &str) -> String {

@@ -94,7 +94,7 @@ impl OllamaDecoder {
         let line: ChatLine<'_> = crate::json::from_str(json).map_err(|e| {
             let head: String = json.chars().take(500).collect();
             let what = format!("the answer has a line that is not a chat message ({e}): {head}");
-            Error::new(ErrorClass::Protocol, what)
+            Error::protocol(what)
         })?;
         if line.error.is_some() {
             let error: Value = crate::json::from_str(json).unwrap_or_default();

@@ -306,5 +306,5 @@ fn image(url: &str) -> Option<Image> {
 fn not_a_chunk(json: &[u8], error: &serde_json::Error) -> Error {
     let text = String::from_utf8_lossy(&json[..json.len().min(1000)]);
     let what = format!("the answer is not a chat completion ({error}): {text}");
-    Error::new(ErrorClass::Protocol, what)
+    Error::protocol(what)
 }
