@@ -1,7 +1,7 @@
 //! `unevaluatedItems` and `unevaluatedProperties`: they apply to the items and properties that no other keyword of
 //! the schema evaluates, nor a schema that it applies to the same value. JSON Schema 2020-12, core, 11.
 
-use super::keyword_validation::{Validation, Validity, list};
+use super::keyword_validation::{Keyword, Validation, Validity, list};
 use super::place::Place;
 use serde_json::{Map, Value};
 
@@ -28,16 +28,10 @@ impl Marked<'_> {
 }
 
 impl<'s> Validation<'s> {
-    /// Applies `schema`, the argument of `keyword`, to what the other `keywords` do not evaluate.
-    pub(super) fn unevaluated(
-        &mut self,
-        keyword: &str,
-        schema: &'s Value,
-        keywords: &'s Map<String, Value>,
-        value: &Value,
-        place: &Place<'_>,
-    ) {
-        let members: Vec<(Place<'_>, &Value)> = match (keyword, value) {
+    /// Applies the argument of `keyword` to what the other keywords do not evaluate.
+    pub(super) fn unevaluated(&mut self, keyword: Keyword<'s, '_>, value: &Value) {
+        let place = keyword.place;
+        let members: Vec<(Place<'_>, &Value)> = match (keyword.name, value) {
             ("unevaluatedItems", Value::Array(items)) => {
                 let items = items.iter().enumerate();
                 items.map(|(n, item)| (place.index(n), item)).collect()
@@ -50,13 +44,14 @@ impl<'s> Validation<'s> {
         };
         let marks = vec![Mark::No; members.len()];
         let mut marked = Marked { value, marks };
-        for (other, argument) in keywords.iter().filter(|(other, _)| *other != keyword) {
-            self.mark_by(other, argument, keywords, Mark::Yes, &mut marked);
+        let others = (keyword.all.iter()).filter(|(other, _)| *other != keyword.name);
+        for (other, argument) in others {
+            self.mark_by(other, argument, keyword.all, Mark::Yes, &mut marked);
         }
         for ((place, member), mark) in members.iter().zip(marked.marks) {
             match mark {
                 _ if self.is_over() => return,
-                Mark::No => self.apply(schema, member, place),
+                Mark::No => self.apply(keyword.argument, member, place),
                 Mark::Maybe => self.is_unsure = true,
                 Mark::Yes => {}
             }

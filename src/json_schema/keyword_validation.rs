@@ -61,6 +61,17 @@ pub(super) enum Validity {
     Unknown,
 }
 
+/// A keyword that is applied to a value.
+#[derive(Clone, Copy)]
+pub(super) struct Keyword<'s, 'p> {
+    pub(super) name: &'s str,
+    pub(super) argument: &'s Value,
+    /// All keywords of its schema.
+    pub(super) all: &'s Map<String, Value>,
+    /// The place of the value.
+    pub(super) place: &'p Place<'p>,
+}
+
 impl<'s> Validation<'s> {
     pub(super) fn apply(&mut self, schema: &'s Value, value: &Value, place: &Place<'_>) {
         let keywords = match schema {
@@ -76,14 +87,18 @@ impl<'s> Validation<'s> {
                 break;
             }
             self.is_unsure |= is_unchecked(keyword, value);
-            self.logic(keyword, argument, keywords, value, place);
+            let keyword = Keyword {
+                name: keyword,
+                argument,
+                all: keywords,
+                place,
+            };
+            self.logic(keyword, value);
             match value {
-                Value::Object(object) => {
-                    self.object(keyword, argument, keywords, object, place);
-                }
-                Value::Array(list) => self.array(keyword, argument, keywords, list, place),
-                Value::String(text) => self.text(keyword, argument, text, place),
-                Value::Number(number) => self.number(keyword, argument, number, place),
+                Value::Object(object) => self.object(keyword, object),
+                Value::Array(list) => self.array(keyword, list),
+                Value::String(text) => self.text(keyword, text),
+                Value::Number(number) => self.number(keyword, number),
                 Value::Null | Value::Bool(_) => {}
             }
         }
@@ -163,15 +178,11 @@ impl<'s> Validation<'s> {
     }
 
     /// The keywords for values of any type.
-    fn logic(
-        &mut self,
-        keyword: &str,
-        argument: &'s Value,
-        keywords: &'s Map<String, Value>,
-        value: &Value,
-        place: &Place<'_>,
-    ) {
-        match keyword {
+    fn logic(&mut self, keyword: Keyword<'s, '_>, value: &Value) {
+        let Keyword {
+            argument, place, ..
+        } = keyword;
+        match keyword.name {
             "type" => self.types(argument, value, place),
             "const" if !self.same(argument, value) => {
                 let quote = self.quote(argument);
@@ -200,7 +211,7 @@ impl<'s> Validation<'s> {
                 }
             }
             "unevaluatedItems" | "unevaluatedProperties" => {
-                self.unevaluated(keyword, argument, keywords, value, place);
+                self.unevaluated(keyword, value);
             }
             "allOf" => {
                 for schema in list(argument) {
@@ -220,7 +231,7 @@ impl<'s> Validation<'s> {
                     Validity::Invalid(_) => "else",
                     Validity::Unknown => return self.is_unsure = true,
                 };
-                if let Some(schema) = keywords.get(next) {
+                if let Some(schema) = keyword.all.get(next) {
                     self.apply(schema, value, place);
                 }
             }
@@ -290,12 +301,12 @@ impl<'s> Validation<'s> {
         fitting
     }
 
-    fn number(&mut self, keyword: &str, argument: &Value, number: &Number, place: &Place<'_>) {
-        let Value::Number(bound) = argument else {
+    fn number(&mut self, keyword: Keyword<'s, '_>, number: &Number) {
+        let Value::Number(bound) = keyword.argument else {
             return;
         };
         let order = compare(number, bound);
-        let reason = match keyword {
+        let reason = match keyword.name {
             "minimum" if order == Ordering::Less => "is less than",
             "maximum" if order == Ordering::Greater => "is more than",
             "exclusiveMinimum" if order != Ordering::Greater => "is not more than",
@@ -303,63 +314,52 @@ impl<'s> Validation<'s> {
             "multipleOf" if !is_multiple(number, bound) => "is not a multiple of",
             _ => return,
         };
-        self.fault(place, format!("{reason} {bound}"));
+        self.fault(keyword.place, format!("{reason} {bound}"));
     }
 
-    fn text(&mut self, keyword: &str, argument: &Value, text: &str, place: &Place<'_>) {
-        if !matches!(keyword, "minLength" | "maxLength") {
-            return;
+    fn text(&mut self, keyword: Keyword<'s, '_>, text: &str) {
+        if matches!(keyword.name, "minLength" | "maxLength") {
+            self.work(text.len() / 64);
+            self.size(keyword, text.chars().count(), "characters");
         }
-        self.work(text.len() / 64);
-        self.size(keyword, argument, text.chars().count(), "characters", place);
     }
 
     /// `minX` and `maxX`.
-    fn size(
-        &mut self,
-        keyword: &str,
-        argument: &Value,
-        size: usize,
-        unit: &str,
-        place: &Place<'_>,
-    ) {
-        let Some(bound) = count(argument) else { return };
-        let size = size as u64;
-        if keyword.starts_with("min") && size < bound {
+    fn size(&mut self, keyword: Keyword<'s, '_>, size: usize, unit: &str) {
+        let Some(bound) = count(keyword.argument) else {
+            return;
+        };
+        let (size, place) = (size as u64, keyword.place);
+        if keyword.name.starts_with("min") && size < bound {
             self.fault(place, format!("has {size} {unit}, less than {bound}"));
         }
-        if keyword.starts_with("max") && size > bound {
+        if keyword.name.starts_with("max") && size > bound {
             self.fault(place, format!("has {size} {unit}, more than {bound}"));
         }
     }
 
-    fn array(
-        &mut self,
-        keyword: &str,
-        argument: &'s Value,
-        keywords: &'s Map<String, Value>,
-        items: &[Value],
-        place: &Place<'_>,
-    ) {
-        match (keyword, argument) {
-            ("minItems" | "maxItems", _) => {
-                self.size(keyword, argument, items.len(), "items", place);
-            }
+    fn array(&mut self, keyword: Keyword<'s, '_>, items: &[Value]) {
+        let place = keyword.place;
+        match (keyword.name, keyword.argument) {
+            ("minItems" | "maxItems", _) => self.size(keyword, items.len(), "items"),
             ("prefixItems" | "items", Value::Array(schemas)) => {
                 for (n, (schema, item)) in schemas.iter().zip(items).enumerate() {
                     self.apply(schema, item, &place.index(n));
                 }
             }
             ("items", schema) => {
-                let first = keywords.get("prefixItems").map_or(0, |it| list(it).len());
+                let first = keyword
+                    .all
+                    .get("prefixItems")
+                    .map_or(0, |it| list(it).len());
                 self.items_from(first, schema, items, place);
             }
             ("additionalItems", schema) => {
-                if let Some(Value::Array(first)) = keywords.get("items") {
+                if let Some(Value::Array(first)) = keyword.all.get("items") {
                     self.items_from(first.len(), schema, items, place);
                 }
             }
-            ("contains", schema) => self.contains(schema, keywords, items, place),
+            ("contains", _) => self.contains(keyword, items),
             ("uniqueItems", Value::Bool(true)) => {
                 for (n, item) in items.iter().enumerate() {
                     if let Some(other) = (0..n).find(|other| self.same(&items[*other], item)) {
@@ -384,26 +384,21 @@ impl<'s> Validation<'s> {
         }
     }
 
-    fn contains(
-        &mut self,
-        schema: &'s Value,
-        keywords: &Map<String, Value>,
-        items: &[Value],
-        place: &Place<'_>,
-    ) {
+    fn contains(&mut self, keyword: Keyword<'s, '_>, items: &[Value]) {
+        let place = keyword.place;
         let (mut found, mut possible) = (0, 0);
         for (n, item) in items.iter().enumerate() {
             if self.work == 0 {
                 return;
             }
-            match self.try_schema(schema, item, &place.index(n)) {
+            match self.try_schema(keyword.argument, item, &place.index(n)) {
                 Validity::Valid => found += 1,
                 Validity::Invalid(_) => {}
                 Validity::Unknown => possible += 1,
             }
         }
-        let least = keywords.get("minContains").and_then(count).unwrap_or(1);
-        let most = keywords.get("maxContains").and_then(count);
+        let least = (keyword.all.get("minContains").and_then(count)).unwrap_or(1);
+        let most = keyword.all.get("maxContains").and_then(count);
         if found + possible < least {
             let reason = format!("has {found} items that fit `contains`, less than {least}");
             self.fault(place, reason);
@@ -416,18 +411,12 @@ impl<'s> Validation<'s> {
         self.is_unsure |= !is_certain;
     }
 
-    fn object(
-        &mut self,
-        keyword: &str,
-        argument: &'s Value,
-        keywords: &'s Map<String, Value>,
-        object: &Map<String, Value>,
-        place: &Place<'_>,
-    ) {
-        match (keyword, argument) {
-            ("required", _) => self.required(argument, object, "", place),
+    fn object(&mut self, keyword: Keyword<'s, '_>, object: &Map<String, Value>) {
+        let place = keyword.place;
+        match (keyword.name, keyword.argument) {
+            ("required", names) => self.required(names, object, "", place),
             ("minProperties" | "maxProperties", _) => {
-                self.size(keyword, argument, object.len(), "properties", place);
+                self.size(keyword, object.len(), "properties");
             }
             ("properties", Value::Object(schemas)) => {
                 for (name, schema) in schemas {
@@ -436,9 +425,7 @@ impl<'s> Validation<'s> {
                     }
                 }
             }
-            ("additionalProperties", schema) => {
-                self.additional_properties(schema, keywords, object, place);
-            }
+            ("additionalProperties", _) => self.additional_properties(keyword, object),
             ("propertyNames", schema) => {
                 for name in object.keys() {
                     if !self.work(1 + name.len() / 64) || self.faults.len() >= self.most {
@@ -484,18 +471,13 @@ impl<'s> Validation<'s> {
         }
     }
 
-    fn additional_properties(
-        &mut self,
-        schema: &'s Value,
-        keywords: &Map<String, Value>,
-        object: &Map<String, Value>,
-        place: &Place<'_>,
-    ) {
+    fn additional_properties(&mut self, keyword: Keyword<'s, '_>, object: &Map<String, Value>) {
+        let (schema, place) = (keyword.argument, keyword.place);
         // Which properties are additional is not known then.
-        if keywords.contains_key("patternProperties") {
+        if keyword.all.contains_key("patternProperties") {
             return;
         }
-        let known = keywords.get("properties").and_then(Value::as_object);
+        let known = keyword.all.get("properties").and_then(Value::as_object);
         for (name, value) in object {
             if self.is_over() {
                 return;

@@ -350,10 +350,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
     ) -> Result<V::Value, D::Error> {
         self.0.deserialize_map(Objects(visitor, self.1))
     }
-
-    fn is_human_readable(&self) -> bool {
-        self.0.is_human_readable()
-    }
 }
 
 macro_rules! tell {
@@ -428,10 +424,6 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<'_, A> {
         self.take(VALUE)?;
         self.0.next_element_seed(Objects(seed, self.1))
     }
-
-    fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
-    }
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
@@ -447,10 +439,6 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         self.take(VALUE)?;
         self.0.next_value_seed(Objects(seed, self.1))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
     }
 }
 

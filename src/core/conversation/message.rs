@@ -125,7 +125,7 @@ pub struct Image {
 }
 
 /// A tool call that the model requests.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequest {
     /// Unique within the answer; the response has the same id.
@@ -389,6 +389,13 @@ impl Content {
             Content::Text(text) => Some(&text.text),
             _ => None,
         }
+    }
+}
+
+impl<T> Default for Outcome<T> {
+    fn default() -> Self {
+        let error = String::new();
+        Outcome::Error { error }
     }
 }
 

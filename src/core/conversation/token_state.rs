@@ -41,25 +41,23 @@ impl TokenState {
         session.input_tokens = Some(self.input_tokens);
         session.output_tokens = Some(self.output_tokens);
         session.total_tokens = Some(self.total_tokens);
-        let grow = |sum: &mut Option<i64>, before: i64, now: i64| {
+        let sums = [
+            &mut session.accumulated_input_tokens,
+            &mut session.accumulated_output_tokens,
+            &mut session.accumulated_total_tokens,
+        ];
+        for ((sum, before), now) in sums.into_iter().zip(before.sums()).zip(self.sums()) {
             let spent = now.saturating_sub(before);
             *sum = Some(sum.unwrap_or(0).saturating_add(spent));
-        };
-        grow(
-            &mut session.accumulated_input_tokens,
-            before.accumulated_input_tokens,
+        }
+    }
+
+    fn sums(&self) -> [i64; 3] {
+        [
             self.accumulated_input_tokens,
-        );
-        grow(
-            &mut session.accumulated_output_tokens,
-            before.accumulated_output_tokens,
             self.accumulated_output_tokens,
-        );
-        grow(
-            &mut session.accumulated_total_tokens,
-            before.accumulated_total_tokens,
             self.accumulated_total_tokens,
-        );
+        ]
     }
 
     /// Counts a summary that replaces the conversation. Its output is then all that the context holds.

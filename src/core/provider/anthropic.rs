@@ -2,19 +2,17 @@
 //!
 //! <https://docs.anthropic.com/en/api/messages>, version 2023-06-01.
 
-mod decoder;
-mod request;
+mod messages_decoder;
+mod messages_request;
 #[cfg(test)]
 mod tests;
 
-use super::catalog::settings::base_url;
-#[cfg(any(test, fuzzing))]
-use super::fuzzing;
-use super::protocol::{Decoder, HttpRequest, Protocol};
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::server_url::base_url;
 use super::tool_names::ToolNames;
-use super::wire_protocol::WireProtocol;
-use super::{CompletionRequest, Error, ErrorClass, classify_error, vendor_settings};
+use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
+use super::{CompletionRequest, Error, vendor_settings};
+use messages_decoder::MessagesDecoder;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -22,122 +20,70 @@ const VERSION: &str = "2023-06-01";
 /// The request parameter that is sent as a header.
 const BETA: &str = "anthropic_beta";
 
-/// What it adds to the build.
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
-    vendor: ProviderSpec {
-        name: "anthropic",
-        title: "Anthropic",
-        description: "Claude models, over the messages API",
-        preferred: true,
-        default_model: "claude-sonnet-4-5",
-        models: MODELS,
-        doc: "https://docs.anthropic.com/en/docs/about-claude/models",
-        settings: vendor_settings::ANTHROPIC,
-        ..hosted(&PROTOCOL)
-    },
+    name: "anthropic",
     key_header: Some("x-api-key"),
     base_url,
     endpoint_url: |base, _| base.to_owned(),
     url_in_file: str::to_owned,
     requires_output_limit: true,
-    connect: |server| Box::new(Anthropic::new(&server.url, server.headers, server.stream)),
-    #[cfg(any(test, fuzzing))]
-    fuzz: |input| fuzzing::completion(&PROTOCOL, input),
-    #[cfg(any(test, fuzzing))]
-    mixes_parts: true,
+    connect: |server| Box::new(Anthropic::new(server)),
+};
+
+pub(super) static VENDOR: ProviderSpec = ProviderSpec {
+    name: "anthropic",
+    title: "Anthropic",
+    description: "Claude models, over the messages API",
+    preferred: true,
+    default_model: "claude-sonnet-4-5",
+    models: MODELS,
+    doc: "https://docs.anthropic.com/en/docs/about-claude/models",
+    settings: vendor_settings::ANTHROPIC,
+    ..hosted(&PROTOCOL)
 };
 
 const MODELS: &[ModelSpec] = &[
-    model("claude-sonnet-4-5", 200_000)
-        .output(64_000)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-haiku-4-5", 200_000)
-        .output(64_000)
-        .price(1.0, 5.0)
-        .cache(0.1, 1.25),
-    model("claude-opus-4-5", 200_000)
-        .output(64_000)
-        .price(5.0, 25.0)
-        .cache(0.5, 6.25),
-    model("claude-opus-4-1", 200_000)
-        .output(32_000)
-        .price(15.0, 75.0)
-        .cache(1.5, 18.75),
-    model("claude-opus-4", 200_000)
-        .output(32_000)
-        .price(15.0, 75.0)
-        .cache(1.5, 18.75),
-    model("claude-sonnet-4", 200_000)
-        .output(64_000)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-3-7-sonnet", 200_000)
-        .output(64_000)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-3-5-sonnet", 200_000)
-        .output(8_192)
-        .price(3.0, 15.0)
-        .cache(0.3, 3.75),
-    model("claude-3-5-haiku", 200_000)
-        .output(8_192)
-        .price(0.8, 4.0)
-        .cache(0.08, 1.0),
-    model("claude-3-opus", 200_000)
-        .output(4_096)
-        .price(15.0, 75.0)
-        .cache(1.5, 18.75),
-    model("claude-3-haiku", 200_000)
-        .output(4_096)
-        .price(0.25, 1.25)
-        .cache(0.03, 0.3),
+    model("claude-sonnet-4-5", 200_000).output(64_000, &[3.0, 15.0, 0.3, 3.75]),
+    model("claude-haiku-4-5", 200_000).output(64_000, &[1.0, 5.0, 0.1, 1.25]),
+    model("claude-opus-4-5", 200_000).output(64_000, &[5.0, 25.0, 0.5, 6.25]),
+    model("claude-opus-4-1", 200_000).output(32_000, &[15.0, 75.0, 1.5, 18.75]),
+    model("claude-opus-4", 200_000).output(32_000, &[15.0, 75.0, 1.5, 18.75]),
+    model("claude-sonnet-4", 200_000).output(64_000, &[3.0, 15.0, 0.3, 3.75]),
+    model("claude-3-7-sonnet", 200_000).output(64_000, &[3.0, 15.0, 0.3, 3.75]),
+    model("claude-3-5-sonnet", 200_000).output(8_192, &[3.0, 15.0, 0.3, 3.75]),
+    model("claude-3-5-haiku", 200_000).output(8_192, &[0.8, 4.0, 0.08, 1.0]),
+    model("claude-3-opus", 200_000).output(4_096, &[15.0, 75.0, 1.5, 18.75]),
+    model("claude-3-haiku", 200_000).output(4_096, &[0.25, 1.25, 0.03, 0.3]),
 ];
 
 /// A server with this protocol. It does not implement `Debug`, because headers contain the key.
 pub(super) struct Anthropic {
-    /// Without `/v1/messages`.
-    base: String,
-    headers: Vec<(String, String)>,
-    /// Request a stream.
-    stream: bool,
+    /// Its URL is without `/v1/messages`.
+    server: Endpoint,
 }
 
 impl Anthropic {
-    /// `base` is the server's URL, with or without `/v1` or `/v1/messages`; `headers` contain the key.
-    pub(super) fn new(base: &str, headers: Vec<(String, String)>, stream: bool) -> Self {
-        let base = base.trim_end_matches('/');
+    /// The URL of the server may end with `/v1` or `/v1/messages`; its headers contain the key.
+    pub(super) fn new(mut server: Endpoint) -> Self {
+        let base = server.url.trim_end_matches('/');
         let base = base.strip_suffix("/messages").unwrap_or(base);
-        let base = base.strip_suffix("/v1").unwrap_or(base);
-        Anthropic {
-            base: base.to_owned(),
-            headers,
-            stream,
-        }
-    }
-
-    fn outgoing(&self, path: &str) -> HttpRequest {
-        let mut headers = vec![("anthropic-version".to_owned(), VERSION.to_owned())];
-        headers.extend(self.headers.iter().cloned());
-        HttpRequest {
-            url: format!("{}{path}", self.base),
-            headers,
-            body: None,
-        }
+        server.url = base.strip_suffix("/v1").unwrap_or(base).to_owned();
+        let version = ("anthropic-version".to_owned(), VERSION.to_owned());
+        server.headers.insert(0, version);
+        Anthropic { server }
     }
 }
 
 impl Protocol for Anthropic {
-    fn http_request(&self, request: &CompletionRequest<'_>) -> Result<HttpRequest, Error> {
-        let mut outgoing = self.outgoing("/v1/messages");
-        let body = request::body(request, self.stream);
+    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest> {
+        let body = messages_request::body(request, self.server.stream);
+        let mut headers = Vec::new();
         let bytes = match &request.model.request_params {
             Some(params) if !params.is_empty() => {
-                let mut merged = crate::json::to_value(&body).map_err(unwritable)?;
+                let mut merged = crate::json::to_value(&body)?;
                 for (name, value) in params {
                     if name == BETA {
-                        let header = ("anthropic-beta".to_owned(), header_value(value));
-                        outgoing.headers.push(header);
+                        headers.push(("anthropic-beta".to_owned(), header_value(value)));
                     } else {
                         merged[name] = value.clone();
                     }
@@ -146,20 +92,17 @@ impl Protocol for Anthropic {
             }
             _ => serde_json::to_vec(&body),
         };
-        outgoing.body = Some(bytes.map_err(unwritable)?);
+        let mut outgoing = self.server.request("/v1/messages", Some(bytes?));
+        outgoing.headers.extend(headers);
         Ok(outgoing)
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
-        Box::new(decoder::AnthropicDecoder::new(ToolNames::of(request.tools)))
-    }
-
-    fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {
-        classify_error::classify_body(status, body)
+        Box::new(MessagesDecoder::new(ToolNames::of(request.tools)))
     }
 
     fn models_request(&self) -> HttpRequest {
-        self.outgoing("/v1/models?limit=1000")
+        self.server.request("/v1/models?limit=1000", None)
     }
 
     fn parse_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
@@ -172,20 +115,10 @@ impl Protocol for Anthropic {
             id: String,
         }
         let body: Body = crate::json::from_slice(body).map_err(|error| {
-            Error::new(
-                ErrorClass::Protocol,
-                format!("the answer is not a list of models: {error}"),
-            )
+            Error::protocol(format!("the answer is not a list of models: {error}"))
         })?;
         Ok(body.data.into_iter().map(|model| model.id).collect())
     }
-}
-
-fn unwritable(error: serde_json::Error) -> Error {
-    Error::new(
-        ErrorClass::Protocol,
-        format!("the question cannot be written: {error}"),
-    )
 }
 
 /// A parameter as the value of a header; the items of a list are separated by commas.

@@ -6,12 +6,14 @@
 mod builtin_providers;
 pub mod custom_providers;
 pub(super) mod known_models;
-pub(super) mod settings;
+mod provider_settings;
 #[cfg(test)]
 mod tests;
 
-use super::provider_spec::{ModelSpec, ProviderSpec};
+use super::provider_spec::{InProcessProvider, ModelSpec, ProviderSpec};
 use super::{Error, ErrorClass, ModelConfig, Provider};
+pub use builtin_providers::in_process_providers;
+
 use crate::features;
 use crate::outbound::is_loopback_url;
 use crate::store::settings::{CONTEXT_LIMIT, MAX_TOKENS, PROVIDER, Setting, TEMPERATURE};
@@ -19,8 +21,8 @@ use crate::store::{Config, Secrets};
 use crate::sys::lock;
 use builtin_providers::{builtin_providers, builtin_settings};
 use custom_providers::{CustomProvider, CustomProviders};
+use provider_settings::{Settings, SettingsReader};
 use serde::Serialize;
-use settings::{Settings, SettingsReader};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -45,23 +47,6 @@ struct Made {
     settings: Settings,
     provider: Arc<dyn Provider>,
 }
-
-/// A provider that is part of the program and has no wire protocol.
-pub struct InProcessProvider {
-    /// Its name in the configuration.
-    pub name: &'static str,
-    /// Its name for users.
-    pub display_name: &'static str,
-    /// One sentence for users.
-    pub description: &'static str,
-    /// Its only model.
-    pub model: &'static str,
-    /// Makes it.
-    pub make: ProviderFactory,
-}
-
-/// Makes a provider from the configuration.
-pub type ProviderFactory = Box<dyn Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
 
 /// A provider as clients see it (`ProviderDetails` of Goose's OpenAPI document).
 #[derive(Clone, Debug, Serialize)]
@@ -218,9 +203,8 @@ impl Catalog {
             Error::new(error.class, message)
         };
         let settings = match self.find(name).map_err(failed)? {
-            Found::Builtin(spec) => settings::resolve(spec, self.reader()).map_err(failed)?,
-            Found::Custom(custom) => custom.resolve(self.reader()).map_err(failed)?,
             Found::InProcess(own) => return (own.make)(&self.config).map_err(failed),
+            found => self.settings_of(&found).map_err(failed)?,
         };
         if self.offline && !is_loopback_url(&settings.endpoint.url) {
             return Err(failed(Error::new(
@@ -250,9 +234,13 @@ impl Catalog {
     /// # Errors
     /// [`ErrorClass::Config`] if there is none of this name, it is not configured, or it is in this process.
     pub fn url(&self, name: &str) -> Result<String, Error> {
-        match self.find(name)? {
-            Found::Builtin(spec) => Ok(settings::resolve(spec, self.reader())?.endpoint.url),
-            Found::Custom(custom) => Ok(custom.resolve(self.reader())?.endpoint.url),
+        Ok(self.settings_of(&self.find(name)?)?.endpoint.url)
+    }
+
+    fn settings_of(&self, found: &Found<'_>) -> Result<Settings, Error> {
+        match found {
+            Found::Builtin(spec) => provider_settings::resolve(spec, self.reader()),
+            Found::Custom(custom) => custom.resolve(self.reader()),
             Found::InProcess(own) => {
                 let message = format!("{} is in this process", own.display_name);
                 Err(Error::new(ErrorClass::Config, message))
@@ -290,19 +278,20 @@ impl Catalog {
     /// A model with its limits: from the user's settings (`GOOSE_CONTEXT_LIMIT`, `GOOSE_MAX_TOKENS`,
     /// `GOOSE_TEMPERATURE`), or the known ones.
     pub fn model_config(&self, provider: &str, model: &str) -> ModelConfig {
-        let known = self.model_info(provider, model);
-        let context = known
-            .as_ref()
-            .map_or(DEFAULT_CONTEXT, |known| known.context_limit);
-        let most = match self.find(provider) {
-            Ok(Found::Builtin(spec)) => spec.max_context,
-            _ => u64::MAX,
+        let found = self.find(provider).ok();
+        let known = (found.as_ref()).and_then(|found| found.model_info(provider, model));
+        let (most_context, sends_output_limit) = match &found {
+            Some(Found::Builtin(spec)) => (spec.max_context, spec.protocol.requires_output_limit),
+            // The user's file sets the limit.
+            Some(Found::Custom(_)) => (u64::MAX, true),
+            Some(Found::InProcess(_)) | None => (u64::MAX, false),
         };
-        let context = context.min(most);
-        let output = known.and_then(|known| known.max_output_tokens);
+        let context = (known.as_ref()).map_or(DEFAULT_CONTEXT, |known| known.context_limit);
+        let context = context.min(most_context);
         // If a request may omit the limit, the server knows better: it may run the model with another
         // context, or count the limit as output against a rate limit.
-        let output = output.filter(|_| self.sends_output_limit(provider));
+        let output = known.filter(|_| sends_output_limit);
+        let output = output.and_then(|known| known.max_output_tokens);
         ModelConfig {
             model_name: model.to_owned(),
             context_limit: CONTEXT_LIMIT.count_if_set(&self.config).or(Some(context)),
@@ -312,39 +301,11 @@ impl Catalog {
         }
     }
 
-    /// Whether every request contains a limit on output: the wire protocol requires it, or the user's file
-    /// sets it.
-    fn sends_output_limit(&self, provider: &str) -> bool {
-        match self.find(provider) {
-            Ok(Found::Builtin(spec)) => spec.protocol.requires_output_limit,
-            Ok(Found::Custom(_)) => true,
-            Ok(Found::InProcess(_)) | Err(_) => false,
-        }
-    }
-
     /// The entry of a model in the provider's own list. A dated or otherwise extended name means the longest
     /// known name that it begins with. The lists of other providers do not count: they run a model of the
     /// same name with other limits and prices.
     pub fn model_info(&self, provider: &str, model: &str) -> Option<ModelInfo> {
-        let known = match self.find(provider).ok()? {
-            Found::Custom(custom) => {
-                let mut models = custom.models.into_iter();
-                let own = models.find(|own| own.name == model)?;
-                let mut info = ModelInfo::new(provider, model, own.context_limit);
-                info.max_output_tokens = own.max_tokens;
-                return Some(info);
-            }
-            Found::Builtin(spec) => longest_prefix(spec.models.iter(), model)?,
-            Found::InProcess(_) => return None,
-        };
-        Some(ModelInfo {
-            max_output_tokens: known.output,
-            input_token_cost: known.input_price,
-            output_token_cost: known.output_price,
-            cache_read_token_cost: known.cache_read_price,
-            cache_write_token_cost: known.cache_write_price,
-            ..ModelInfo::new(provider, model, known.context)
-        })
+        self.find(provider).ok()?.model_info(provider, model)
     }
 
     /// All providers, in the order in which clients show them.
@@ -363,8 +324,8 @@ impl Catalog {
     pub fn is_configured(&self, name: &str) -> bool {
         match self.find(name) {
             Ok(Found::Builtin(spec)) => self.is_builtin_configured(spec),
-            Ok(Found::Custom(custom)) => custom.resolve(self.reader()).is_ok(),
             Ok(Found::InProcess(own)) => self.is_chosen(own.name),
+            Ok(found) => self.settings_of(&found).is_ok(),
             Err(_) => false,
         }
     }
@@ -448,7 +409,7 @@ impl Catalog {
             let mut settings = spec.settings.iter();
             settings.any(|setting| reader.is_set(setting)) || self.is_chosen(spec.name)
         };
-        settings::resolve(spec, reader).is_ok() && (!spec.local || is_mentioned())
+        provider_settings::resolve(spec, reader).is_ok() && (!spec.local || is_mentioned())
     }
 
     fn builtin_details(&self, spec: &ProviderSpec) -> ProviderDetails {
@@ -461,45 +422,32 @@ impl Catalog {
             oauth_flow: false,
             primary: setting.primary,
         });
-        ProviderDetails {
-            name: spec.name.to_owned(),
-            metadata: ProviderMetadata {
-                name: spec.name.to_owned(),
-                display_name: spec.title.to_owned(),
-                description: spec.description.to_owned(),
-                default_model: spec.default_model.to_owned(),
-                known_models: models
-                    .map(|model| KnownModel::new(model.name, model.context))
-                    .collect(),
-                model_doc_link: spec.doc.to_owned(),
-                config_keys: config_keys.collect(),
-                allows_unlisted_models: false,
-            },
-            is_configured: self.is_builtin_configured(spec),
-            provider_type: if spec.preferred {
-                ProviderType::Preferred
-            } else {
-                ProviderType::Builtin
-            },
-        }
+        let metadata = ProviderMetadata {
+            display_name: spec.title.to_owned(),
+            description: spec.description.to_owned(),
+            default_model: spec.default_model.to_owned(),
+            model_doc_link: spec.doc.to_owned(),
+            config_keys: config_keys.collect(),
+            ..ProviderMetadata::new(
+                spec.name,
+                models.map(|model| KnownModel::new(model.name, model.context)),
+            )
+        };
+        let provider_type = if spec.preferred {
+            ProviderType::Preferred
+        } else {
+            ProviderType::Builtin
+        };
+        metadata.details(self.is_builtin_configured(spec), provider_type)
     }
 
     fn own_details(&self, own: &InProcessProvider) -> ProviderDetails {
-        ProviderDetails {
-            name: own.name.to_owned(),
-            metadata: ProviderMetadata {
-                name: own.name.to_owned(),
-                display_name: own.display_name.to_owned(),
-                description: own.description.to_owned(),
-                default_model: own.model.to_owned(),
-                known_models: vec![KnownModel::new(own.model, DEFAULT_CONTEXT)],
-                model_doc_link: String::new(),
-                config_keys: Vec::new(),
-                allows_unlisted_models: false,
-            },
-            is_configured: self.is_chosen(own.name),
-            provider_type: ProviderType::Builtin,
-        }
+        let metadata = ProviderMetadata {
+            display_name: own.display_name.to_owned(),
+            description: own.description.to_owned(),
+            ..ProviderMetadata::new(own.name, [KnownModel::new(own.model, DEFAULT_CONTEXT)])
+        };
+        metadata.details(self.is_chosen(own.name), ProviderType::Builtin)
     }
 
     fn custom_details(&self, custom: &CustomProvider) -> ProviderDetails {
@@ -512,42 +460,71 @@ impl Catalog {
             primary: true,
         });
         let models = custom.models.iter();
+        let metadata = ProviderMetadata {
+            display_name: custom.display_name.clone(),
+            description: custom.description.clone().unwrap_or_default(),
+            config_keys: key.into_iter().collect(),
+            ..ProviderMetadata::new(
+                &custom.name,
+                models.map(|model| KnownModel::new(&model.name, model.context_limit)),
+            )
+        };
+        let is_configured = custom.resolve(self.reader()).is_ok();
+        metadata.details(is_configured, ProviderType::Custom)
+    }
+}
+
+impl ProviderMetadata {
+    /// That of a provider with these models, of which the first is the one to begin with.
+    fn new(name: &str, models: impl IntoIterator<Item = KnownModel>) -> Self {
+        let known_models: Vec<KnownModel> = models.into_iter().collect();
+        ProviderMetadata {
+            name: name.to_owned(),
+            display_name: String::new(),
+            description: String::new(),
+            default_model: (known_models.first()).map_or(String::new(), |it| it.name.clone()),
+            known_models,
+            model_doc_link: String::new(),
+            config_keys: Vec::new(),
+            allows_unlisted_models: false,
+        }
+    }
+
+    fn details(self, is_configured: bool, provider_type: ProviderType) -> ProviderDetails {
         ProviderDetails {
-            name: custom.name.clone(),
-            metadata: ProviderMetadata {
-                name: custom.name.clone(),
-                display_name: custom.display_name.clone(),
-                description: custom.description.clone().unwrap_or_default(),
-                default_model: models
-                    .clone()
-                    .next()
-                    .map_or(String::new(), |m| m.name.clone()),
-                known_models: models
-                    .map(|model| KnownModel::new(&model.name, model.context_limit))
-                    .collect(),
-                model_doc_link: String::new(),
-                config_keys: key.into_iter().collect(),
-                allows_unlisted_models: false,
-            },
-            is_configured: custom.resolve(self.reader()).is_ok(),
-            provider_type: ProviderType::Custom,
+            name: self.name.clone(),
+            metadata: self,
+            is_configured,
+            provider_type,
         }
     }
 }
 
-impl ModelInfo {
-    fn new(provider: &str, model: &str, context_limit: u64) -> Self {
-        ModelInfo {
+impl Found<'_> {
+    fn model_info(&self, provider: &str, model: &str) -> Option<ModelInfo> {
+        let (context_limit, max_output_tokens, prices) = match self {
+            Found::Custom(custom) => {
+                let own = custom.models.iter().find(|own| own.name == model)?;
+                (own.context_limit, own.max_tokens, &[][..])
+            }
+            Found::Builtin(spec) => {
+                let known = longest_prefix(spec.models, model)?;
+                (known.context, known.output, known.prices)
+            }
+            Found::InProcess(_) => return None,
+        };
+        let price = |kind: usize| prices.get(kind).copied();
+        Some(ModelInfo {
             provider: provider.to_owned(),
             model: model.to_owned(),
             context_limit,
-            max_output_tokens: None,
-            input_token_cost: None,
-            output_token_cost: None,
-            cache_read_token_cost: None,
-            cache_write_token_cost: None,
+            max_output_tokens,
+            input_token_cost: price(0),
+            output_token_cost: price(1),
+            cache_read_token_cost: price(2),
+            cache_write_token_cost: price(3),
             currency: "$",
-        }
+        })
     }
 }
 
@@ -556,12 +533,10 @@ fn is_builtin(name: &str) -> bool {
 }
 
 /// The known model with the longest name that is a prefix of this name.
-fn longest_prefix(
-    models: impl Iterator<Item = &'static ModelSpec>,
-    name: &str,
-) -> Option<&'static ModelSpec> {
+fn longest_prefix(models: &'static [ModelSpec], name: &str) -> Option<&'static ModelSpec> {
     let name = normalized(name);
     models
+        .iter()
         .filter(|known| {
             let rest = name.strip_prefix(&normalized(known.name));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))

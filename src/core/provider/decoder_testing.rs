@@ -1,6 +1,6 @@
 //! For tests and fuzzing of decoders: a sink that records deltas, and streams split into pieces.
 
-use super::protocol::Decoder;
+use super::wire_protocol::Decoder;
 use super::{Completion, DeltaSink, Error};
 
 /// Records all deltas as text: adjacent deltas of one kind make one item.

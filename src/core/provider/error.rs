@@ -46,6 +46,11 @@ pub struct Error {
 }
 
 impl Error {
+    /// A response that does not follow the wire protocol.
+    pub(super) fn protocol(message: impl Into<String>) -> Self {
+        Error::new(ErrorClass::Protocol, message)
+    }
+
     /// An error of this class.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Error {

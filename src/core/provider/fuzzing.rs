@@ -1,10 +1,16 @@
 //! Fuzz targets for the wire protocols: response streams, and tool schemas and tool results in requests.
 
+#[cfg(feature = "anthropic")]
+use super::anthropic;
 use super::decoder_testing;
-use super::protocol::Protocol;
+#[cfg(feature = "google")]
+use super::google;
+#[cfg(feature = "ollama")]
+use super::ollama;
+use super::openai;
 use super::tool_calls::reject_truncated_call;
 use super::tool_output;
-use super::wire_protocol::{Endpoint, PROTOCOLS, WireProtocol};
+use super::wire_protocol::{Endpoint, Protocol, WireProtocol};
 use super::{Completion, CompletionRequest, Error, ModelConfig, Purpose, ToolSpec};
 use crate::conversation::{Content, Message, Outcome, Role, ToolCall, ToolRequest, ToolResponse};
 use crate::json;
@@ -17,11 +23,32 @@ use serde_json::{Map, Value};
 /// The nesting limit of a call's arguments.
 const DEPTH: usize = 100;
 
+/// A fuzz target: panics when a property does not hold for these bytes.
+type Fuzz = fn(&[u8]);
+
+/// The wire protocols of this build, each with its fuzz target.
+pub(super) const PROTOCOLS: &[(&WireProtocol, Fuzz)] = &[
+    (&openai::PROTOCOL, |input| {
+        completion(&openai::PROTOCOL, false, input)
+    }),
+    // The parts of a response may grow in parallel, so text deltas need not come in the order of the content.
+    #[cfg(feature = "anthropic")]
+    (&anthropic::PROTOCOL, |input| {
+        completion(&anthropic::PROTOCOL, true, input)
+    }),
+    #[cfg(feature = "ollama")]
+    (&ollama::PROTOCOL, |input| {
+        completion(&ollama::PROTOCOL, false, input)
+    }),
+    #[cfg(feature = "google")]
+    (&google::PROTOCOL, |input| {
+        completion(&google::PROTOCOL, false, input)
+    }),
+];
+
 /// The fuzz targets of the wire protocols, by name.
-pub fn protocols() -> impl Iterator<Item = (&'static str, fn(&[u8]))> {
-    PROTOCOLS
-        .iter()
-        .map(|protocol| (protocol.vendor.name, protocol.fuzz))
+pub fn protocols() -> impl Iterator<Item = (&'static str, Fuzz)> {
+    PROTOCOLS.iter().map(|(wire, fuzz)| (wire.name, *fuzz))
 }
 
 type Boxed = Box<dyn Protocol>;
@@ -33,7 +60,7 @@ fn connect(protocol: &WireProtocol) -> Boxed {
 
 /// Decoding gives the same completion for every split, the completion contains what the sink received, and
 /// it can be sent back to the model.
-pub(super) fn completion(wire: &WireProtocol, input: &[u8]) {
+fn completion(wire: &WireProtocol, mixes_parts: bool, input: &[u8]) {
     let protocol = connect(wire);
     let model = ModelConfig::default();
     let request = completion_request(&model, &[], &[]);
@@ -59,7 +86,7 @@ pub(super) fn completion(wire: &WireProtocol, input: &[u8]) {
     let [(heard, Ok(completion)), ..] = read else {
         return;
     };
-    check_deltas(&heard, &completion, wire.mixes_parts);
+    check_deltas(&heard, &completion, mixes_parts);
     check_replay(&protocol, completion);
 }
 
@@ -183,7 +210,7 @@ pub fn tool_schema(input: &[u8]) {
     }];
     let (model, question) = (ModelConfig::default(), Message::text(Role::User, "?"));
     let messages = [&question];
-    for protocol in PROTOCOLS.iter().map(|wire| connect(wire)) {
+    for protocol in PROTOCOLS.iter().map(|(wire, _)| connect(wire)) {
         let body = || {
             let outgoing = protocol.http_request(&completion_request(&model, &messages, &tools));
             let outgoing = outgoing.unwrap_or_else(|error| panic!("no question: {error:?}"));
@@ -229,7 +256,7 @@ pub fn tool_result(input: &[u8]) {
     ];
     let messages: Vec<&Message> = messages.iter().collect();
     let model = ModelConfig::default();
-    for protocol in PROTOCOLS.iter().map(|wire| connect(wire)) {
+    for protocol in PROTOCOLS.iter().map(|(wire, _)| connect(wire)) {
         let outgoing = protocol.http_request(&completion_request(&model, &messages, &[]));
         let outgoing = outgoing.unwrap_or_else(|error| panic!("no question: {error:?}"));
         let body = outgoing.body.expect("a question has a body");

@@ -8,8 +8,7 @@ mod exchange;
 
 use super::openai::OpenAi;
 use super::output_limit::{self, LearnedLimits};
-use super::protocol::{HttpRequest, Protocol};
-use super::wire_protocol::Endpoint;
+use super::wire_protocol::{Endpoint, HttpRequest, Protocol};
 use super::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider, retry,
 };
@@ -133,7 +132,10 @@ impl HttpProvider {
                 ..*request
             })
         };
-        outgoing.map_err(|error| self.with_title(error))
+        outgoing.map_err(|error| {
+            let what = format!("the request cannot be written as JSON ({error})");
+            self.with_title(Error::new(ErrorClass::Refused, what))
+        })
     }
 
     fn target(&self, outgoing: &HttpRequest) -> Result<Target, Error> {

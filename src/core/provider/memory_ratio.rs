@@ -1,7 +1,8 @@
 //! How much memory the decoders of model responses need, see `gosling_testing::memory_ratio`.
 
 use super::decoder_testing::decode;
-use super::wire_protocol::{Endpoint, PROTOCOLS};
+use super::fuzzing::PROTOCOLS;
+use super::wire_protocol::Endpoint;
 use super::{CompletionRequest, ModelConfig, Purpose};
 use gosling_testing::memory_ratio::{at_most, filled};
 
@@ -78,8 +79,8 @@ fn memory_ratio_of_models() {
     let begin = "data: {\"type\":\"message_start\",\"message\":{\"id\":\"a\",\"usage\":{}}}\n\n";
     let blocks = begin.to_owned() + &blocks.collect::<String>();
     let streams = [&streams[..], &[blocks.into_bytes()]].concat();
-    for wire in PROTOCOLS {
-        let name = wire.vendor.title;
+    for (wire, _) in PROTOCOLS {
+        let name = wire.name;
         let protocol = (wire.connect)(Endpoint::new("http://h", "http://h"));
         at_most(
             45,

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+mod body_fields;
 pub mod catalog;
 mod classify_error;
 #[cfg(any(test, fuzzing))]
@@ -26,12 +27,12 @@ mod memory_ratio;
 mod ollama;
 mod openai;
 mod output_limit;
-mod protocol;
 mod provider_spec;
 mod response_body;
 mod retry;
 #[cfg(feature = "scripted")]
 pub mod scripted;
+mod server_url;
 mod tool_calls;
 mod tool_names;
 mod tool_output;
@@ -39,7 +40,7 @@ mod tool_schema;
 mod vendor_settings;
 mod wire_protocol;
 
-pub use catalog::{Catalog, InProcessProvider, ModelInfo, ProviderDetails};
+pub use catalog::{Catalog, ModelInfo, ProviderDetails, in_process_providers};
 pub use error::{Error, ErrorClass};
 pub use http_provider::{HttpProvider, HttpProviderOptions};
 pub use lead_worker::{Choice, LeadWorker, Progress};
@@ -49,9 +50,10 @@ pub(crate) use tool_output::{
     replace_images, response_size, result_text,
 };
 
-pub use wire_protocol::{Endpoint, in_process_providers};
+pub use provider_spec::InProcessProvider;
+pub use wire_protocol::Endpoint;
 
-use crate::conversation::{Content, Message};
+use crate::conversation::{Content, Message, Reasoning};
 use crate::mcp::jsonrpc::RawJson;
 use crate::sys::cancel::Cancel;
 use output_limit::MIN_OUTPUT;
@@ -176,8 +178,34 @@ pub struct Completion {
     pub stop: StopReason,
 }
 
+impl Completion {
+    /// Appends a piece of text and passes it on.
+    fn add_text(&mut self, text: &str, sink: &mut dyn DeltaSink) {
+        match self.content.last_mut() {
+            _ if text.is_empty() => return,
+            Some(Content::Text(all)) => all.text.push_str(text),
+            _ => self.content.push(Content::text(text)),
+        }
+        sink.text(text);
+    }
+
+    /// Appends a piece of reasoning and passes it on.
+    fn add_reasoning(&mut self, text: &str, sink: &mut dyn DeltaSink) {
+        match self.content.last_mut() {
+            _ if text.is_empty() => return,
+            Some(Content::Reasoning(all)) => all.text.push_str(text),
+            _ => {
+                let text = text.to_owned();
+                self.content.push(Content::Reasoning(Reasoning { text }));
+            }
+        }
+        sink.reasoning(text);
+    }
+}
+
 /// Numbers of tokens, as far as the provider reports them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Usage {
     /// Input tokens, cached ones included.
     pub input: Option<u64>,
@@ -188,7 +216,8 @@ pub struct Usage {
 }
 
 /// Why a response ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It is complete, or the model waits for the results of its tool calls.
     #[default]

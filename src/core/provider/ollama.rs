@@ -2,17 +2,15 @@
 //!
 //! <https://docs.ollama.com/api/chat>
 
-mod decoder;
-mod request;
+mod ollama_decoder;
+mod ollama_request;
 
-use super::catalog::settings::with_scheme;
-#[cfg(any(test, fuzzing))]
-use super::fuzzing;
 use super::lenient_json::JsonStr;
-use super::protocol::{Decoder, HttpRequest, Protocol};
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
-use super::wire_protocol::WireProtocol;
-use super::{CompletionRequest, Error, ErrorClass, classify_error, vendor_settings};
+use super::server_url::with_scheme;
+use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
+use super::{CompletionRequest, Error, vendor_settings};
+use ollama_decoder::OllamaDecoder;
 use serde::Deserialize;
 
 const PORT: u16 = 11434;
@@ -20,36 +18,28 @@ const PORT: u16 = 11434;
 /// its own default is so small that the tools alone fill it.
 const MAX_CONTEXT: u64 = 32_768;
 
-/// What it adds to the build.
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
-    vendor: ProviderSpec {
-        name: "ollama",
-        title: "Ollama",
-        description: "Open models on this machine or another, run by Ollama",
-        preferred: true,
-        local: true,
-        max_context: MAX_CONTEXT,
-        default_model: "qwen3",
-        models: MODELS,
-        doc: "https://ollama.com/library",
-        settings: vendor_settings::OLLAMA,
-        ..hosted(&PROTOCOL)
-    },
+    name: "ollama",
     key_header: None,
     base_url,
     endpoint_url: |base, _| base.to_owned(),
     url_in_file,
     requires_output_limit: false,
-    connect: |server| {
-        Box::new(Ollama {
-            base: server.url,
-            headers: server.headers,
-        })
-    },
-    #[cfg(any(test, fuzzing))]
-    fuzz: |input| fuzzing::completion(&PROTOCOL, input),
-    #[cfg(any(test, fuzzing))]
-    mixes_parts: false,
+    connect: |server| Box::new(Ollama::new(server)),
+};
+
+pub(super) static VENDOR: ProviderSpec = ProviderSpec {
+    name: "ollama",
+    title: "Ollama",
+    description: "Open models on this machine or another, run by Ollama",
+    preferred: true,
+    local: true,
+    max_context: MAX_CONTEXT,
+    default_model: "qwen3",
+    models: MODELS,
+    doc: "https://ollama.com/library",
+    settings: vendor_settings::OLLAMA,
+    ..hosted(&PROTOCOL)
 };
 
 const MODELS: &[ModelSpec] = &[
@@ -65,17 +55,14 @@ const MODELS: &[ModelSpec] = &[
 
 /// A server with this protocol. It does not implement `Debug`, because header values are secrets.
 struct Ollama {
-    base: String,
-    headers: Vec<(String, String)>,
+    server: Endpoint,
 }
 
 impl Ollama {
-    fn outgoing(&self, path: &str, body: Option<Vec<u8>>) -> HttpRequest {
-        HttpRequest {
-            url: format!("{}{path}", self.base.trim_end_matches('/')),
-            headers: self.headers.clone(),
-            body,
-        }
+    fn new(mut server: Endpoint) -> Self {
+        let length = server.url.trim_end_matches('/').len();
+        server.url.truncate(length);
+        Ollama { server }
     }
 }
 
@@ -101,24 +88,17 @@ fn url_in_file(base: &str) -> String {
 }
 
 impl Protocol for Ollama {
-    fn http_request(&self, request: &CompletionRequest<'_>) -> Result<HttpRequest, Error> {
-        let body = request::body(request).map_err(|e| {
-            let what = format!("the request cannot be written as JSON ({e})");
-            Error::new(ErrorClass::Refused, what)
-        })?;
-        Ok(self.outgoing("/api/chat", Some(body)))
+    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest> {
+        let body = ollama_request::body(request)?;
+        Ok(self.server.request("/api/chat", Some(body)))
     }
 
     fn decoder(&self, _request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
-        Box::new(decoder::OllamaDecoder::default())
-    }
-
-    fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {
-        classify_error::classify_body(status, body)
+        Box::new(OllamaDecoder::default())
     }
 
     fn models_request(&self) -> HttpRequest {
-        self.outgoing("/api/tags", None)
+        self.server.request("/api/tags", None)
     }
 
     fn parse_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
@@ -133,8 +113,7 @@ impl Protocol for Ollama {
             name: JsonStr<'a>,
         }
         let models: Models<'_> = crate::json::from_slice(body).map_err(|error| {
-            let what = format!("the answer is not a list of models ({error})");
-            Error::new(ErrorClass::Protocol, what)
+            Error::protocol(format!("the answer is not a list of models ({error})"))
         })?;
         let names = models.models.into_iter().map(|model| model.name.0);
         Ok(names.map(|name| name.into_owned()).collect())

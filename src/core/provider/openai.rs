@@ -7,68 +7,64 @@
 //! omits those that OpenAI serves only behind it. Other servers with these models (OpenRouter, LiteLLM)
 //! translate, so their lists are complete.
 
-mod decoder;
+mod chat_decoder;
+mod chat_json;
+mod chat_request;
 mod mistral;
 mod provider_fields;
-mod request;
-mod response_json;
 
 #[cfg(test)]
 mod tests;
 
 use super::catalog::known_models;
-use super::catalog::settings::{CHAT, base_url, join};
-#[cfg(any(test, fuzzing))]
-use super::fuzzing;
-use super::protocol::{Decoder, HttpRequest, Protocol};
 use super::provider_spec::{
     ProviderSpec, SettingRole, host, hosted, optional_key, path, setting, timeout,
 };
+use super::server_url::{CHAT, base_url, join};
 use super::tool_names::ToolNames;
-use super::wire_protocol::{Endpoint, WireProtocol};
-use super::{CompletionRequest, Error, ErrorClass, classify_error};
+use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
+use super::{CompletionRequest, Error};
+use chat_decoder::ChatDecoder;
+use chat_json::{Model, Models};
 
 /// OpenAI's own server.
-const VENDOR: &str = "https://api.openai.com/";
+const VENDOR_URL: &str = "https://api.openai.com/";
 const DEFAULT_PATH: &str = "v1/chat/completions";
 
-/// What it adds to the build.
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
-    vendor: ProviderSpec {
-        name: "openai",
-        title: "OpenAI",
-        description: "GPT models, and any server that speaks OpenAI's chat completions",
-        preferred: true,
-        default_model: "gpt-4o",
-        models: known_models::OPENAI,
-        doc: "https://platform.openai.com/docs/models",
-        settings: &[
-            optional_key("OPENAI_API_KEY"),
-            host("OPENAI_HOST", "https://api.openai.com"),
-            path("OPENAI_BASE_PATH", "v1/chat/completions"),
-            setting(
-                "OPENAI_ORGANIZATION",
-                SettingRole::Header("OpenAI-Organization"),
-            ),
-            setting("OPENAI_PROJECT", SettingRole::Header("OpenAI-Project")),
-            setting("OPENAI_CUSTOM_HEADERS", SettingRole::Headers),
-            timeout("OPENAI_TIMEOUT"),
-        ],
-        ..hosted(&PROTOCOL)
-    },
+    name: "openai",
     key_header: None,
     base_url,
     endpoint_url: |base, path| join(base, path.unwrap_or(DEFAULT_PATH)),
     url_in_file: chat_url,
     requires_output_limit: false,
     connect: |server| Box::new(OpenAi::new(server)),
-    #[cfg(any(test, fuzzing))]
-    fuzz: |input| fuzzing::completion(&PROTOCOL, input),
-    #[cfg(any(test, fuzzing))]
-    mixes_parts: false,
 };
 
-/// The protocol.
+pub(super) static VENDOR: ProviderSpec = ProviderSpec {
+    name: "openai",
+    title: "OpenAI",
+    description: "GPT models, and any server that speaks OpenAI's chat completions",
+    preferred: true,
+    default_model: "gpt-4o",
+    models: known_models::OPENAI,
+    doc: "https://platform.openai.com/docs/models",
+    settings: &[
+        optional_key("OPENAI_API_KEY"),
+        host("OPENAI_HOST", "https://api.openai.com"),
+        path("OPENAI_BASE_PATH", "v1/chat/completions"),
+        setting(
+            "OPENAI_ORGANIZATION",
+            SettingRole::Header("OpenAI-Organization"),
+        ),
+        setting("OPENAI_PROJECT", SettingRole::Header("OpenAI-Project")),
+        setting("OPENAI_CUSTOM_HEADERS", SettingRole::Headers),
+        timeout("OPENAI_TIMEOUT"),
+    ],
+    ..hosted(&PROTOCOL)
+};
+
+/// A server with this protocol.
 pub(super) struct OpenAi {
     endpoint: Endpoint,
 }
@@ -80,16 +76,9 @@ impl OpenAi {
 }
 
 impl Protocol for OpenAi {
-    fn http_request(&self, request: &CompletionRequest<'_>) -> Result<HttpRequest, Error> {
-        let body = request::body(&self.endpoint, request).map_err(|e| {
-            let what = format!("the request cannot be written as JSON ({e})");
-            Error::new(ErrorClass::Refused, what)
-        })?;
-        Ok(HttpRequest {
-            url: self.endpoint.url.clone(),
-            headers: self.endpoint.headers.clone(),
-            body: Some(body),
-        })
+    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest> {
+        let body = chat_request::body(&self.endpoint, request)?;
+        Ok(self.endpoint.request("", Some(body)))
     }
 
     fn uses_input_size(&self) -> bool {
@@ -98,35 +87,26 @@ impl Protocol for OpenAi {
 
     fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
         let origin = provider_fields::origin(&self.endpoint.url, &request.model.model_name);
-        Box::new(decoder::OpenAiDecoder::new(
-            ToolNames::of(request.tools),
-            origin,
-        ))
-    }
-
-    fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {
-        classify_error::classify_body(status, body)
+        Box::new(ChatDecoder::new(ToolNames::of(request.tools), origin))
     }
 
     fn models_request(&self) -> HttpRequest {
         HttpRequest {
             url: self.endpoint.models_url.clone(),
-            headers: self.endpoint.headers.clone(),
-            body: None,
+            ..self.endpoint.request("", None)
         }
     }
 
     fn parse_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
-        let bare = |body| crate::json::from_slice::<Vec<response_json::Model<'_>>>(body);
-        let models = crate::json::from_slice::<response_json::Models<'_>>(body)
+        let bare = |body| crate::json::from_slice::<Vec<Model<'_>>>(body);
+        let models = crate::json::from_slice::<Models<'_>>(body)
             .map(|models| models.data)
             .or_else(|error| bare(body).map_err(|_| error));
         let models = models.map_err(|error| {
-            let what = format!("the answer is not a list of models ({error})");
-            Error::new(ErrorClass::Protocol, what)
+            Error::protocol(format!("the answer is not a list of models ({error})"))
         })?;
         let names = models.into_iter().map(|model| model.id.0.into_owned());
-        if self.endpoint.models_url.starts_with(VENDOR) {
+        if self.endpoint.models_url.starts_with(VENDOR_URL) {
             return Ok(names.filter(|name| !needs_responses(name)).collect());
         }
         Ok(names.collect())
@@ -147,9 +127,6 @@ fn needs_responses(model: &str) -> bool {
 /// The URL of chat completions. Some files contain only the server, some the version too, some the endpoint.
 fn chat_url(base: &str) -> String {
     let after_scheme = base.split_once("://").map_or(base, |(_, rest)| rest);
-    if after_scheme.contains('/') {
-        join(base, CHAT)
-    } else {
-        join(base, DEFAULT_PATH)
-    }
+    let has_path = after_scheme.contains('/');
+    join(base, if has_path { CHAT } else { DEFAULT_PATH })
 }

@@ -1,7 +1,10 @@
-//! What describes a builtin provider: its settings and its models.
+//! What describes a provider of the program: its settings and its models.
 
 use super::wire_protocol::WireProtocol;
+use super::{Error, Provider};
+use crate::store::Config;
 use crate::store::settings::{self as store, Kind, Wrong};
+use std::sync::Arc;
 
 /// What a setting is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,23 @@ pub(super) struct Setting {
     pub(super) default: Option<&'static str>,
     pub(super) primary: bool,
 }
+
+/// A provider that is part of the program and has no wire protocol.
+pub struct InProcessProvider {
+    /// Its name in the configuration.
+    pub name: &'static str,
+    /// Its name for users.
+    pub display_name: &'static str,
+    /// One sentence for users.
+    pub description: &'static str,
+    /// Its only model.
+    pub model: &'static str,
+    /// Makes it.
+    pub make: ProviderFactory,
+}
+
+/// Makes a provider from the configuration.
+pub type ProviderFactory = Box<dyn Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
 
 /// A builtin provider.
 pub(super) struct ProviderSpec {
@@ -179,52 +199,32 @@ pub(super) const fn hosted(protocol: &'static WireProtocol) -> ProviderSpec {
 pub(super) struct ModelSpec {
     pub(super) name: &'static str,
     pub(super) context: u64,
+    /// The limit on output, if it is known.
     pub(super) output: Option<u64>,
-    pub(super) input_price: Option<f64>,
-    pub(super) output_price: Option<f64>,
-    pub(super) cache_read_price: Option<f64>,
-    pub(super) cache_write_price: Option<f64>,
+    /// Of input, of output, of input from the cache, of writing to the cache, as far as they are known.
+    pub(super) prices: &'static [f64],
 }
 
+/// A model of this name with a context of so many tokens.
 pub(super) const fn model(name: &'static str, context: u64) -> ModelSpec {
     ModelSpec {
         name,
         context,
         output: None,
-        input_price: None,
-        output_price: None,
-        cache_read_price: None,
-        cache_write_price: None,
+        prices: &[],
     }
 }
 
 impl ModelSpec {
-    pub(super) const fn output(self, tokens: u64) -> Self {
+    pub(super) const fn prices(self, prices: &'static [f64]) -> Self {
+        ModelSpec { prices, ..self }
+    }
+
+    /// With a limit on output of so many tokens.
+    pub(super) const fn output(self, tokens: u64, prices: &'static [f64]) -> Self {
         ModelSpec {
             output: Some(tokens),
-            ..self
-        }
-    }
-
-    pub(super) const fn price(self, input: f64, output: f64) -> Self {
-        ModelSpec {
-            input_price: Some(input),
-            output_price: Some(output),
-            ..self
-        }
-    }
-
-    pub(super) const fn cache_read(self, price: f64) -> Self {
-        ModelSpec {
-            cache_read_price: Some(price),
-            ..self
-        }
-    }
-
-    pub(super) const fn cache(self, read: f64, write: f64) -> Self {
-        ModelSpec {
-            cache_write_price: Some(write),
-            ..self.cache_read(read)
+            ..self.prices(prices)
         }
     }
 }

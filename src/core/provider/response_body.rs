@@ -1,7 +1,7 @@
 //! The body of a response in pieces: an event stream, or one JSON text from a server that does not stream.
 
+use super::Error;
 use super::json_splitter::JsonSplitter;
-use super::{Error, ErrorClass};
 use crate::outbound::sse;
 
 /// Splits a body into its events, or into its only text.
@@ -39,7 +39,7 @@ impl ResponseBody {
     /// Takes the next piece and passes each part that it completes to `take`, until that fails.
     ///
     /// # Errors
-    /// Those of `take`, and [`ErrorClass::Protocol`] if an event is too long.
+    /// Those of `take`, and [`Protocol`](super::ErrorClass::Protocol) if an event is too long.
     pub(super) fn push(
         &mut self,
         mut piece: &[u8],
@@ -71,7 +71,7 @@ impl ResponseBody {
                 outcome?;
                 pushed.map_err(|_| {
                     let what = format!("an event is longer than {} MiB", self.max_event >> 20);
-                    Error::new(ErrorClass::Protocol, what)
+                    Error::protocol(what)
                 })
             }
         }

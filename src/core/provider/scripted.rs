@@ -49,7 +49,7 @@ use super::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, InProcessProvider, Provider,
     Purpose,
 };
-use crate::conversation::{Content, Image, Message, Reasoning, ToolRequest};
+use crate::conversation::{Content, Image, Message, ToolRequest};
 use crate::store::settings;
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::{Stamp, read_start};
@@ -234,16 +234,15 @@ impl Playback<'_> {
                 }
                 Step::Reasoning(text) => {
                     let text = self.fill(text);
-                    self.sink.reasoning(&text);
-                    self.push(Content::Reasoning(Reasoning { text }));
+                    self.completion.add_reasoning(&text, self.sink);
                 }
                 Step::Calls(calls) => {
                     for (n, call) in calls.iter().enumerate() {
                         let request = self.request(n, call);
-                        self.push(Content::ToolRequest(request));
+                        self.completion.content.push(Content::ToolRequest(request));
                     }
                 }
-                Step::Image(image) => self.push(Content::Image(Image {
+                Step::Image(image) => self.completion.content.push(Content::Image(Image {
                     data: image.data.clone(),
                     mime_type: image.mime_type.clone(),
                     ..Image::default()
@@ -277,23 +276,9 @@ impl Playback<'_> {
     fn say(&mut self, text: &str, chunks: usize, delay: Duration) -> Result<(), Error> {
         for piece in pieces(text, chunks) {
             self.wait(delay)?;
-            self.sink.text(piece);
-        }
-        if !text.is_empty() {
-            self.push(Content::text(text));
+            self.completion.add_text(piece, self.sink);
         }
         Ok(())
-    }
-
-    /// Adds a content block, or appends to the last one if it is of the same kind, as decoders do.
-    fn push(&mut self, part: Content) {
-        match (self.completion.content.last_mut(), part) {
-            (Some(Content::Text(before)), Content::Text(part)) => before.text += &part.text,
-            (Some(Content::Reasoning(before)), Content::Reasoning(part)) => {
-                before.text += &part.text;
-            }
-            (_, part) => self.completion.content.push(part),
-        }
     }
 
     fn request(&self, n: usize, call: &Call) -> ToolRequest {
@@ -314,15 +299,13 @@ impl Playback<'_> {
     /// # Errors
     /// When the request is cancelled.
     fn wait(&mut self, time: Duration) -> Result<(), Error> {
-        if time.is_zero() {
-            return if self.cancel.is_cancelled() {
-                Err(cancelled())
-            } else {
-                Ok(())
-            };
-        }
-        self.sink.idle();
-        if self.cancel.wait_timeout(time) {
+        let is_cancelled = if time.is_zero() {
+            self.cancel.is_cancelled()
+        } else {
+            self.sink.idle();
+            self.cancel.wait_timeout(time)
+        };
+        if is_cancelled {
             return Err(cancelled());
         }
         Ok(())

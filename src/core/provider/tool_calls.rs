@@ -1,10 +1,10 @@
 //! Conversion of tool calls from a model's text to the conversation, and back.
 
-use super::{Completion, Error, ErrorClass, StopReason};
+use super::{Completion, Error, StopReason};
 use crate::conversation::{Content, Outcome, ToolCall, ToolRequest};
 use crate::sys::random_hex;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// How many bytes of invalid arguments the metadata keeps.
@@ -19,13 +19,13 @@ const MAX_CALLS: usize = 1000;
 /// Checks whether a response with `calls` calls may have another.
 ///
 /// # Errors
-/// [`ErrorClass::Protocol`] if it has [`MAX_CALLS`]: the turn would make all of them.
+/// [`Protocol`](super::ErrorClass::Protocol) if it has [`MAX_CALLS`]: the turn would make all of them.
 pub(super) fn check_call_count(calls: usize) -> Result<(), Error> {
     if calls < MAX_CALLS {
         Ok(())
     } else {
         let what = format!("more than {MAX_CALLS} tool calls in one answer");
-        Err(Error::new(ErrorClass::Protocol, what))
+        Err(Error::protocol(what))
     }
 }
 
@@ -77,11 +77,9 @@ pub(super) fn reject_truncated_call(completion: &mut Completion) {
          make it again, with less text before it.",
         value.name
     );
-    let fields = json!({"name": value.name, "arguments": "{}"});
-    match (&mut request.metadata, fields) {
-        (Some(Value::Object(kept)), Value::Object(fields)) => kept.extend(fields),
-        (metadata, fields) => *metadata = Some(fields),
-    }
+    let fields = [("name", &*value.name), ("arguments", "{}")];
+    let fields = fields.map(|(name, text)| (name.to_owned(), text.into()));
+    add_metadata(request, Map::from_iter(fields));
     request.tool_call = Outcome::Error { error };
 }
 
@@ -152,33 +150,37 @@ fn escape_control_characters(json: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// The name and the arguments (the JSON text of an object) with which an earlier call is sent to a model
-/// again, whether the call was valid or not.
-pub(crate) fn replayed_call(request: &ToolRequest) -> (&str, Cow<'_, str>) {
-    match &request.tool_call {
-        Outcome::Success { value } => {
-            let arguments = if value.arguments.get().trim_start().starts_with('{') {
-                value.arguments.get()
-            } else {
-                "{}"
-            };
-            (&value.name, arguments.into())
-        }
-        Outcome::Error { .. } => {
-            let metadata = request.metadata.as_ref();
-            let part = |key: &str| metadata?.get(key)?.as_str();
-            let name = part("name").filter(|name| !name.is_empty());
-            let arguments = match metadata.and_then(|metadata| metadata.get("arguments")) {
-                Some(object @ Value::Object(_)) => object.to_string().into(),
-                Some(Value::String(text)) if parse_arguments(text).is_ok() => match text.trim() {
-                    "" => "{}".into(),
-                    text => text.into(),
-                },
-                _ => "{}".into(),
-            };
-            (name.unwrap_or("unknown"), arguments)
-        }
+/// Adds fields to the metadata of a call.
+pub(super) fn add_metadata(request: &mut ToolRequest, fields: Map<String, Value>) {
+    match &mut request.metadata {
+        _ if fields.is_empty() => {}
+        Some(Value::Object(metadata)) => metadata.extend(fields),
+        metadata => *metadata = Some(Value::Object(fields)),
     }
+}
+
+/// The name and the arguments (a JSON object) with which an earlier call is sent to a model again, whether the
+/// call was valid or not.
+pub(crate) fn replayed_call(request: &ToolRequest) -> (&str, Cow<'_, RawValue>) {
+    let (name, arguments) = match &request.tool_call {
+        Outcome::Success { value } if value.arguments.get().starts_with('{') => {
+            return (&value.name, Cow::Borrowed(&value.arguments));
+        }
+        Outcome::Success { value } => (Some(&*value.name), None),
+        Outcome::Error { .. } => {
+            let part = |key: &str| request.metadata.as_ref()?.get(key);
+            let name = part("name").and_then(Value::as_str);
+            let arguments = match part("arguments") {
+                Some(object @ Value::Object(_)) => to_raw_value(object).ok(),
+                Some(Value::String(text)) => parse_arguments(text).ok(),
+                _ => None,
+            };
+            (name.filter(|name| !name.is_empty()), arguments)
+        }
+    };
+    let arguments = arguments.or_else(|| parse_arguments("").ok());
+    let arguments = Cow::Owned(arguments.unwrap_or_default());
+    (name.unwrap_or("unknown"), arguments)
 }
 
 #[cfg(test)]

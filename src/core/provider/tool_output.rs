@@ -1,7 +1,7 @@
 //! A tool's result as a model gets it: one text and some images, the same for every protocol.
 
 use super::tool_names::hash64;
-use crate::conversation::{Content, Image, Message, Outcome};
+use crate::conversation::{Content, Image, Message, Outcome, Text};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{self, CallToolResult};
 use crate::text;
@@ -105,7 +105,7 @@ pub(crate) fn audience_includes_model(annotations: Option<&RawJson>) -> bool {
 }
 
 /// The image for a provider that accepts these types, or the text that replaces it.
-pub(super) fn supported_image<'a>(
+fn supported_image<'a>(
     mime_type: Cow<'a, str>,
     data: Cow<'a, str>,
     kinds: &[&str],
@@ -141,7 +141,7 @@ const BASE64: [bool; 256] = {
 /// The hash of each image of a message that a request would contain.
 pub(crate) fn image_hashes(message: &Message) -> Vec<u64> {
     let hashes = |part: &Content| match part {
-        Content::Image(image) => users_image(image).iter().map(ImageData::hash).collect(),
+        Content::Image(image) => any_users_image(image).iter().map(ImageData::hash).collect(),
         Content::ToolResponse(response) => {
             let result = response.tool_result.value();
             let parts = result.into_iter().flat_map(|result| &result.content);
@@ -171,7 +171,7 @@ pub(crate) fn replace_images<'m>(
     for part in &mut message.content {
         match part {
             Content::Image(image) => {
-                if let Some(words) = words(users_image(image)) {
+                if let Some(words) = words(any_users_image(image)) {
                     *part = Content::text(words);
                 }
             }
@@ -198,13 +198,24 @@ pub(super) fn has_images(messages: &[&Message]) -> bool {
         .any(|message| !image_hashes(message).is_empty())
 }
 
+/// The text of a user's message, if it is for the model.
+pub(super) fn users_text(text: &Text) -> Option<&str> {
+    audience_includes_model(text.annotations.as_ref()).then_some(&text.text)
+}
+
+/// The image of a user's message, if it is for the model, as [`supported_image`] gives it.
+pub(super) fn users_image<'a>(
+    image: &'a Image,
+    kinds: &[&str],
+) -> Option<Result<ImageData<'a>, String>> {
+    let is_shown = audience_includes_model(image.annotations.as_ref());
+    let (mime_type, data) = (image.mime_type.as_str().into(), image.data.as_str().into());
+    is_shown.then(|| supported_image(mime_type, data, kinds))
+}
+
 /// The image of a user's message, if a request of any protocol would contain it.
-fn users_image(image: &Image) -> Option<ImageData<'_>> {
-    if !audience_includes_model(image.annotations.as_ref()) {
-        return None;
-    }
-    let mime_type = image.mime_type.as_str().into();
-    supported_image(mime_type, image.data.as_str().into(), &ALL_IMAGES).ok()
+fn any_users_image(image: &Image) -> Option<ImageData<'_>> {
+    users_image(image, &ALL_IMAGES)?.ok()
 }
 
 /// The image in a content block of a tool's result, if a request of any protocol would contain it.

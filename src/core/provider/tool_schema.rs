@@ -1,10 +1,37 @@
 //! Completes a tool's input schema: providers require `type: object` and `properties`, and that these are an object.
 
+use super::ToolSpec;
 use crate::mcp::jsonrpc::RawJson;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+
+/// A tool in a request of OpenAI's protocol, and of others that list tools in its way.
+#[derive(Serialize)]
+pub(super) struct FunctionTool<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    parameters: Cow<'a, RawValue>,
+}
+
+impl<'a> FunctionTool<'a> {
+    pub(super) fn new(name: Cow<'a, str>, tool: &'a ToolSpec) -> Self {
+        let function = Function {
+            name,
+            description: &tool.description,
+            parameters: complete(&tool.input_schema),
+        };
+        let r#type = "function";
+        FunctionTool { r#type, function }
+    }
+}
 
 /// The schema, with the missing fields at its beginning. The rest stays byte for byte.
 pub(super) fn complete(schema: &RawJson) -> Cow<'_, RawValue> {

@@ -1,36 +1,60 @@
-//! What a wire protocol adds to the build, and the protocols and providers of this build.
+//! A wire protocol: a completion request in, an HTTP request out; response bytes in, a completion out. No I/O and no
+//! clock.
+//!
+//! The message of an [`Error`] made by a protocol says only what is wrong. The HTTP provider redacts secrets
+//! in it, and adds the provider's name and what the user can do.
 
-use super::openai;
-use super::protocol::Protocol;
-use super::provider_spec::ProviderSpec;
-use super::{Error, ErrorClass, InProcessProvider};
-use crate::features;
+use super::{Completion, CompletionRequest, DeltaSink, Error, ErrorClass, classify_error};
 
-/// The protocols of this build, in the order in which clients show their vendors.
-pub(super) static PROTOCOLS: &[&WireProtocol] = &[
-    &openai::PROTOCOL,
-    #[cfg(feature = "anthropic")]
-    &super::anthropic::PROTOCOL,
-    #[cfg(feature = "ollama")]
-    &super::ollama::PROTOCOL,
-    #[cfg(feature = "google")]
-    &super::google::PROTOCOL,
-];
+/// An HTTP request to a provider.
+pub(super) struct HttpRequest {
+    /// The complete URL.
+    pub(super) url: String,
+    /// Header fields. Their values may be secrets.
+    pub(super) headers: Vec<(String, String)>,
+    /// The JSON body of a POST; a GET if absent.
+    pub(super) body: Option<Vec<u8>>,
+}
 
-/// The providers of this build that are part of the program.
-pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
-    let makers: &[fn() -> InProcessProvider] = &[
-        #[cfg(feature = "scripted")]
-        super::scripted::scripted,
-    ];
-    makers.iter().map(|make| make())
+/// A wire protocol. The HTTP provider calls it, once for each request.
+pub(super) trait Protocol: Send + Sync {
+    /// Writes the request.
+    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest>;
+    /// Whether the size of the input affects the request ([`CompletionRequest::input`]).
+    fn uses_input_size(&self) -> bool {
+        true
+    }
+    /// A decoder for the body of a 2xx response to this request.
+    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder>;
+    /// The class of any other response, and the provider's message. The caller reads the `Retry-After` header.
+    fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {
+        classify_error::classify_body(status, body)
+    }
+    /// The request for the list of models.
+    fn models_request(&self) -> HttpRequest;
+    /// The model names in the body of its 2xx response.
+    fn parse_models(&self, body: &[u8]) -> Result<Vec<String>, Error>;
+}
+
+/// Decodes the body of one response, in pieces of any size. The HTTP provider calls it for each read.
+pub(super) trait Decoder: Send {
+    /// Decodes the next piece and passes its deltas to `sink`; true when the response is complete, even
+    /// if the connection stays open.
+    ///
+    /// # Errors
+    /// An error that the provider reports in the stream, or [`ErrorClass::Protocol`].
+    fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error>;
+    /// The completion, after the response is complete or the body has ended.
+    ///
+    /// # Errors
+    /// [`ErrorClass::Transport`] if the response is incomplete.
+    fn finish(self: Box<Self>) -> Result<Completion, Error>;
 }
 
 /// A wire protocol, and everything that the rest of the program knows of it.
 pub(super) struct WireProtocol {
-    /// The provider of the vendor who defines it. Its name is that of the protocol in files, and of the Cargo
-    /// feature; OpenAI's has none.
-    pub(super) vendor: ProviderSpec,
+    /// Its name in files, and of the Cargo feature; OpenAI's has none.
+    pub(super) name: &'static str,
     /// The header for the key; a bearer token if absent.
     pub(super) key_header: Option<&'static str>,
     /// A server's URL from the user's setting, which may lack the scheme and the port or end with a slash.
@@ -43,12 +67,6 @@ pub(super) struct WireProtocol {
     pub(super) requires_output_limit: bool,
     /// Makes it.
     pub(super) connect: fn(Endpoint) -> Box<dyn Protocol>,
-    /// Its fuzz target, which has its name.
-    #[cfg(any(test, fuzzing))]
-    pub(super) fuzz: fn(&[u8]),
-    /// The parts of a response may grow in parallel, so text deltas need not come in the order of the content.
-    #[cfg(any(test, fuzzing))]
-    pub(super) mixes_parts: bool,
 }
 
 /// A server with a wire protocol, and its dialect of OpenAI's.
@@ -84,25 +102,19 @@ impl Endpoint {
             reasoning_back: false,
         }
     }
+
+    /// A request to a path below `url`.
+    pub(super) fn request(&self, path: &str, body: Option<Vec<u8>>) -> HttpRequest {
+        HttpRequest {
+            url: format!("{}{path}", self.url),
+            headers: self.headers.clone(),
+            body,
+        }
+    }
 }
 
 impl PartialEq for WireProtocol {
     fn eq(&self, other: &Self) -> bool {
-        self.vendor.name == other.vendor.name
+        self.name == other.name
     }
-}
-
-/// The protocol of this name.
-///
-/// # Errors
-/// [`ErrorClass::Config`] when the build leaves it out.
-pub(super) fn protocol_named(name: &str) -> Result<&'static WireProtocol, Error> {
-    let found = PROTOCOLS
-        .iter()
-        .find(|protocol| protocol.vendor.name == name);
-    found.copied().ok_or_else(|| {
-        let hint = features::hint(name);
-        let reason = format!("the protocol `{name}` is not available{hint}");
-        Error::new(ErrorClass::Config, reason)
-    })
 }

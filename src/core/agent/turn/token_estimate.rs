@@ -285,7 +285,7 @@ pub(in crate::agent) fn size_of(message: &Message) -> usize {
         Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => IMAGE_SIZE,
         Content::ToolRequest(request) => {
             let (name, arguments) = replayed_call(request);
-            OVERHEAD + name.len() + arguments.len() + size_of_metadata(request)
+            OVERHEAD + name.len() + arguments.get().len() + size_of_metadata(request)
         }
         Content::ToolResponse(response) => {
             let (text, images) = response_size(&response.tool_result);

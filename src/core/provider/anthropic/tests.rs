@@ -1,7 +1,7 @@
 use super::*;
 use crate::conversation::{Message, Role};
 use crate::provider::decoder_testing::{decode, decode_every_split, event_stream};
-use crate::provider::{Completion, ModelConfig, Purpose, StopReason, ToolSpec, Usage};
+use crate::provider::{Completion, ErrorClass, ModelConfig, Purpose, StopReason, ToolSpec, Usage};
 use serde_json::{Map, json};
 
 const STREAM: [&str; 18] = [
@@ -37,7 +37,7 @@ fn decoder() -> Box<dyn Decoder> {
     let model = ModelConfig::default();
     let tools = [tool("a.b", json!({}))];
     let request = completion_request(&model, &[], &tools);
-    Anthropic::new("http://h", Vec::new(), true).decoder(&request)
+    Anthropic::new(Endpoint::new("http://h", "")).decoder(&request)
 }
 
 fn completion_request<'a>(
@@ -206,11 +206,10 @@ fn a_question_is_written_as_the_api_wants_it() {
         tool("a.b", json!({"properties": {"z": {}}})),
         tool("c", json!({"type": "object"})),
     ];
-    let anthropic = Anthropic::new(
-        "https://h/v1/",
-        vec![("x-api-key".into(), "k".into())],
-        true,
-    );
+    let anthropic = Anthropic::new(Endpoint {
+        headers: vec![("x-api-key".into(), "k".into())],
+        ..Endpoint::new("https://h/v1/", "")
+    });
     let outgoing = anthropic
         .http_request(&completion_request(&model, &messages, &tools))
         .unwrap();
@@ -285,7 +284,7 @@ fn what_the_user_adds_is_merged_last_and_betas_are_a_header() {
     };
     let reply = Message::text(Role::Assistant, "I began");
     let messages = [&reply];
-    let outgoing = (Anthropic::new("http://h", Vec::new(), true))
+    let outgoing = (Anthropic::new(Endpoint::new("http://h", "")))
         .http_request(&completion_request(&model, &messages, &[]))
         .unwrap();
     let beta = outgoing
@@ -303,7 +302,7 @@ fn what_the_user_adds_is_merged_last_and_betas_are_a_header() {
 
 #[test]
 fn models_are_listed_and_failures_read() {
-    let anthropic = Anthropic::new("http://h/proxy/v1/messages", Vec::new(), true);
+    let anthropic = Anthropic::new(Endpoint::new("http://h/proxy/v1/messages", ""));
     assert_eq!(
         anthropic.models_request().url,
         "http://h/proxy/v1/models?limit=1000"
@@ -368,7 +367,7 @@ fn what_may_change_comes_behind_all_that_is_cached() {
             note: Some(&note),
             ..completion_request(&model, &messages[..count], &[])
         };
-        let body = serde_json::to_value(request::body(&request, true)).unwrap();
+        let body = serde_json::to_value(messages_request::body(&request, true)).unwrap();
         let turns = body["messages"].as_array().unwrap();
         assert_eq!(turns.len(), 3);
         let last = turns[2]["content"].as_array().unwrap();

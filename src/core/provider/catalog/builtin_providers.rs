@@ -3,24 +3,57 @@
 use super::known_models::{
     CEREBRAS, DATABRICKS, DEEPSEEK, FIREWORKS, GROQ, MISTRAL, OPENAI, OPENROUTER, TOGETHER, XAI,
 };
-use crate::provider::openai;
+use crate::features;
 use crate::provider::provider_spec::{
-    ProviderSpec, Setting, SettingRole, host, hosted, key, optional_key, path, setting, timeout,
+    InProcessProvider, ProviderSpec, Setting, SettingRole, host, hosted, key, optional_key, path,
+    setting, timeout,
 };
-use crate::provider::vendor_settings;
-use crate::provider::wire_protocol::PROTOCOLS;
+use crate::provider::wire_protocol::WireProtocol;
+use crate::provider::{Error, ErrorClass, openai, vendor_settings};
+
+/// The vendors of the wire protocols of this build, in the order in which clients show them.
+static VENDORS: &[&ProviderSpec] = &[
+    &openai::VENDOR,
+    #[cfg(feature = "anthropic")]
+    &crate::provider::anthropic::VENDOR,
+    #[cfg(feature = "ollama")]
+    &crate::provider::ollama::VENDOR,
+    #[cfg(feature = "google")]
+    &crate::provider::google::VENDOR,
+];
+
+/// The providers of this build that are part of the program.
+pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
+    let makers: &[fn() -> InProcessProvider] = &[
+        #[cfg(feature = "scripted")]
+        crate::provider::scripted::scripted,
+    ];
+    makers.iter().map(|make| make())
+}
+
+/// The wire protocol of this name.
+///
+/// # Errors
+/// [`ErrorClass::Config`] when the build leaves it out.
+pub(super) fn protocol_named(name: &str) -> Result<&'static WireProtocol, Error> {
+    let mut protocols = VENDORS.iter().map(|vendor| vendor.protocol);
+    let found = protocols.find(|protocol| protocol.name == name);
+    found.ok_or_else(|| {
+        let hint = features::hint(name);
+        let reason = format!("the protocol `{name}` is not available{hint}");
+        Error::new(ErrorClass::Config, reason)
+    })
+}
 
 /// The providers whose protocol this build contains, in the order in which clients show them.
 pub(super) fn builtin_providers() -> impl Iterator<Item = &'static ProviderSpec> {
-    let vendors = PROTOCOLS.iter().map(|protocol| &protocol.vendor);
-    vendors.chain(COMPATIBLE)
+    VENDORS.iter().copied().chain(COMPATIBLE)
 }
 
 /// The settings of all providers. Those that the build leaves out count, because a configuration may hold their
 /// keys.
 pub(super) fn builtin_settings() -> impl Iterator<Item = &'static Setting> {
-    let openai = openai::PROTOCOL.vendor.settings;
-    let vendors = std::iter::once(openai).chain(vendor_settings::ALL);
+    let vendors = std::iter::once(openai::VENDOR.settings).chain(vendor_settings::ALL);
     vendors
         .chain(COMPATIBLE.iter().map(|spec| spec.settings))
         .flatten()

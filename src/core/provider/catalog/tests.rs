@@ -56,7 +56,7 @@ fn is_built(name: &str) -> bool {
 
 fn resolved(catalog: &Catalog, name: &str) -> Result<Settings, Error> {
     match catalog.find(name)? {
-        Found::Builtin(spec) => settings::resolve(spec, catalog.reader()),
+        Found::Builtin(spec) => provider_settings::resolve(spec, catalog.reader()),
         Found::Custom(custom) => custom.resolve(catalog.reader()),
         Found::InProcess(_) => unreachable!("has no settings"),
     }

@@ -39,7 +39,10 @@ fn completion_request<'a>(
 
 fn google() -> Google {
     let key = ("x-goog-api-key".to_owned(), "k".to_owned());
-    Google::new("https://h/v1beta/", vec![key])
+    Google::new(Endpoint {
+        headers: vec![key],
+        ..Endpoint::new("https://h/v1beta/", "")
+    })
 }
 
 fn decoder() -> Box<dyn Decoder> {

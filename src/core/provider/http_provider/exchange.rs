@@ -6,8 +6,8 @@ use crate::outbound::{
     Connection, Target, error_cause, is_compressed, media_type, read_whole_body, retry_after,
 };
 use crate::provider::output_limit;
-use crate::provider::protocol::{Decoder, HttpRequest};
 use crate::provider::tool_calls::reject_truncated_call;
+use crate::provider::wire_protocol::{Decoder, HttpRequest};
 use crate::provider::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, classify_error, tool_output,
 };

@@ -7,6 +7,7 @@
 //! - `provider_specific_fields` of a call: LiteLLM's name for the same.
 
 use crate::conversation::ToolRequest;
+use crate::provider::tool_calls::add_metadata;
 use crate::provider::tool_names::hash64;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -55,10 +56,7 @@ impl CallFields {
             return;
         }
         self.0.insert(ORIGIN.to_owned(), origin.into());
-        match &mut request.metadata {
-            Some(Value::Object(metadata)) => metadata.extend(self.0),
-            metadata => *metadata = Some(Value::Object(self.0)),
-        }
+        add_metadata(request, self.0);
     }
 }
 

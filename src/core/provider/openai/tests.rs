@@ -2,12 +2,12 @@
 
 mod requests;
 
-use super::decoder::OpenAiDecoder;
+use super::chat_decoder::ChatDecoder;
 use super::{Endpoint, OpenAi};
 use crate::conversation::{Content, Outcome};
 use crate::provider::decoder_testing::{self, decode_every_split, event_stream};
-use crate::provider::protocol::{Decoder, Protocol};
 use crate::provider::tool_names::ToolNames;
+use crate::provider::wire_protocol::{Decoder, Protocol};
 use crate::provider::{Completion, Error, ErrorClass, StopReason, ToolSpec, Usage};
 use serde_json::json;
 
@@ -22,7 +22,7 @@ fn tools(names: &[&str]) -> Vec<ToolSpec> {
 
 fn decoder() -> Box<dyn Decoder> {
     let names = ToolNames::of(&tools(&["a.b"]));
-    Box::new(OpenAiDecoder::new(names, String::new()))
+    Box::new(ChatDecoder::new(names, String::new()))
 }
 
 fn decode(pieces: &[&[u8]]) -> (String, Result<Completion, Error>) {

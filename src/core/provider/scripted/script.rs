@@ -28,32 +28,15 @@ pub(super) struct Turn {
     #[serde(default)]
     steps: Vec<Step>,
     #[serde(default)]
-    usage: Counts,
+    usage: Usage,
     #[serde(default)]
-    stop: StopName,
+    stop: StopReason,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct When {
     user: String,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Counts {
-    input: Option<u64>,
-    output: Option<u64>,
-    total: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StopName {
-    #[default]
-    Complete,
-    Length,
-    Filtered,
 }
 
 /// One step of a response.
@@ -292,15 +275,11 @@ impl Turn {
             let last = parts.peek().is_none();
             Some(ScriptedReply {
                 steps,
-                usage: Usage {
-                    input: self.usage.input,
-                    output: self.usage.output,
-                    total: self.usage.total,
-                },
-                stop: match self.stop {
-                    StopName::Length if last => StopReason::Length,
-                    StopName::Filtered if last => StopReason::Filtered,
-                    _ => StopReason::Complete,
+                usage: self.usage,
+                stop: if last {
+                    self.stop
+                } else {
+                    StopReason::Complete
                 },
             })
         })

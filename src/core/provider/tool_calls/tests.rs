@@ -4,6 +4,11 @@ fn request(arguments: &str) -> ToolRequest {
     tool_request(Some("1".into()), "a__b".into(), arguments.into())
 }
 
+fn replayed(request: &ToolRequest) -> (&str, String) {
+    let (name, arguments) = replayed_call(request);
+    (name, arguments.get().to_owned())
+}
+
 #[test]
 fn an_object_stays_as_it_was_written_and_nothing_is_an_empty_one() {
     for (text, kept) in [
@@ -21,7 +26,7 @@ fn an_object_stays_as_it_was_written_and_nothing_is_an_empty_one() {
         let request = request(text);
         let call = request.tool_call.value().unwrap();
         assert_eq!(call.arguments.get(), kept);
-        assert_eq!(replayed_call(&request), ("a__b", kept.into()));
+        assert_eq!(replayed(&request), ("a__b", kept.to_owned()));
     }
 }
 
@@ -64,7 +69,7 @@ fn what_is_no_object_says_what_it_is_and_is_retold_without_harm() {
         assert!(error.contains(reason), "{error}");
         let metadata = request.metadata.clone().unwrap();
         assert_eq!(metadata, json!({"name": "a__b", "arguments": text}));
-        assert_eq!(replayed_call(&request), ("a__b", "{}".into()));
+        assert_eq!(replayed(&request), ("a__b", "{}".to_owned()));
     }
 }
 
@@ -84,7 +89,7 @@ fn what_is_nested_too_deep_for_others_is_refused_and_brackets_in_words_do_not_co
             panic!("{depth} levels were taken");
         };
         assert!(error.contains("nested more than 100 levels"), "{error}");
-        assert_eq!(replayed_call(&request), ("a__b", "{}".into()));
+        assert_eq!(replayed(&request), ("a__b", "{}".to_owned()));
     }
 }
 
@@ -128,7 +133,7 @@ fn only_the_last_call_of_an_answer_that_was_cut_off_is_rejected() {
     };
     let metadata = request.metadata.as_ref().unwrap();
     assert_eq!(metadata["thoughtSignature"], "s");
-    assert_eq!(replayed_call(request), ("a__b", "{}".into()));
+    assert_eq!(replayed(request), ("a__b", "{}".to_owned()));
 }
 
 #[test]

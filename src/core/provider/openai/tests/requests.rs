@@ -3,7 +3,7 @@
 use super::tools;
 use crate::conversation::{Content, Image, Message, Outcome, Reasoning, Role, Text, ToolResponse};
 use crate::provider::openai::{Endpoint, OpenAi};
-use crate::provider::protocol::Protocol;
+use crate::provider::wire_protocol::Protocol;
 use crate::provider::{CompletionRequest, ModelConfig, Purpose, ToolSpec};
 use serde_json::{Value, json};
 

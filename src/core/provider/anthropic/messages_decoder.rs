@@ -3,10 +3,10 @@
 use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::lenient_json::JsonStr;
-use crate::provider::protocol::Decoder;
 use crate::provider::response_body::{Part, ResponseBody};
 use crate::provider::tool_calls::{check_call_count, tool_request};
 use crate::provider::tool_names::ToolNames;
+use crate::provider::wire_protocol::Decoder;
 use crate::provider::{
     Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error,
 };
@@ -17,29 +17,24 @@ use std::borrow::Cow;
 const MAX_EVENT: usize = 16 << 20;
 
 /// Decodes one response.
-pub(super) struct AnthropicDecoder {
+pub(super) struct MessagesDecoder {
     body: ResponseBody,
     completion: Accumulator,
 }
 
-impl AnthropicDecoder {
+impl MessagesDecoder {
     pub(super) fn new(names: ToolNames) -> Self {
-        AnthropicDecoder {
+        MessagesDecoder {
             body: ResponseBody::new(b"{", MAX_EVENT),
             completion: Accumulator {
                 names,
-                id: None,
-                blocks: Vec::new(),
-                calls: 0,
-                usage: RawUsage::default(),
-                stop: None,
-                complete: false,
+                ..Accumulator::default()
             },
         }
     }
 }
 
-impl Decoder for AnthropicDecoder {
+impl Decoder for MessagesDecoder {
     fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
         let completion = &mut self.completion;
         self.body.push(piece, &mut |part| match part {
@@ -201,6 +196,7 @@ enum Block {
 }
 
 /// The response so far.
+#[derive(Default)]
 struct Accumulator {
     names: ToolNames,
     id: Option<String>,
@@ -412,10 +408,7 @@ fn is_unknown(data: &[u8]) -> bool {
 }
 
 fn nonsense(what: &str) -> Error {
-    Error::new(
-        ErrorClass::Protocol,
-        format!("no stream of a message: {what}"),
-    )
+    Error::protocol(format!("no stream of a message: {what}"))
 }
 
 fn stop(reason: &str) -> StopReason {

@@ -3,9 +3,7 @@
 use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_names::encode_tool_name;
-use crate::provider::tool_output::{
-    IMAGES, ImageData, audience_includes_model, supported_image, tool_output,
-};
+use crate::provider::tool_output::{IMAGES, ImageData, tool_output, users_image, users_text};
 use crate::provider::{CompletionRequest, ToolSpec, tool_schema};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -204,17 +202,12 @@ fn turns<'a>(request: &CompletionRequest<'a>) -> Vec<Turn<'a>> {
 fn block<'a>(content: &'a Content) -> Option<Block<'a>> {
     match content {
         Content::Text(part) => {
-            let shown =
-                audience_includes_model(part.annotations.as_ref()) && !part.text.trim().is_empty();
-            shown.then(|| text(&part.text))
+            let shown = users_text(part).filter(|text| !text.trim().is_empty());
+            shown.map(text)
         }
-        Content::Image(image) => audience_includes_model(image.annotations.as_ref()).then(|| {
-            let mime_type = image.mime_type.as_str().into();
-            match supported_image(mime_type, image.data.as_str().into(), &IMAGES) {
-                Ok(picture) => media(picture),
-                Err(words) => text(words),
-            }
-        }),
+        Content::Image(image) => {
+            users_image(image, &IMAGES).map(|image| image.map_or_else(text, media))
+        }
         Content::ToolRequest(request) => Some(tool_use(request)),
         Content::ToolResponse(response) => Some(tool_result(response)),
         // Reasoning without a signature comes from another provider, and the API refuses it.
@@ -246,16 +239,11 @@ fn media(picture: ImageData<'_>) -> Block<'_> {
 }
 
 fn tool_use(request: &ToolRequest) -> Block<'_> {
-    let (name, arguments) = replayed_call(request);
-    let input = match arguments {
-        Cow::Borrowed(text) => crate::json::from_str(text).map(Cow::Borrowed),
-        Cow::Owned(text) => RawValue::from_string(text).map(Cow::Owned),
-    };
+    let (name, input) = replayed_call(request);
     Block::ToolUse {
         id: plain_id(&request.id),
         name: encode_tool_name(name),
-        // The arguments of a replayed call are valid JSON.
-        input: input.unwrap_or(Cow::Borrowed(RawValue::NULL)),
+        input,
     }
 }
 

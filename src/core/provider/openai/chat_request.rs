@@ -3,12 +3,13 @@
 use super::provider_fields::{self, returned};
 use super::{Endpoint, mistral};
 use crate::conversation::{Content, Message, Role, ToolRequest};
+use crate::provider::CompletionRequest;
+use crate::provider::body_fields::BodyFields;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_names::encode_tool_name;
-use crate::provider::tool_output::{self, IMAGES, ImageData, audience_includes_model, tool_output};
-use crate::provider::{CompletionRequest, tool_schema};
-use serde::ser::SerializeMap;
+use crate::provider::tool_output::{IMAGES, ImageData, tool_output, users_image, users_text};
+use crate::provider::tool_schema::FunctionTool;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -30,36 +31,25 @@ struct Body<'a> {
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let model = self.request.model;
-        let params = model.request_params.as_ref();
-        let mut map = s.serialize_map(None)?;
-        let mut entry = |key: &str, value: &dyn erased::Value<S::SerializeMap>| {
-            if params.is_some_and(|params| params.contains_key(key)) {
-                Ok(())
-            } else {
-                value.write(key, &mut map)
-            }
-        };
-        entry("model", &model.model_name)?;
-        entry("messages", &messages(self.options, self.request))?;
+        let mut fields = BodyFields::new(s.serialize_map(None)?, model.request_params.as_ref());
+        fields.write("model", &model.model_name)?;
+        fields.write("messages", messages(self.options, self.request))?;
         if !self.request.tools.is_empty() {
-            entry("tools", &tools(self.request))?;
+            let tools = self.request.tools.iter();
+            let tools = tools.map(|tool| FunctionTool::new(encode_tool_name(&tool.name), tool));
+            fields.write("tools", tools.collect::<Vec<_>>())?;
         }
         if self.options.stream {
-            entry("stream", &true)?;
+            fields.write("stream", true)?;
             if self.options.stream_usage {
-                entry(
-                    "stream_options",
-                    &StreamOptions {
-                        include_usage: true,
-                    },
-                )?;
+                fields.write("stream_options", json!({"include_usage": true}))?;
             }
         }
         let reasons = is_reasoning(&model.model_name);
         if let Some(temperature) = model.temperature
             && !reasons
         {
-            entry("temperature", &temperature)?;
+            fields.write("temperature", temperature)?;
         }
         if let Some(max) = model.max_tokens {
             let key = if reasons {
@@ -67,28 +57,9 @@ impl Serialize for Body<'_> {
             } else {
                 "max_tokens"
             };
-            entry(key, &max)?;
+            fields.write(key, max)?;
         }
-        for (key, value) in params.into_iter().flatten() {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
-    }
-}
-
-/// Lets one closure serialize values of every type.
-mod erased {
-    use serde::Serialize;
-    use serde::ser::SerializeMap;
-
-    pub(super) trait Value<M: SerializeMap> {
-        fn write(&self, key: &str, map: &mut M) -> Result<(), M::Error>;
-    }
-
-    impl<M: SerializeMap, T: Serialize> Value<M> for T {
-        fn write(&self, key: &str, map: &mut M) -> Result<(), M::Error> {
-            map.serialize_entry(key, self)
-        }
+        fields.end(&[])
     }
 }
 
@@ -98,37 +69,6 @@ fn is_reasoning(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or_default();
     let o = (name.strip_prefix('o')).is_some_and(|rest| rest.starts_with(['1', '3', '4']));
     o || name.starts_with("gpt-5")
-}
-
-#[derive(Serialize)]
-struct StreamOptions {
-    include_usage: bool,
-}
-
-#[derive(Serialize)]
-struct Tool<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    function: Function<'a>,
-}
-
-#[derive(Serialize)]
-struct Function<'a> {
-    name: Cow<'a, str>,
-    description: &'a str,
-    parameters: Cow<'a, RawValue>,
-}
-
-fn tools<'a>(request: &CompletionRequest<'a>) -> Vec<Tool<'a>> {
-    let tool = |tool: &'a crate::provider::ToolSpec| Tool {
-        kind: "function",
-        function: Function {
-            name: encode_tool_name(&tool.name),
-            description: &tool.description,
-            parameters: tool_schema::complete(&tool.input_schema),
-        },
-    };
-    request.tools.iter().map(tool).collect()
 }
 
 /// One message of the request.
@@ -186,7 +126,12 @@ struct Call<'a> {
 #[derive(Serialize)]
 struct Called<'a> {
     name: Cow<'a, str>,
-    arguments: Cow<'a, str>,
+    #[serde(serialize_with = "as_text")]
+    arguments: Cow<'a, RawValue>,
+}
+
+fn as_text<S: Serializer>(json: &RawValue, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(json.get())
 }
 
 impl<'a> ChatMessage<'a> {
@@ -281,24 +226,14 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
     }
     for content in &message.content {
         match content {
-            Content::Text(text)
-                if !text.text.is_empty() && audience_includes_model(text.annotations.as_ref()) =>
-            {
-                let text = (&*text.text).into();
-                parts.push(Part::Text { text });
+            Content::Text(text) => {
+                let shown = users_text(text).filter(|text| !text.is_empty());
+                parts.extend(shown.map(|text| Part::Text { text: text.into() }));
             }
-            Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => {
-                let mime_type = image.mime_type.as_str().into();
-                parts.push(
-                    match tool_output::supported_image(
-                        mime_type,
-                        image.data.as_str().into(),
-                        &IMAGES,
-                    ) {
-                        Ok(image) => image_part(image),
-                        Err(words) => Part::Text { text: words.into() },
-                    },
-                );
+            Content::Image(image) => {
+                let replaced = |words: String| Part::Text { text: words.into() };
+                let image = users_image(image, &IMAGES);
+                parts.extend(image.map(|image| image.map_or_else(replaced, image_part)));
             }
             _ => {}
         }

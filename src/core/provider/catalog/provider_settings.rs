@@ -2,16 +2,15 @@
 
 use crate::outbound::is_loopback_url;
 use crate::provider::provider_spec::{ProviderSpec, Setting, SettingRole, setting};
+use crate::provider::server_url::{deployment_url, models_url, origin};
 use crate::provider::wire_protocol::{Endpoint, WireProtocol};
 use crate::provider::{Error, ErrorClass, HttpProvider, HttpProviderOptions, Provider};
 use crate::store::settings::{self as store, Given, misplaced_secret};
 use crate::store::{Config, Secrets};
 use crate::sys::TimeLimit;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(in crate::provider) const CHAT: &str = "chat/completions";
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Everything that a provider is made from. It does not implement `Debug`, because headers contain the key.
@@ -97,61 +96,46 @@ impl SettingsReader<'_> {
 /// # Errors
 /// [`ErrorClass::Config`] with the name of a missing setting.
 pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result<Settings, Error> {
-    let mut host = None;
-    let mut vendor = None;
-    let mut path = None;
+    let find = |role| spec.settings.iter().find(|setting| setting.role == role);
+    let text = |role| find(role).map_or(Ok(None), |setting| reader.text(setting));
     let mut key = None;
     let mut key_name = None;
-    let mut bearer = None;
-    let mut deployment = None;
-    let mut version = String::new();
-    let mut timeout = DEFAULT_TIMEOUT;
     let mut headers = Vec::new();
     for setting in spec.settings {
-        let value = match setting.role {
-            SettingRole::Headers => {
-                headers.extend(reader.headers(setting)?);
-                continue;
+        match setting.role {
+            SettingRole::Headers => headers.extend(reader.headers(setting)?),
+            SettingRole::Header(name) => {
+                let value = reader.text(setting)?;
+                headers.extend(value.map(|value| (name.to_owned(), value)));
             }
-            SettingRole::Timeout => {
-                let seconds = setting.declared().count_of(Ok(reader.value(setting)?));
-                timeout = seconds.map_or(timeout, |it| TimeLimit::from_secs(it).get());
-                continue;
-            }
-            _ => reader.text(setting)?,
-        };
-        // Whether a key is required depends on the host, so it is checked below.
-        let is_part_of_url = matches!(setting.role, SettingRole::Host | SettingRole::Deployment);
-        if is_part_of_url && value.is_none() {
-            return Err(unset(spec.title, setting.name));
-        }
-        match (setting.role, value) {
-            (SettingRole::Key, value) => {
+            SettingRole::Key => {
                 key_name = Some(setting.name);
-                key = value.map(|key| key_header(spec.protocol, &key));
+                key = (reader.text(setting)?).map(|key| key_header(spec.protocol, &key));
             }
-            (SettingRole::KeyHeader(header), value) => {
+            SettingRole::KeyHeader(name) => {
                 key_name = Some(setting.name);
-                key = value.map(|key| (header.to_owned(), key));
+                key = (reader.text(setting)?).map(|key| (name.to_owned(), key));
             }
-            (SettingRole::Bearer, Some(token)) => bearer = Some(bearer_header(&token)),
-            (SettingRole::Host, value) => {
-                vendor = setting.default;
-                host = value;
+            // Whether a key is required depends on the host, so it is checked below.
+            SettingRole::Host | SettingRole::Deployment if reader.text(setting)?.is_none() => {
+                return Err(unset(spec.title, setting.name));
             }
-            (SettingRole::Path, value) => path = value,
-            (SettingRole::Header(header), Some(value)) => headers.push((header.to_owned(), value)),
-            (SettingRole::Deployment, value) => deployment = value,
-            (SettingRole::ApiVersion, value) => version = value.unwrap_or_default(),
-            (SettingRole::Bearer | SettingRole::Header(_), None) => {}
-            // These were read above.
-            (SettingRole::Headers | SettingRole::Timeout, _) => {}
+            _ => {}
         }
     }
-    let base = (spec.protocol.base_url)(host.as_deref().unwrap_or_default());
-    let url = match &deployment {
-        Some(name) => deployment_url(&base, name, &version),
-        None => (spec.protocol.endpoint_url)(&base, path.as_deref()),
+    let timeout = match find(SettingRole::Timeout) {
+        Some(setting) => setting.declared().count_of(Ok(reader.value(setting)?)),
+        None => None,
+    };
+    let bearer = text(SettingRole::Bearer)?.map(|token| bearer_header(&token));
+    let vendor = find(SettingRole::Host).and_then(|setting| setting.default);
+    let base = (spec.protocol.base_url)(&text(SettingRole::Host)?.unwrap_or_default());
+    let url = match text(SettingRole::Deployment)? {
+        Some(name) => {
+            let version = text(SettingRole::ApiVersion)?.unwrap_or_default();
+            deployment_url(&base, &name, &version)
+        }
+        None => (spec.protocol.endpoint_url)(&base, text(SettingRole::Path)?.as_deref()),
     };
     let credential = bearer.or(key);
     if credential.is_none()
@@ -175,7 +159,7 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             reasoning_back: spec.wants_reasoning,
             ..endpoint(url)
         },
-        timeout,
+        timeout: timeout.map_or(DEFAULT_TIMEOUT, |it| TimeLimit::from_secs(it).get()),
         key_hint: key_name.map_or(String::new(), |name| format!("check {name}")),
     })
 }
@@ -234,69 +218,8 @@ fn bearer_header(token: &str) -> (String, String) {
     ("Authorization".to_owned(), format!("Bearer {token}"))
 }
 
-/// A server's URL from the user's setting, which may lack the scheme or end with a slash.
-pub(in crate::provider) fn base_url(host: &str) -> String {
-    with_scheme(host, is_loopback_url)
-}
-
-/// The URL of a host, which gets the scheme `http` or `https` if it has none: `http` if `is_plain` says so of that
-/// URL.
-pub(in crate::provider) fn with_scheme(host: &str, is_plain: fn(&str) -> bool) -> String {
-    let host = host.trim().trim_end_matches('/');
-    if host.contains("://") {
-        return host.to_owned();
-    }
-    let plain = format!("http://{host}");
-    if is_plain(&plain) {
-        plain
-    } else {
-        format!("https://{host}")
-    }
-}
-
-fn origin(url: &str) -> &str {
-    let start = url.find("://").map_or(0, |at| at + 3);
-    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
-    &url[..end]
-}
-
-/// Joins a path to a server's URL, without repeating the part of the path that the URL already ends with.
-pub(in crate::provider) fn join(base: &str, path: &str) -> String {
-    let base = base.trim_end_matches('/');
-    let path = path.trim_matches('/');
-    let mut there: Vec<&str> = base[origin(base).len()..].split('/').skip(1).collect();
-    let wanted: Vec<&str> = path.split('/').collect();
-    let shared = (1..=wanted.len())
-        .rev()
-        .find(|&n| there.ends_with(&wanted[..n]));
-    there.extend(&wanted[shared.unwrap_or(0)..]);
-    format!("{}/{}", origin(base), there.join("/"))
-}
-
 /// The server of these chat completions.
 pub(super) fn endpoint(chat: String) -> Endpoint {
     let models = models_url(&chat);
     Endpoint::new(chat, models)
 }
-
-/// The URL of the list of models, next to chat completions.
-fn models_url(chat: &str) -> String {
-    let chat = chat.split('?').next().unwrap_or_default();
-    match chat.strip_suffix(CHAT) {
-        Some(before) => format!("{before}models"),
-        None => join(origin(chat), "v1/models"),
-    }
-}
-
-fn deployment_url(base: &str, name: &str, version: &str) -> String {
-    let name = utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
-    // These characters of deployment names need no escape.
-    let name = name
-        .replace("%2D", "-")
-        .replace("%2E", ".")
-        .replace("%5F", "_");
-    format!("{base}/openai/deployments/{name}/{CHAT}?api-version={version}")
-}
-
-#[cfg(test)]
-mod tests;

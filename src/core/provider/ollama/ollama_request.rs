@@ -1,12 +1,13 @@
 //! The body of a request, serialized directly from the conversation.
 
 use crate::conversation::{Content, Message, Role};
+use crate::provider::CompletionRequest;
+use crate::provider::body_fields::BodyFields;
 use crate::provider::tool_calls::replayed_call;
-use crate::provider::tool_output::{audience_includes_model, supported_image, tool_output};
-use crate::provider::{CompletionRequest, ToolSpec, tool_schema};
-use serde::ser::{SerializeMap, SerializeSeq};
+use crate::provider::tool_output::{tool_output, users_image, users_text};
+use crate::provider::tool_schema::FunctionTool;
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -25,27 +26,17 @@ impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let Body(request) = self;
         let params = request.model.request_params.as_ref();
-        let is_ours = |key: &str| !params.is_some_and(|params| params.contains_key(key));
-        let mut map = s.serialize_map(None)?;
-        if is_ours("model") {
-            map.serialize_entry("model", &request.model.model_name)?;
+        let mut fields = BodyFields::new(s.serialize_map(None)?, params);
+        fields.write("model", &request.model.model_name)?;
+        fields.write("messages", messages(request))?;
+        if !request.tools.is_empty() {
+            let tools = request.tools.iter();
+            let tools = tools.map(|tool| FunctionTool::new((&*tool.name).into(), tool));
+            fields.write("tools", tools.collect::<Vec<_>>())?;
         }
-        if is_ours("messages") {
-            map.serialize_entry("messages", &messages(request))?;
-        }
-        if is_ours("tools") && !request.tools.is_empty() {
-            map.serialize_entry("tools", &Tools(request.tools))?;
-        }
-        if is_ours("stream") {
-            map.serialize_entry("stream", &true)?;
-        }
-        map.serialize_entry("options", &Options(request))?;
-        for (key, value) in params.into_iter().flatten() {
-            if key != "options" {
-                map.serialize_entry(key, value)?;
-            }
-        }
-        map.end()
+        fields.write("stream", true)?;
+        (fields.map).serialize_entry("options", &Options(request))?;
+        fields.end(&["options"])
     }
 }
 
@@ -58,58 +49,17 @@ impl Serialize for Options<'_> {
         let model = request.model;
         let params = model.request_params.as_ref();
         let given = params.and_then(|params| params.get("options")?.as_object());
-        let ours = [
-            ("num_ctx", model.context_limit.map(Value::from)),
-            (
-                "num_predict",
-                model
-                    .max_tokens
-                    .map(|wanted| request.cap_output(wanted).into()),
-            ),
-            ("temperature", model.temperature.map(Value::from)),
-        ];
-        let mut map = s.serialize_map(None)?;
-        for (key, value) in ours {
-            if let Some(value) = value
-                && !given.is_some_and(|given| given.contains_key(key))
-            {
-                map.serialize_entry(key, &value)?;
-            }
+        let mut fields = BodyFields::new(s.serialize_map(None)?, given);
+        if let Some(context) = model.context_limit {
+            fields.write("num_ctx", context)?;
         }
-        for (key, value) in given.into_iter().flatten() {
-            map.serialize_entry(key, value)?;
+        if let Some(wanted) = model.max_tokens {
+            fields.write("num_predict", request.cap_output(wanted))?;
         }
-        map.end()
-    }
-}
-
-struct Tools<'a>(&'a [ToolSpec]);
-
-impl Serialize for Tools<'_> {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Tool<'a> {
-            r#type: &'static str,
-            function: Function<'a>,
+        if let Some(temperature) = model.temperature {
+            fields.write("temperature", temperature)?;
         }
-        #[derive(Serialize)]
-        struct Function<'a> {
-            name: &'a str,
-            description: &'a str,
-            parameters: Cow<'a, RawValue>,
-        }
-        let mut seq = s.serialize_seq(Some(self.0.len()))?;
-        for tool in self.0 {
-            seq.serialize_element(&Tool {
-                r#type: "function",
-                function: Function {
-                    name: &tool.name,
-                    description: &tool.description,
-                    parameters: tool_schema::complete(&tool.input_schema),
-                },
-            })?;
-        }
-        seq.end()
+        fields.end(&[])
     }
 }
 
@@ -182,16 +132,12 @@ fn user<'a>(
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for content in &message.content {
         match content {
-            Content::Text(text) if audience_includes_model(text.annotations.as_ref()) => {
-                texts.push(text.text.as_str().into());
-            }
-            Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => {
-                let mime_type = image.mime_type.as_str().into();
-                match supported_image(mime_type, image.data.as_str().into(), &IMAGES) {
-                    Ok(image) => images.push(image.data),
-                    Err(words) => texts.push(words.into()),
-                }
-            }
+            Content::Text(text) => texts.extend(users_text(text).map(Cow::from)),
+            Content::Image(image) => match users_image(image, &IMAGES) {
+                Some(Ok(image)) => images.push(image.data),
+                Some(Err(words)) => texts.push(words.into()),
+                None => {}
+            },
             _ => {}
         }
     }
@@ -216,7 +162,6 @@ fn assistant<'a>(
             Content::ToolRequest(request) => {
                 let (name, arguments) = replayed_call(request);
                 called.insert(&*request.id, name);
-                let arguments = object(arguments);
                 let function = Called { name, arguments };
                 tool_calls.push(Call { function });
             }
@@ -228,16 +173,6 @@ fn assistant<'a>(
         tool_calls,
         ..ChatMessage::new("assistant", text)
     })
-}
-
-fn object(json: Cow<'_, str>) -> Cow<'_, RawValue> {
-    match json {
-        Cow::Borrowed(text) => match crate::json::from_str::<&RawValue>(text) {
-            Ok(raw) => Cow::Borrowed(raw),
-            Err(_) => Cow::Owned(Box::default()),
-        },
-        Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).unwrap_or_default()),
-    }
 }
 
 fn joined<'a>(mut texts: Vec<Cow<'a, str>>) -> Cow<'a, str> {

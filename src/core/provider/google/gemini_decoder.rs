@@ -1,59 +1,54 @@
 //! Decodes a response of the Gemini API.
 
 use super::ApiError;
-use crate::conversation::{Content, Image, Reasoning};
+use crate::conversation::{Content, Image};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::lenient_json::JsonStr;
-use crate::provider::protocol::Decoder;
 use crate::provider::response_body::{self, ResponseBody};
-use crate::provider::tool_calls::{check_call_count, tool_request};
+use crate::provider::tool_calls::{add_metadata, check_call_count, tool_request};
 use crate::provider::tool_names::ToolNames;
+use crate::provider::wire_protocol::Decoder;
 use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Map;
 use std::borrow::Cow;
 
 /// The most bytes of one event, which may contain an image.
 const MAX_EVENT: usize = 64 << 20;
 
 /// Decodes one response.
-pub(super) struct GoogleDecoder {
+pub(super) struct GeminiDecoder {
     body: ResponseBody,
-    completion: Accumulator,
+    response: Accumulator,
 }
 
-impl GoogleDecoder {
+impl GeminiDecoder {
     pub(super) fn new(names: ToolNames) -> Self {
-        GoogleDecoder {
+        GeminiDecoder {
             body: ResponseBody::new(b"", MAX_EVENT),
-            completion: Accumulator {
+            response: Accumulator {
                 names,
-                id: None,
-                begun: false,
-                content: Vec::new(),
-                calls: 0,
-                usage: Usage::default(),
-                stop: None,
+                ..Accumulator::default()
             },
         }
     }
 }
 
-impl Decoder for GoogleDecoder {
+impl Decoder for GeminiDecoder {
     /// Never reports that the response is complete: depending on the model, Gemini sends a stop reason with
     /// every event or with the last, and then closes the stream.
     fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
-        let completion = &mut self.completion;
+        let response = &mut self.response;
         self.body.push(piece, &mut |part| match part {
             response_body::Part::Text(data) | response_body::Part::Event(data) => {
-                completion.event(data, sink)
+                response.event(data, sink)
             }
         })?;
         Ok(false)
     }
 
     fn finish(self: Box<Self>) -> Result<Completion, Error> {
-        self.completion.finish()
+        self.response.finish()
     }
 }
 
@@ -158,14 +153,14 @@ impl RawUsage {
 }
 
 /// The response so far.
+#[derive(Default)]
 struct Accumulator {
     names: ToolNames,
-    id: Option<String>,
     begun: bool,
-    content: Vec<Content>,
     calls: usize,
-    usage: Usage,
+    /// As far as a stop reason came.
     stop: Option<StopReason>,
+    completion: Completion,
 }
 
 impl Accumulator {
@@ -177,11 +172,11 @@ impl Accumulator {
             return Err(Error::new(fault.class(0), fault.text()));
         }
         if !std::mem::replace(&mut self.begun, true) {
-            self.id = event.response_id.map(|id| id.0.into_owned());
-            sink.begin(self.id.as_deref());
+            self.completion.id = event.response_id.map(|id| id.0.into_owned());
+            sink.begin(self.completion.id.as_deref());
         }
         if let Some(usage) = event.usage_metadata {
-            self.usage = usage.usage();
+            self.completion.usage = usage.usage();
         }
         if let Some(feedback) = event.prompt_feedback
             && let Some(reason) = feedback.block_reason
@@ -242,27 +237,11 @@ impl Accumulator {
     }
 
     fn part(&mut self, part: Part<'_>, sink: &mut dyn DeltaSink) -> Result<(), Error> {
-        if let Some(JsonStr(text)) = part.text
-            && !text.is_empty()
-        {
-            match (part.thought, self.content.last_mut()) {
-                (true, last) => {
-                    sink.reasoning(&text);
-                    match last {
-                        Some(Content::Reasoning(thoughts)) => thoughts.text.push_str(&text),
-                        _ => self.content.push(Content::Reasoning(Reasoning {
-                            text: text.into_owned(),
-                        })),
-                    }
-                }
-                (false, last) => {
-                    sink.text(&text);
-                    match last {
-                        Some(Content::Text(before)) => before.text.push_str(&text),
-                        _ => self.content.push(Content::text(text)),
-                    }
-                }
-            }
+        let text = part.text.unwrap_or_default().0;
+        if part.thought {
+            self.completion.add_reasoning(&text, sink);
+        } else {
+            self.completion.add_text(&text, sink);
         }
         if let Some(call) = part.function_call {
             check_call_count(self.calls)?;
@@ -270,7 +249,7 @@ impl Accumulator {
             self.call(call, part.thought_signature);
         }
         if let Some(blob) = part.inline_data {
-            self.content.push(Content::Image(Image {
+            self.completion.content.push(Content::Image(Image {
                 data: blob.data.into_owned(),
                 mime_type: blob.mime_type.into_owned(),
                 ..Image::default()
@@ -293,13 +272,9 @@ impl Accumulator {
             kept.insert(super::CALL_ID.into(), id.into());
         }
         let mut request = tool_request(id, name, arguments);
-        if !kept.is_empty() {
-            match &mut request.metadata {
-                Some(Value::Object(metadata)) => metadata.extend(kept),
-                metadata => *metadata = Some(Value::Object(kept)),
-            }
-        }
-        self.content.push(Content::ToolRequest(request));
+        add_metadata(&mut request, kept);
+        let request = Content::ToolRequest(request);
+        self.completion.content.push(request);
     }
 
     fn finish(self) -> Result<Completion, Error> {
@@ -310,19 +285,14 @@ impl Accumulator {
             ));
         };
         Ok(Completion {
-            id: self.id,
-            content: self.content,
-            usage: self.usage,
             stop,
+            ..self.completion
         })
     }
 }
 
 fn nonsense(what: &str) -> Error {
-    Error::new(
-        ErrorClass::Protocol,
-        format!("no stream of an answer: {what}"),
-    )
+    Error::protocol(format!("no stream of an answer: {what}"))
 }
 
 fn clipped(text: &str) -> String {

@@ -4,52 +4,42 @@
 //! stream that ends with neither was cut off: to accept a partial response, perhaps with half a tool call,
 //! does more harm than a retry.
 
+use super::chat_json::{self, Chunk, Delta, First, TextOrParts, TokenCounts, ToolCallDelta};
 use super::provider_fields::{CallFields, ReasoningDetails};
-use super::response_json::{self, Chunk, Delta, First, TextOrParts, TokenCounts, ToolCallDelta};
-use crate::conversation::{Content, Image, Reasoning};
+use crate::conversation::{Content, Image, ToolRequest};
 use crate::provider::classify_error;
 use crate::provider::lenient_json::arguments_text;
-use crate::provider::protocol::Decoder;
 use crate::provider::response_body::{Part, ResponseBody};
 use crate::provider::tool_calls::{check_call_count, tool_request};
 use crate::provider::tool_names::ToolNames;
-use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage};
+use crate::provider::wire_protocol::Decoder;
+use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 /// The most bytes of one event, which may contain an image.
 const MAX_EVENT: usize = 32 << 20;
 
-pub(super) struct OpenAiDecoder {
+pub(super) struct ChatDecoder {
     body: ResponseBody,
     accumulator: Accumulator,
 }
 
 /// The response so far.
+#[derive(Default)]
 struct Accumulator {
     names: ToolNames,
     /// The hash of the endpoint and the model, to which the provider's own fields belong.
     origin: String,
     begun: bool,
-    id: Option<String>,
     details: ReasoningDetails,
-    parts: Vec<AccumulatedPart>,
+    /// Its tool requests are empty until the end.
+    completion: Completion,
     calls: Vec<Call>,
-    usage: Usage,
-    stop: StopReason,
     /// A `finish_reason` came.
     finished: bool,
     /// `[DONE]` came, or the complete object.
     done: bool,
-}
-
-/// A part of the response that may still grow.
-enum AccumulatedPart {
-    Text(String),
-    Reasoning(String),
-    Image(Image),
-    /// The next of the calls.
-    Call,
 }
 
 #[derive(Default)]
@@ -61,28 +51,20 @@ struct Call {
     fields: CallFields,
 }
 
-impl OpenAiDecoder {
+impl ChatDecoder {
     pub(super) fn new(names: ToolNames, origin: String) -> Self {
-        OpenAiDecoder {
+        ChatDecoder {
             body: ResponseBody::new(b"{[", MAX_EVENT),
             accumulator: Accumulator {
                 names,
                 origin,
-                begun: false,
-                id: None,
-                details: ReasoningDetails::default(),
-                parts: Vec::new(),
-                calls: Vec::new(),
-                usage: Usage::default(),
-                stop: StopReason::default(),
-                finished: false,
-                done: false,
+                ..Accumulator::default()
             },
         }
     }
 }
 
-impl Decoder for OpenAiDecoder {
+impl Decoder for ChatDecoder {
     fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
         let accumulator = &mut self.accumulator;
         self.body.push(piece, &mut |part| match part {
@@ -107,31 +89,20 @@ impl Decoder for OpenAiDecoder {
             };
             return Err(Error::new(ErrorClass::Transport, what));
         }
-        let names = accumulator.names;
         let mut details = accumulator.details;
         let mut calls = accumulator.calls.into_iter();
-        let content = accumulator.parts.into_iter().filter_map(|part| {
-            Some(match part {
-                AccumulatedPart::Text(text) => Content::text(text),
-                AccumulatedPart::Reasoning(text) => Content::Reasoning(Reasoning { text }),
-                AccumulatedPart::Image(image) => Content::Image(image),
-                AccumulatedPart::Call => {
-                    let call = calls.next()?;
-                    let name = names.decode(call.name);
-                    let mut request = tool_request(Some(call.id), name, call.arguments);
-                    let details = std::mem::take(&mut details);
-                    call.fields
-                        .store(&mut request, details, &accumulator.origin);
-                    Content::ToolRequest(request)
-                }
-            })
-        });
-        Ok(Completion {
-            id: accumulator.id,
-            content: content.collect(),
-            usage: accumulator.usage,
-            stop: accumulator.stop,
-        })
+        let mut completion = accumulator.completion;
+        for part in &mut completion.content {
+            if let Content::ToolRequest(request) = part
+                && let Some(call) = calls.next()
+            {
+                let name = accumulator.names.decode(call.name);
+                *request = tool_request(Some(call.id), name, call.arguments);
+                let details = std::mem::take(&mut details);
+                (call.fields).store(request, details, &accumulator.origin);
+            }
+        }
+        Ok(completion)
     }
 }
 
@@ -159,11 +130,11 @@ impl Accumulator {
         }
         if !self.begun {
             self.begun = true;
-            self.id = chunk
+            self.completion.id = chunk
                 .id
                 .filter(|id| !id.0.is_empty())
                 .map(|id| id.0.into_owned());
-            sink.begin(self.id.as_deref());
+            sink.begin(self.completion.id.as_deref());
         }
         self.count(chunk.usage);
         let Some(First(Some(choice))) = chunk.choices else {
@@ -181,7 +152,7 @@ impl Accumulator {
             && !reason.0.is_empty()
         {
             self.finished = true;
-            self.stop = match &*reason.0 {
+            self.completion.stop = match &*reason.0 {
                 "length" | "max_tokens" | "model_length" => StopReason::Length,
                 "content_filter" => StopReason::Filtered,
                 _ => StopReason::Complete,
@@ -192,7 +163,7 @@ impl Accumulator {
 
     fn count(&mut self, counted: Option<TokenCounts>) {
         let Some(counted) = counted else { return };
-        let usage = &mut self.usage;
+        let usage = &mut self.completion.usage;
         usage.input = counted.prompt_tokens.or(usage.input);
         usage.output = counted.completion_tokens.or(usage.output);
         usage.total = counted.total_tokens.or(usage.total);
@@ -200,12 +171,12 @@ impl Accumulator {
 
     fn delta(&mut self, delta: Delta<'_>, sink: &mut dyn DeltaSink) -> Result<(), Error> {
         match (delta.reasoning_content, delta.reasoning) {
-            (Some(thought), _) => self.think(&thought.0, sink),
+            (Some(thought), _) => self.completion.add_reasoning(&thought.0, sink),
             (None, Some(thought)) => self.thoughts(thought, sink),
             (None, None) => {}
         }
         match delta.content {
-            Some(TextOrParts::Text(text)) => self.say(&text, sink),
+            Some(TextOrParts::Text(text)) => self.completion.add_text(&text, sink),
             Some(TextOrParts::Parts(parts)) => {
                 for part in parts {
                     self.part(part, sink);
@@ -214,7 +185,7 @@ impl Accumulator {
             None => {}
         }
         if let Some(refusal) = delta.refusal {
-            self.say(&refusal.0, sink);
+            self.completion.add_text(&refusal.0, sink);
         }
         for image in delta.images.into_iter().flatten() {
             self.part(image, sink);
@@ -225,49 +196,27 @@ impl Accumulator {
         Ok(())
     }
 
-    fn part(&mut self, part: response_json::Part<'_>, sink: &mut dyn DeltaSink) {
+    fn part(&mut self, part: chat_json::Part<'_>, sink: &mut dyn DeltaSink) {
         if let Some(thought) = part.thinking {
             self.thoughts(thought, sink);
         }
         if let Some(text) = part.text {
-            self.say(&text.0, sink);
+            self.completion.add_text(&text.0, sink);
         }
         if let Some(image) = part.image_url.and_then(|url| image(&url.url.0)) {
-            self.parts.push(AccumulatedPart::Image(image));
+            self.completion.content.push(Content::Image(image));
         }
     }
 
     fn thoughts(&mut self, thought: TextOrParts<'_>, sink: &mut dyn DeltaSink) {
         match thought {
-            TextOrParts::Text(text) => self.think(&text, sink),
+            TextOrParts::Text(text) => self.completion.add_reasoning(&text, sink),
             TextOrParts::Parts(parts) => {
                 for text in parts.into_iter().filter_map(|part| part.text) {
-                    self.think(&text.0, sink);
+                    self.completion.add_reasoning(&text.0, sink);
                 }
             }
         }
-    }
-
-    fn say(&mut self, text: &str, sink: &mut dyn DeltaSink) {
-        if text.is_empty() {
-            return;
-        }
-        match self.parts.last_mut() {
-            Some(AccumulatedPart::Text(all)) => all.push_str(text),
-            _ => self.parts.push(AccumulatedPart::Text(text.to_owned())),
-        }
-        sink.text(text);
-    }
-
-    fn think(&mut self, text: &str, sink: &mut dyn DeltaSink) {
-        if text.is_empty() {
-            return;
-        }
-        match self.parts.last_mut() {
-            Some(AccumulatedPart::Reasoning(all)) => all.push_str(text),
-            _ => self.parts.push(AccumulatedPart::Reasoning(text.to_owned())),
-        }
-        sink.reasoning(text);
     }
 
     fn call(&mut self, piece: ToolCallDelta<'_>) -> Result<(), Error> {
@@ -278,7 +227,8 @@ impl Accumulator {
             Some(at) => at,
             None => {
                 check_call_count(self.calls.len())?;
-                self.parts.push(AccumulatedPart::Call);
+                let request = Content::ToolRequest(ToolRequest::default());
+                self.completion.content.push(request);
                 self.calls.push(Call {
                     index: piece.index,
                     ..Call::default()
@@ -356,5 +306,5 @@ fn image(url: &str) -> Option<Image> {
 fn not_a_chunk(json: &[u8], error: &serde_json::Error) -> Error {
     let text = String::from_utf8_lossy(&json[..json.len().min(1000)]);
     let what = format!("the answer is not a chat completion ({error}): {text}");
-    Error::new(ErrorClass::Protocol, what)
+    Error::protocol(what)
 }

@@ -1,11 +1,11 @@
 //! Decodes a response: one JSON object for each line; the last one has `done`.
 
-use crate::conversation::{Content, Reasoning};
+use crate::conversation::Content;
 use crate::provider::classify_error;
 use crate::provider::json_splitter::JsonSplitter;
 use crate::provider::lenient_json::{JsonStr, arguments_text};
-use crate::provider::protocol::Decoder;
 use crate::provider::tool_calls::{check_call_count, tool_request};
+use crate::provider::wire_protocol::Decoder;
 use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason};
 use serde::Deserialize;
 use serde_json::Value;
@@ -94,7 +94,7 @@ impl OllamaDecoder {
         let line: ChatLine<'_> = crate::json::from_str(json).map_err(|e| {
             let head: String = json.chars().take(500).collect();
             let what = format!("the answer has a line that is not a chat message ({e}): {head}");
-            Error::new(ErrorClass::Protocol, what)
+            Error::protocol(what)
         })?;
         if line.error.is_some() {
             let error: Value = crate::json::from_str(json).unwrap_or_default();
@@ -120,36 +120,19 @@ impl OllamaDecoder {
     }
 
     fn message(&mut self, message: ChatMessage<'_>, sink: &mut dyn DeltaSink) -> Result<(), Error> {
-        let content = &mut self.completion.content;
-        if let Some(JsonStr(thought)) = message.thinking
-            && !thought.is_empty()
-        {
-            match content.last_mut() {
-                Some(Content::Reasoning(all)) => all.text.push_str(&thought),
-                _ => content.push(Content::Reasoning(Reasoning {
-                    text: thought.to_string(),
-                })),
-            }
-            sink.reasoning(&thought);
-        }
-        if let Some(JsonStr(text)) = message.content
-            && !text.is_empty()
-        {
-            match content.last_mut() {
-                Some(Content::Text(all)) => all.text.push_str(&text),
-                _ => content.push(Content::text(text.clone())),
-            }
-            sink.text(&text);
-        }
+        let completion = &mut self.completion;
+        completion.add_reasoning(&message.thinking.unwrap_or_default().0, sink);
+        completion.add_text(&message.content.unwrap_or_default().0, sink);
         for call in message.tool_calls.into_iter().flatten() {
             check_call_count(self.calls)?;
             self.calls += 1;
             let arguments = call.function.arguments.map(arguments_text);
-            content.push(Content::ToolRequest(tool_request(
+            let request = tool_request(
                 call.id.map(|id| id.0.into_owned()),
                 call.function.name.0.into_owned(),
                 arguments.unwrap_or_default().into_owned(),
-            )));
+            );
+            completion.content.push(Content::ToolRequest(request));
         }
         Ok(())
     }

@@ -1,12 +1,11 @@
 //! The body of a request of the Gemini API.
 
-use super::{CALL_ID, SIGNATURE, schema};
-use crate::conversation::{Content, Image, Role, ToolRequest, ToolResponse};
-use crate::mcp::jsonrpc::RawJson;
+use super::{CALL_ID, SIGNATURE, gemini_schema};
+use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_names::encode_tool_name;
-use crate::provider::tool_output::{self, ImageData, audience_includes_model, tool_output};
+use crate::provider::tool_output::{ImageData, tool_output, users_image, users_text};
 use crate::provider::{CompletionRequest, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
@@ -152,7 +151,7 @@ fn function(spec: &ToolSpec) -> Function<'_> {
     Function {
         name: encode_tool_name(&spec.name),
         description: &spec.description,
-        parameters_json_schema: schema::parameters(spec.input_schema.get()),
+        parameters_json_schema: gemini_schema::parameters(spec.input_schema.get()),
     }
 }
 
@@ -166,11 +165,14 @@ fn turns<'a>(request: &CompletionRequest<'a>, sign_calls: bool) -> Vec<Turn<'a>>
         let mut parts = Vec::new();
         for content in &message.content {
             match content {
-                Content::Text(part) if !part.text.is_empty() && shown(&part.annotations) => {
-                    parts.push(text(&part.text));
+                Content::Text(part) => {
+                    let shown = users_text(part).filter(|text| !text.is_empty());
+                    parts.extend(shown.map(text));
                 }
-                Content::Image(image) if shown(&image.annotations) => {
-                    parts.push(shown_image(image))
+                Content::Image(image) => {
+                    let replaced = |words: String| Kind::Text(words.into()).into();
+                    let image = users_image(image, &IMAGES);
+                    parts.extend(image.map(|image| image.map_or_else(replaced, image_part)));
                 }
                 Content::ToolRequest(request) => {
                     calls.insert(&request.id, request);
@@ -207,10 +209,6 @@ fn turns<'a>(request: &CompletionRequest<'a>, sign_calls: bool) -> Vec<Turn<'a>>
     turns
 }
 
-fn shown(annotations: &Option<RawJson>) -> bool {
-    audience_includes_model(annotations.as_ref())
-}
-
 /// Adds the signature for foreign calls to the first of parallel calls; the others need none.
 fn sign_first_call(parts: &mut [Part<'_>]) {
     let is_call = |part: &&mut Part<'_>| matches!(part.kind, Kind::FunctionCall(_));
@@ -232,14 +230,6 @@ fn text(text: &str) -> Part<'_> {
     Kind::Text(text.into()).into()
 }
 
-fn shown_image(image: &Image) -> Part<'_> {
-    let mime_type = image.mime_type.as_str().into();
-    match tool_output::supported_image(mime_type, image.data.as_str().into(), &IMAGES) {
-        Ok(image) => image_part(image),
-        Err(words) => Kind::Text(words.into()).into(),
-    }
-}
-
 fn image_part(image: ImageData<'_>) -> Part<'_> {
     Kind::InlineData(Blob {
         mime_type: image.mime_type,
@@ -253,16 +243,11 @@ fn kept<'a>(request: &'a ToolRequest, name: &str) -> Option<&'a str> {
 }
 
 fn call(request: &ToolRequest) -> Part<'_> {
-    let (name, arguments) = replayed_call(request);
-    let args = match arguments {
-        Cow::Borrowed(text) => crate::json::from_str(text).map(Cow::Borrowed),
-        Cow::Owned(text) => RawValue::from_string(text).map(Cow::Owned),
-    };
+    let (name, args) = replayed_call(request);
     let call = Kind::FunctionCall(Call {
         id: kept(request, CALL_ID),
         name: encode_tool_name(name),
-        // The arguments of a replayed call are valid JSON.
-        args: args.unwrap_or(Cow::Borrowed(RawValue::NULL)),
+        args,
     });
     Part {
         kind: call,
