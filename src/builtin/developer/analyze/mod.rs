@@ -210,7 +210,7 @@ fn analyze(
             ..Walk::default()
         }
     };
-    let outlines = outline_files::outline_all(&walk.files, focus.is_some(), limit)?;
+    let outlines = outline_files::outline_all(&walk.files, focus.is_some(), limit);
     let mut text = match focus {
         Some(focus) => render_symbol(path, args, &walk, &outlines, focus, max_depth),
         None => render_directory(path, args, &walk, &outlines, max_depth),
