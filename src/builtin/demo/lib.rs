@@ -50,17 +50,6 @@ pub fn server(pages: bool) -> Server {
     if pages { with_pages(server) } else { server }
 }
 
-/// The annotations of every tool here.
-fn harmless() -> ToolAnnotations {
-    ToolAnnotations {
-        title: None,
-        read_only_hint: Some(true),
-        destructive_hint: Some(false),
-        idempotent_hint: Some(true),
-        open_world_hint: Some(false),
-    }
-}
-
 fn echo() -> Tool {
     #[derive(Deserialize)]
     struct Echo {
@@ -77,7 +66,7 @@ fn echo() -> Tool {
         "properties": {"message": {"type": "string", "description": "What to say back"}},
         "required": ["message"]
     }))
-    .annotations(harmless())
+    .annotations(ToolAnnotations::READS)
     .quick()
 }
 
@@ -108,7 +97,7 @@ fn add() -> Tool {
         "properties": {"sum": {"type": "number"}},
         "required": ["sum"]
     }))
-    .annotations(harmless())
+    .annotations(ToolAnnotations::READS)
     .quick()
 }
 
@@ -174,7 +163,7 @@ fn slow() -> Tool {
             }
         }
     }))
-    .annotations(harmless())
+    .annotations(ToolAnnotations::READS)
 }
 
 fn fail() -> Tool {
@@ -195,7 +184,7 @@ fn fail() -> Tool {
         "type": "object",
         "properties": {"message": {"type": "string", "description": "What to fail with"}}
     }))
-    .annotations(harmless())
+    .annotations(ToolAnnotations::READS)
     .quick()
 }
 
@@ -283,7 +272,7 @@ fn numbered_tool(n: usize) -> Tool {
             )))
         },
     )
-    .annotations(harmless())
+    .annotations(ToolAnnotations::READS)
     .quick()
 }
 

@@ -2,10 +2,10 @@
 
 use super::child_output::Source;
 use super::run_command::{self, CommandResult, End, KEPT_TAIL, MAX_OUTPUT};
-use super::{Developer, login_shell_path};
+use super::{Developer, login_shell_path, text_editor};
 use crate::call_context::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
-use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
+use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use crate::sys::cancel::Cancel;
 use crate::sys::process::{Command, Family};
 use crate::sys::{self, TimeLimit};
@@ -79,11 +79,8 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
         "required": ["command"]
     }))
     .annotations(ToolAnnotations {
-        title: None,
-        read_only_hint: Some(false),
-        destructive_hint: Some(true),
-        idempotent_hint: Some(false),
         open_world_hint: Some(true),
+        ..ToolAnnotations::CHANGES
     })
 }
 
@@ -436,13 +433,9 @@ fn answer(
         None => whole.clone(),
     };
     CallToolResult {
-        content: vec![
-            Content::text_for("assistant", None, &whole),
-            Content::text_for("user", Some(0.0), &shown),
-        ],
         structured_content: structured(&whole),
         is_error: Some(ran.end == End::TimedOut),
-        ..CallToolResult::default()
+        ..text_editor::result(&whole, &shown, 0.0)
     }
 }
 

@@ -316,16 +316,6 @@ fn category_or_all(name: &str) -> Result<Option<Category>, ToolError> {
     }
 }
 
-fn hints(read_only: bool, destructive: bool, idempotent: bool) -> ToolAnnotations {
-    ToolAnnotations {
-        title: None,
-        read_only_hint: Some(read_only),
-        destructive_hint: Some(destructive),
-        idempotent_hint: Some(idempotent),
-        open_world_hint: Some(false),
-    }
-}
-
 fn is_global(what: &str) -> Value {
     json!({"type": "boolean", "description": what})
 }
@@ -394,7 +384,10 @@ fn remember(memory: &Arc<Memory>) -> Tool {
         }),
         &["category", "data", "is_global"],
     ))
-    .annotations(hints(false, false, true))
+    .annotations(ToolAnnotations {
+        read_only_hint: Some(false),
+        ..ToolAnnotations::READS
+    })
 }
 
 fn retrieve(memory: &Arc<Memory>) -> Tool {
@@ -424,7 +417,7 @@ fn retrieve(memory: &Arc<Memory>) -> Tool {
         }),
         &["category"],
     ))
-    .annotations(hints(true, false, true))
+    .annotations(ToolAnnotations::READS)
 }
 
 fn search(memory: &Arc<Memory>) -> Tool {
@@ -469,7 +462,7 @@ fn search(memory: &Arc<Memory>) -> Tool {
         }),
         &[],
     ))
-    .annotations(hints(true, false, true))
+    .annotations(ToolAnnotations::READS)
 }
 
 /// Whether the entry has all of the words, which are in lower case, and all of the tags.
@@ -544,7 +537,10 @@ fn forget_category(memory: &Arc<Memory>) -> Tool {
         }),
         &["category", "is_global"],
     ))
-    .annotations(hints(false, true, true))
+    .annotations(ToolAnnotations {
+        idempotent_hint: Some(true),
+        ..ToolAnnotations::CHANGES
+    })
 }
 
 fn forget_one(memory: &Arc<Memory>) -> Tool {
@@ -581,7 +577,7 @@ fn forget_one(memory: &Arc<Memory>) -> Tool {
         }),
         &["category", "memory_content", "is_global"],
     ))
-    .annotations(hints(false, true, false))
+    .annotations(ToolAnnotations::CHANGES)
 }
 
 #[cfg(test)]

@@ -141,13 +141,7 @@ fn tool(developer: &Arc<Developer>) -> Tool {
         },
         "required": ["path"]
     }))
-    .annotations(ToolAnnotations {
-        title: None,
-        read_only_hint: Some(true),
-        destructive_hint: Some(false),
-        idempotent_hint: Some(true),
-        open_world_hint: Some(false),
-    })
+    .annotations(ToolAnnotations::READS)
 }
 
 impl Developer {
@@ -166,8 +160,8 @@ impl Developer {
             Some(true) => MAX_FORCED,
             _ => MAX_TEXT,
         };
-        let text = text.map_err(ToolError::Refused)?;
-        Ok(text_editor::for_model_and_user(&capped(text, most), 0.0))
+        let text = capped(text.map_err(ToolError::Refused)?, most);
+        Ok(text_editor::result(&text, &text, 0.0))
     }
 }
 

@@ -67,13 +67,7 @@ fn tool(developer: &Arc<Developer>) -> Tool {
         },
         "required": ["path"]
     }))
-    .annotations(ToolAnnotations {
-        title: None,
-        read_only_hint: Some(true),
-        destructive_hint: Some(false),
-        idempotent_hint: Some(true),
-        open_world_hint: Some(false),
-    })
+    .annotations(ToolAnnotations::READS)
 }
 
 impl Developer {

@@ -101,7 +101,7 @@ fn list_tool(developer: &Arc<Developer>) -> Tool {
         move |_: List, context: &Context| developer.list_windows(context),
     )
     .title("List windows")
-    .annotations(read_only())
+    .annotations(READS)
 }
 
 fn capture_tool(developer: &Arc<Developer>) -> Tool {
@@ -127,18 +127,14 @@ fn capture_tool(developer: &Arc<Developer>) -> Tool {
             }
         }
     }))
-    .annotations(read_only())
+    .annotations(READS)
 }
 
-fn read_only() -> ToolAnnotations {
-    ToolAnnotations {
-        title: None,
-        read_only_hint: Some(true),
-        destructive_hint: Some(false),
-        idempotent_hint: Some(false),
-        open_world_hint: Some(false),
-    }
-}
+/// The annotations of both tools: what is on the screen changes.
+const READS: ToolAnnotations = ToolAnnotations {
+    idempotent_hint: Some(false),
+    ..ToolAnnotations::READS
+};
 
 impl Developer {
     fn list_windows(&self, context: &Context) -> Result<CallToolResult, ToolError> {
@@ -156,7 +152,7 @@ impl Developer {
             let more = windows.len() - MAX_LISTED;
             text.push_str(&format!("({more} more are not shown)\n"));
         }
-        Ok(text_editor::for_model_and_user(&text, 0.0))
+        Ok(text_editor::result(&text, &text, 0.0))
     }
 
     fn screen_capture(
