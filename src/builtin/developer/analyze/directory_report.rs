@@ -29,28 +29,29 @@ impl Totals {
 
     /// The totals in words. `share` is the share of all lines.
     fn describe(&self, file: &str, share: &str) -> String {
-        let Totals {
-            files,
-            lines,
-            functions,
-            types,
-        } = *self;
-        format!(
-            "{files} {file}{}, {lines} line{}{share}, {functions} function{}, {types} class{}",
-            s(files),
-            s(lines),
-            s(functions),
-            es(types),
-        )
+        let files = counted(self.files, file);
+        let lines = counted(self.lines, "line");
+        let definitions = counted_definitions(self.functions, self.types);
+        format!("{files}, {lines}{share}, {definitions}")
     }
 }
 
-pub(super) fn s(n: usize) -> &'static str {
-    if n == 1 { "" } else { "s" }
+/// `1 line`, `2 lines`
+pub(super) fn counted(n: usize, noun: &str) -> String {
+    let ending = match n {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{n} {noun}{ending}")
 }
 
-pub(super) fn es(n: usize) -> &'static str {
-    if n == 1 { "" } else { "es" }
+pub(super) fn counted_definitions(functions: usize, types: usize) -> String {
+    format!(
+        "{}, {}",
+        counted(functions, "function"),
+        counted(types, "class")
+    )
 }
 
 /// Renders the report. With `by_folder`, it has one line for each folder instead of each file.
@@ -114,12 +115,8 @@ fn tree(root: &Path, walk: &Walk, outlines: &Outlines, text: &mut String) {
             let _ = writeln!(text, "{}{part}/", "  ".repeat(depth));
         }
         let (functions, types) = outline.counts();
-        let _ = writeln!(
-            text,
-            "{}{name} [{}L {functions}F {types}C]",
-            "  ".repeat(parts.len()),
-            outline.lines
-        );
+        let (indent, lines) = ("  ".repeat(parts.len()), outline.lines);
+        let _ = writeln!(text, "{indent}{name} [{lines}L {functions}F {types}C]");
         above = parts;
     }
 }
@@ -133,17 +130,14 @@ fn folders(root: &Path, walk: &Walk, outlines: &Outlines, text: &mut String) {
         }
     }
     for (folder, totals) in folders {
+        let files = counted(totals.files, "file");
         let Totals {
-            files,
             lines,
             functions,
             types,
+            ..
         } = totals;
-        let _ = writeln!(
-            text,
-            "{folder}/ [{files} file{} {lines}L {functions}F {types}C]",
-            s(files)
-        );
+        let _ = writeln!(text, "{folder}/ [{files} {lines}L {functions}F {types}C]");
     }
     text.push_str(
         "\n(by folder, because the files are too many to list; name a folder to see its files)\n",

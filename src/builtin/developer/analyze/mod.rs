@@ -175,11 +175,8 @@ fn analyze(
         std::io::ErrorKind::NotFound => format!("there is no {}", path.display()),
         _ => format!("{} cannot be read: {error}", path.display()),
     })?;
-    let focus = args
-        .focus
-        .as_deref()
-        .map(str::trim)
-        .filter(|focus| !focus.is_empty());
+    let focus = args.focus.as_deref().map(str::trim);
+    let focus = focus.filter(|focus| !focus.is_empty());
     if !metadata.is_dir() && Language::by_name(path).is_none() {
         return Err(format!(
             "{} is not in a supported language (Rust, Python, JavaScript, TypeScript, Go, Java, \
@@ -211,9 +208,8 @@ fn analyze(
     };
     let mut notes = outlines.notes();
     if walk.cut {
-        notes.push(
-            "There are too many files to analyze all of them; name a smaller part".to_owned(),
-        );
+        let text = "There are too many files to analyze all of them; name a smaller part";
+        notes.push(text.to_owned());
     }
     for note in notes {
         text.push_str(&format!("({note})\n"));

@@ -43,18 +43,13 @@ impl<'a> Files<'a> {
 
 /// Splits `Type::name` or `Type.name` into owner and name.
 fn parts(focus: &str) -> (Option<&str>, &str) {
-    let cut = focus
-        .rfind(['.', ':', '#'])
-        .filter(|at| at + 1 < focus.len());
+    const SIGNS: [char; 3] = ['.', ':', '#'];
+    let cut = focus.rfind(SIGNS).filter(|at| at + 1 < focus.len());
     let Some(at) = cut else {
         return (None, focus);
     };
-    let owner = focus[..at].trim_end_matches([':', '.', '#']);
-    let owner = owner
-        .rsplit(['.', ':', '#'])
-        .next()
-        .filter(|owner| !owner.is_empty());
-    (owner, &focus[at + 1..])
+    let owner = focus[..at].trim_end_matches(SIGNS).rsplit(SIGNS).next();
+    (owner.filter(|owner| !owner.is_empty()), &focus[at + 1..])
 }
 
 pub(super) fn render(
@@ -75,12 +70,8 @@ pub(super) fn render(
     let _ = writeln!(text, "\nDefinitions ({}):", defined.len());
     for (file, _, definition) in &defined {
         let place = files.place(*file, definition.line);
-        let _ = writeln!(
-            text,
-            "  {place} {} ({})",
-            title(definition),
-            length(definition)
-        );
+        let (title, length) = (title(definition), length(definition));
+        let _ = writeln!(text, "  {place} {title} ({length})");
     }
     if defined.is_empty() {
         text.push_str("  none here; letter case counts\n");
@@ -135,12 +126,9 @@ fn list_callers(
         let function = function.map_or("outside of functions".to_owned(), |function| {
             format!("in {}", title(function))
         });
-        let called = match level {
-            1 => String::new(),
-            _ => format!(
-                ", calls {}",
-                wanted.get(&call.name).map_or("", String::as_str)
-            ),
+        let called = match wanted.get(&call.name) {
+            Some(name) if level > 1 => format!(", calls {name}"),
+            _ => String::new(),
         };
         let _ = writeln!(text, "  {place} {function}{called}");
     }
@@ -206,11 +194,8 @@ fn callees(files: &Files<'_>, defined: &[Defined<'_>], text: &mut String) {
     }
     let mut places: Vec<(String, Vec<String>)> = places.into_values().collect();
     gosling_core::sorting::sort_by(&mut places, Ord::cmp);
-    let _ = writeln!(
-        text,
-        "\nCalls of functions that are defined here ({}):",
-        places.len()
-    );
+    let n = places.len();
+    let _ = writeln!(text, "\nCalls of functions that are defined here ({n}):");
     for (name, at) in places.iter().take(MAX_CALLEES) {
         let more = match at.len().saturating_sub(3) {
             0 => String::new(),
