@@ -3,7 +3,7 @@
 
 /// The known formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Format {
+pub(crate) enum Format {
     Png,
     Jpeg,
     Gif,
@@ -30,7 +30,7 @@ impl Format {
     }
 
     /// The name for messages.
-    pub(in super::super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.names().0
     }
 

@@ -8,7 +8,7 @@ const MAX_LOOKAHEAD: usize = 1_000;
 
 /// How a string ends, and what it may contain.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::developer::analyze) struct Quote {
+pub(crate) struct Quote {
     /// The closing byte, and how often it is repeated.
     close: u8,
     times: usize,
@@ -66,7 +66,7 @@ impl Quote {
     }
 
     /// The bracket that ends an interpolation.
-    pub(in crate::developer::analyze) fn resumes_at(&self) -> u8 {
+    pub(crate) fn resumes_at(&self) -> u8 {
         match self.code {
             b'\\' => b')',
             _ => b'}',
@@ -75,7 +75,7 @@ impl Quote {
 
     /// Moves `at` behind the end of the string, or into an interpolation. Returns whether it is an
     /// interpolation.
-    pub(in crate::developer::analyze) fn pass(&mut self, text: &[u8], at: &mut usize) -> bool {
+    pub(crate) fn pass(&mut self, text: &[u8], at: &mut usize) -> bool {
         while let Some(&byte) = text.get(*at) {
             let rest = &text[*at + 1..];
             match byte {
@@ -127,14 +127,14 @@ fn opens(rest: &[u8], hashes: usize) -> bool {
 }
 
 /// Lines of text that end with a certain word.
-pub(in crate::developer::analyze) struct Heredoc {
+pub(crate) struct Heredoc {
     word: Vec<u8>,
     indented: bool,
 }
 
 impl Heredoc {
     /// The offset after its last line.
-    pub(in crate::developer::analyze) fn end(&self, text: &[u8], mut at: usize) -> usize {
+    pub(crate) fn end(&self, text: &[u8], mut at: usize) -> usize {
         while at < text.len() {
             let rest = &text[at..];
             let end = rest.iter().position(|b| *b == b'\n');
@@ -151,7 +151,7 @@ impl Heredoc {
 
 impl Lexer<'_> {
     /// Reads a literal that begins with `byte`; returns whether there is one.
-    pub(in crate::developer::analyze) fn literal(&mut self, byte: u8) -> bool {
+    pub(crate) fn literal(&mut self, byte: u8) -> bool {
         match (self.language, byte) {
             (Rust, b'"') => self.quoted(Quote::new(b'"').lines()),
             (Rust, b'\'') => self.character_or_lifetime(),
@@ -203,7 +203,7 @@ impl Lexer<'_> {
     }
 
     /// Reads a literal whose prefix is the word that ends here: `r#"…"#`, `b'x'`, `f"…"`, `R"(…)"`.
-    pub(in crate::developer::analyze) fn prefixed(&mut self, start: usize) -> bool {
+    pub(crate) fn prefixed(&mut self, start: usize) -> bool {
         let word = &self.text[start..self.at];
         let next = self.peek(0);
         if word.len() > 3 || !matches!(next, b'"' | b'\'' | b'#') {
