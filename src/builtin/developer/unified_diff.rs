@@ -80,23 +80,17 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
             };
             reader.at += 1;
             let header = git_header.take().unwrap_or_default();
-            // A header that creates or deletes the file counts, whatever names follow.
-            let is_created = header.old.is_none() && header.new.is_some();
-            let is_deleted = header.new.is_none() && header.old.is_some();
-            patches.push(FilePatch {
-                old: name(old).filter(|_| !is_created),
-                new: name(new).filter(|_| !is_deleted),
-                ..header
-            });
+            patches.push(header.with_names(old, new));
         } else if line.starts_with("@@") {
             let hunk = reader.hunk(line)?;
             // Some diffs leave out `---` and `+++` after a git header.
             patches.extend(git_header.take());
-            if patches.is_empty() {
-                patches.push(FilePatch::default());
-            }
-            if let Some(patch) = patches.last_mut() {
-                patch.hunks.push(hunk);
+            match patches.last_mut() {
+                Some(patch) => patch.hunks.push(hunk),
+                None => patches.push(FilePatch {
+                    hunks: vec![hunk],
+                    ..FilePatch::default()
+                }),
             }
         } else if let Some(names) = line.strip_prefix("diff --git ") {
             patches.extend(git_header.take().filter(FilePatch::is_change));
@@ -334,6 +328,18 @@ impl Hunk {
 }
 
 impl FilePatch {
+    /// The same with the names after `---` and `+++`. A header of git that creates or deletes the file counts, whatever
+    /// names follow.
+    fn with_names(self, old: &str, new: &str) -> Self {
+        let is_created = self.old.is_none() && self.new.is_some();
+        let is_deleted = self.new.is_none() && self.old.is_some();
+        FilePatch {
+            old: name(old).filter(|_| !is_created),
+            new: name(new).filter(|_| !is_deleted),
+            ..self
+        }
+    }
+
     /// Reads a header line of git.
     fn read_git_header(&mut self, line: &str) -> Result<(), String> {
         if line.starts_with("copy from ") {
