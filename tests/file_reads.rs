@@ -25,7 +25,7 @@ const CHECKED: [&str; 2] = ["open_regular_with(", "create_new(true)"];
 /// The files with plain reads, how many, and why.
 const ALLOWED: [(&str, usize, &str); 10] = [
     (
-        "src/builtin/demo_server/command/api_client.rs",
+        "src/builtin/demo_server/demo_command/api_client.rs",
         1,
         "a script in the new folder of the server that it starts",
     ),

@@ -2,7 +2,7 @@
 
 mod broken_http;
 pub(crate) mod broken_server;
-mod command;
+mod demo_command;
 
 use crate::in_process;
 use gosling_core::builtin::BuiltinServer;
@@ -12,7 +12,7 @@ pub use gosling_demo::{faults, server};
 
 /// What this server adds to gosling.
 pub const PART: Part = Part {
-    commands: &[command::COMMAND],
+    commands: &[demo_command::COMMAND],
     servers: &[BuiltinServer {
         name: "demo",
         connect: |_| in_process(server(false)),

@@ -3,11 +3,11 @@
 #![forbid(unsafe_code)]
 
 pub mod call_context;
-mod command;
 #[cfg(feature = "demo")]
 pub mod demo_server;
 #[cfg(feature = "developer")]
 pub mod developer;
+mod mcp_command;
 pub mod mcp_endpoint;
 #[cfg(feature = "memory")]
 pub mod memory;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// What all builtin servers need: the command that serves them.
 pub const PART: Part = Part {
-    commands: &[command::COMMAND],
+    commands: &[mcp_command::COMMAND],
     ..Part::new("builtin")
 };
 

@@ -81,7 +81,11 @@ fn write(data: Arc<dyn SessionData>, limit: usize) -> Tool {
         "properties": {"content": {"type": "string", "description": "The whole list, in Markdown"}},
         "required": ["content"]
     }))
-    .annotations(hints(false))
+    // A write replaces the earlier list.
+    .annotations(ToolAnnotations {
+        idempotent_hint: Some(true),
+        ..ToolAnnotations::CHANGES
+    })
 }
 
 fn read(data: Arc<dyn SessionData>) -> Tool {
@@ -99,18 +103,7 @@ fn read(data: Arc<dyn SessionData>) -> Tool {
         },
     )
     .title("Read the checklist")
-    .annotations(hints(true))
-}
-
-fn hints(read_only: bool) -> ToolAnnotations {
-    ToolAnnotations {
-        title: None,
-        read_only_hint: Some(read_only),
-        // A write replaces the earlier list.
-        destructive_hint: Some(!read_only),
-        idempotent_hint: Some(true),
-        open_world_hint: Some(false),
-    }
+    .annotations(ToolAnnotations::READS)
 }
 
 /// Counts the ticked items and the open ones.

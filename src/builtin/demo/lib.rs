@@ -50,17 +50,6 @@ pub fn server(pages: bool) -> Server {
     if pages { with_pages(server) } else { server }
 }
 
-/// The annotations of every tool here.
-fn harmless() -> ToolAnnotations {
-    ToolAnnotations {
-        title: None,
-        read_only_hint: Some(true),
-        destructive_hint: Some(false),
-        idempotent_hint: Some(true),
-        open_world_hint: Some(false),
-    }
-}
-
 fn echo() -> Tool {
     #[derive(Deserialize)]
     struct Echo {
@@ -77,7 +66,7 @@ fn echo() -> Tool {
         "properties": {"message": {"type": "string", "description": "What to say back"}},
         "required": ["message"]
     }))
-    .annotations(harmless())
+    .annotations(ToolAnnotations::READS)
     .quick()
 }
 
@@ -108,17 +97,14 @@ fn add() -> Tool {
         "properties": {"sum": {"type": "number"}},
         "required": ["sum"]
     }))
-    .annotations(harmless())
+    .annotations(ToolAnnotations::READS)
     .quick()
 }
 
 /// Two integers add up to an integer: 2 and 3 make 5, not 5.0.
 fn sum(a: &Number, b: &Number) -> Option<Number> {
-    let whole = a
-        .as_i64()
-        .zip(b.as_i64())
-        .and_then(|(a, b)| a.checked_add(b));
-    match whole {
+    let whole = a.as_i64().zip(b.as_i64());
+    match whole.and_then(|(a, b)| a.checked_add(b)) {
         Some(sum) => Some(sum.into()),
         None => Number::from_f64(a.as_f64()? + b.as_f64()?),
     }
@@ -142,10 +128,8 @@ fn slow() -> Tool {
                     "Choose 1 to {MAX_STEPS} steps of at most {MAX_STEP_MS} ms."
                 )));
             }
-            context.log(
-                Level::Info,
-                format!("{steps} steps of {step_ms} ms lie ahead"),
-            );
+            let ahead = format!("{steps} steps of {step_ms} ms lie ahead");
+            context.log(Level::Info, ahead);
             for step in 1..=steps {
                 if !context.pause(Duration::from_millis(step_ms)) {
                     let text = format!("Cancelled in step {step} of {steps}.");
@@ -155,9 +139,8 @@ fn slow() -> Tool {
                 context.log(Level::Debug, &message);
                 context.progress(step.into(), Some(steps.into()), Some(&message));
             }
-            Ok(CallToolResult::text(format!(
-                "Done: {steps} steps of {step_ms} ms."
-            )))
+            let text = format!("Done: {steps} steps of {step_ms} ms.");
+            Ok(CallToolResult::text(text))
         },
     )
     .title("Slow")
@@ -174,7 +157,7 @@ fn slow() -> Tool {
             }
         }
     }))
-    .annotations(harmless())
+    .annotations(ToolAnnotations::READS)
 }
 
 fn fail() -> Tool {
@@ -195,7 +178,7 @@ fn fail() -> Tool {
         "type": "object",
         "properties": {"message": {"type": "string", "description": "What to fail with"}}
     }))
-    .annotations(harmless())
+    .annotations(ToolAnnotations::READS)
     .quick()
 }
 
@@ -213,16 +196,18 @@ fn picture() -> Resource {
         .description("A very small picture of a gosling, as binary data")
 }
 
+/// The variable of the templates.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
 fn greeting() -> ResourceTemplate {
-    #[derive(Deserialize)]
-    struct Greeting {
-        name: String,
-    }
     ResourceTemplate::new(
         "demo://greeting/{name}",
         "greeting",
         "text/plain",
-        |to: Greeting, _: &Context| Ok(Contents::Text(format!("Hello, {}!\n", to.name))),
+        |to: Named, _: &Context| Ok(Contents::Text(format!("Hello, {}!\n", to.name))),
     )
     .description("A greeting for anyone, by name")
     .quick()
@@ -257,55 +242,39 @@ fn prompt_result(description: &str, text: &str) -> GetPromptResult {
 }
 
 fn with_pages(server: Server) -> Server {
-    let mut server = server.page_size(PAGE_SIZE);
-    for n in 5..=PAGED_ITEMS {
-        server = server.tool(numbered_tool(n));
-    }
-    for n in 3..=PAGED_ITEMS {
-        server = server.resource(numbered_resource(n));
-    }
-    for n in 2..=PAGED_ITEMS {
-        server = server
-            .template(numbered_template(n))
-            .prompt(numbered_prompt(n));
-    }
-    server
+    let server = server.page_size(PAGE_SIZE);
+    let tools = (5..=PAGED_ITEMS).map(numbered_tool);
+    let server = tools.fold(server, Server::tool);
+    let resources = (3..=PAGED_ITEMS).map(numbered_resource);
+    let server = resources.fold(server, Server::resource);
+    let templates = (2..=PAGED_ITEMS).map(numbered_template);
+    let server = templates.fold(server, Server::template);
+    let prompts = (2..=PAGED_ITEMS).map(numbered_prompt);
+    prompts.fold(server, Server::prompt)
 }
 
 fn numbered_tool(n: usize) -> Tool {
+    let name = format!("tool_{n:02}");
     let description = format!("Tells its number, which is {n}.");
-    Tool::new(
-        &format!("tool_{n:02}"),
-        &description,
-        move |_: IgnoredAny, _: &Context| {
-            Ok(CallToolResult::text(format!(
-                "I am tool {n} of {PAGED_ITEMS}."
-            )))
-        },
-    )
-    .annotations(harmless())
+    Tool::new(&name, &description, move |_: IgnoredAny, _: &Context| {
+        let text = format!("I am tool {n} of {PAGED_ITEMS}.");
+        Ok(CallToolResult::text(text))
+    })
+    .annotations(ToolAnnotations::READS)
     .quick()
 }
 
 fn numbered_resource(n: usize) -> Resource {
     let text = format!("I am resource {n} of {PAGED_ITEMS}.\n");
-    let (uri, name) = (
-        format!("demo://resource/{n:02}"),
-        format!("resource_{n:02}"),
-    );
+    let uri = format!("demo://resource/{n:02}");
+    let name = format!("resource_{n:02}");
     Resource::fixed(&uri, &name, "text/plain", Contents::Text(text))
         .description("One of many, to fill pages")
 }
 
 fn numbered_template(n: usize) -> ResourceTemplate {
-    #[derive(Deserialize)]
-    struct Named {
-        name: String,
-    }
-    let (uri, name) = (
-        format!("demo://template/{n:02}/{{name}}"),
-        format!("template_{n:02}"),
-    );
+    let uri = format!("demo://template/{n:02}/{{name}}");
+    let name = format!("template_{n:02}");
     ResourceTemplate::new(&uri, &name, "text/plain", move |to: Named, _: &Context| {
         let text = format!("Template {n} of {PAGED_ITEMS} greets {}.\n", to.name);
         Ok(Contents::Text(text))

@@ -12,25 +12,25 @@ use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Gives the file the new text, or removes it if there is none. A new file gets the mode. The edit is recorded
-/// first, so that it can be undone whatever fails.
+/// Gives the file the new text, where `before` was its text. The edit is recorded first, so that it can be undone
+/// whatever fails.
 ///
 /// # Errors
-/// Why the file cannot be written or removed.
+/// Why the file cannot be written.
 pub(super) fn apply(
     files: &Files<'_>,
     history: &mut History,
     real: &Path,
-    edit: Edit,
-    text: Option<&str>,
-    mode: Option<&Permissions>,
+    before: Option<String>,
+    text: &str,
 ) -> Result<(), String> {
-    apply_uncommitted(files, history, real, edit, text, mode)?;
+    apply_uncommitted(files, history, real, before, Some(text), None)?;
     history.commit(real);
     Ok(())
 }
 
-/// The same for one of several edits: the caller calls [`History::commit`] once all of them are made.
+/// The same for one of several edits: the caller calls [`History::commit`] once all of them are made. Without a text,
+/// the file is removed; the mode is that of the file before, for a new one.
 ///
 /// # Errors
 /// Why the file cannot be written or removed.
@@ -38,10 +38,12 @@ pub(super) fn apply_uncommitted(
     files: &Files<'_>,
     history: &mut History,
     real: &Path,
-    edit: Edit,
+    before: Option<String>,
     text: Option<&str>,
     mode: Option<&Permissions>,
 ) -> Result<(), String> {
+    let mut edit = Edit::new(before, text);
+    edit.mode = mode.filter(|_| text.is_none()).cloned();
     history.begin(real, edit);
     write_or_remove(files, real, text, mode)
         .inspect_err(|_| history.edit_failed(real, files.current_state(real)))

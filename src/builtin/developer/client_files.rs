@@ -47,28 +47,27 @@ impl Files<'_> {
     /// As [`text_files::content`], and when the client does not answer.
     pub(super) fn content(&self, path: &Path) -> Result<Content, String> {
         let on_disk = text_files::content(path);
-        if let Ok(Content::Other(_)) = on_disk {
+        let is_asked_for = match &on_disk {
+            Ok(Content::Text(_)) => true,
+            Ok(Content::Other(_)) => false,
+            Err(_) => !path.exists(),
+        };
+        if !is_asked_for {
             return on_disk;
         }
-        if on_disk.is_err() && path.exists() {
+        let Some(text) = self.text_of_client(path).transpose()? else {
             return on_disk;
-        }
-        match self.text_of_client(path) {
-            Some(text) => {
-                let text = text?;
-                // Some clients have an empty text for a file that does not exist.
-                if text.is_empty() && on_disk.is_err() {
-                    return on_disk;
-                }
-                // Some clients leave out the last line break.
-                let is_saved = matches!(&on_disk, Ok(Content::Text(saved)) if saved.strip_suffix('\n') == Some(&text));
-                if is_saved {
-                    on_disk
-                } else {
-                    Ok(Content::of_text(text))
-                }
-            }
-            None => on_disk,
+        };
+        let is_same = match &on_disk {
+            // Some clients leave out the last line break.
+            Ok(Content::Text(saved)) => saved.strip_suffix('\n') == Some(&text),
+            // Some clients have an empty text for a file that does not exist.
+            _ => text.is_empty(),
+        };
+        if is_same {
+            on_disk
+        } else {
+            Ok(Content::of_text(text))
         }
     }
 

@@ -18,16 +18,13 @@ pub(super) fn not_found_message(path: &Path, text: &str, old: &str) -> String {
         path.display()
     );
     // Leading empty lines match almost anywhere.
-    let wanted: Vec<&str> = old
-        .lines()
-        .skip_while(|line| line.trim().is_empty())
-        .collect();
+    let wanted = old.lines().skip_while(|line| line.trim().is_empty());
+    let wanted: Vec<&str> = wanted.collect();
     let first = wanted.first().copied().unwrap_or(old);
     let lines: Vec<&str> = text.lines().collect();
     if let Some((n, expected)) = first_difference(&lines, &wanted) {
-        let there = lines
-            .get(n)
-            .map_or("the end of the file".to_owned(), |line| quoted(line));
+        let end = "the end of the file".to_owned();
+        let there = lines.get(n).map_or(end, |line| quoted(line));
         let _ = write!(
             message,
             ": it matches from line {} on, but line {} is {there}, not {}",
@@ -47,10 +44,8 @@ pub(super) fn not_found_message(path: &Path, text: &str, old: &str) -> String {
     if near.is_empty() {
         message.push_str("; view the file to see its content");
     } else {
-        let near = near
-            .iter()
-            .take(MAX_SUGGESTIONS)
-            .map(|(_, n, line)| format!("line {n}, {}", quoted(line)));
+        let near = near.iter().take(MAX_SUGGESTIONS);
+        let near = near.map(|(_, n, line)| format!("line {n}, {}", quoted(line)));
         let near = near.collect::<Vec<_>>();
         let _ = write!(message, "; similar to its first line: {}", near.join("; "));
     }

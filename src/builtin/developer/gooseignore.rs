@@ -62,13 +62,11 @@ impl Developer {
     /// # Errors
     /// Why one of the files cannot be used: guessing what it means could expose a secret.
     pub(super) fn ignore_rules(&self, dir: &Path) -> Result<Arc<IgnoreRules>, String> {
-        let files = [dir.join(FILE_NAME), self.config.join(FILE_NAME)];
-        let stamp = |file: PathBuf| match store::files::stamp(&file) {
-            Ok(stamp) => Ok((file, stamp)),
+        let stamp = |folder: &Path| match store::files::stamp(&folder.join(FILE_NAME)) {
+            Ok(stamp) => Ok((folder.join(FILE_NAME), stamp)),
             Err(error) => Err(error.to_string()),
         };
-        let [own, users] = files;
-        let read = [stamp(own)?, stamp(users)?];
+        let read = [stamp(dir)?, stamp(&self.config)?];
         let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
         let mut known = lock(&self.ignore_rules);
         if let Some(known) = &*known
@@ -101,11 +99,8 @@ impl IgnoreRules {
                 }
             }
         }
-        rules.push(parse_rules(
-            root,
-            DEFAULT_RULES.as_bytes(),
-            Path::new("the defaults"),
-        )?);
+        let defaults = Path::new("the defaults");
+        rules.push(parse_rules(root, DEFAULT_RULES.as_bytes(), defaults)?);
         Ok(IgnoreRules {
             dir: dir.to_owned(),
             real,
@@ -129,9 +124,8 @@ impl IgnoreRules {
 
     /// As with git, a pattern cannot re-include an entry of an excluded folder.
     fn check(&self, path: &Path) -> Result<(), String> {
-        let mut ways: Vec<&Path> = path.ancestors().collect();
-        ways.reverse();
-        for way in ways {
+        let ways: Vec<&Path> = path.ancestors().collect();
+        for way in ways.into_iter().rev() {
             let is_dir = way != path || way.is_dir();
             if let Some((rule, from)) = self.rule(way, is_dir) {
                 return Err(format!(

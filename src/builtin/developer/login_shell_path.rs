@@ -35,16 +35,11 @@ fn query_login_shell(shell: &Path) -> Option<String> {
     // Interactive, too: many users set `PATH` in a file that only interactive shells read.
     command.args(["-l", "-i", "-c", &script]);
     let family = Family::new().ok()?;
-    let ran = run_command::run(
-        &family,
-        command,
-        Some(TIMEOUT),
-        &Cancel::new(),
-        &mut |_, _| {},
-    );
+    let limit = Some(TIMEOUT);
+    let ran = run_command::run(&family, command, limit, &Cancel::new(), &mut |_, _| {});
     family.end();
-    let ran = ran.ok()?;
-    ran.reader.end();
+    let (ran, reader) = ran.ok()?;
+    reader.end();
     let path = parse_output(&ran.output).map(str::to_owned);
     if path.is_none() {
         let how = match ran.end {

@@ -228,13 +228,11 @@ impl PromptFolder {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let paths = entries.take(MAX_LISTED).map(|entry| entry.path());
         let ours = |path: &PathBuf| {
-            let hidden = path
-                .file_name()
-                .is_none_or(|name| name.as_encoded_bytes()[0] == b'.');
-            !hidden
-                && path
-                    .extension()
-                    .is_some_and(|it| it == "md" || it == "json")
+            let name = path.file_name().unwrap_or_default();
+            let is_prompt = path
+                .extension()
+                .is_some_and(|it| it == "md" || it == "json");
+            is_prompt && !name.as_encoded_bytes().starts_with(b".")
         };
         let mut paths: Vec<PathBuf> = paths.filter(ours).collect();
         paths.sort();

@@ -8,6 +8,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
 use crate::sys::process::{Command, Family, Grace, Process};
 use crate::sys::{SMALL_STACK, lock};
+use serde::Serialize;
 use std::collections::VecDeque;
 use std::io;
 use std::process::{ChildStderr, ChildStdout, ExitStatus};
@@ -49,17 +50,26 @@ pub(super) enum End {
     Cancelled,
 }
 
-/// The result of a command.
+/// The signal that ended a command: its number, or what a client calls it.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Signal {
+    Number(i32),
+    Name(String),
+}
+
+/// How a command ended, and what it has printed.
 pub(super) struct CommandResult {
     pub(super) end: End,
-    pub(super) status: Option<ExitStatus>,
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<Signal>,
     /// The whole output; if it has more than [`MAX_OUTPUT`] characters, only its end.
     pub(super) output: String,
     /// The length of the output, in characters.
     pub(super) printed: usize,
     pub(super) took: Duration,
-    /// Reads on while processes that the command started hold its output open.
-    pub(super) reader: OutputReader,
+    /// The time limit of the command.
+    pub(super) limit: Option<Duration>,
 }
 
 /// The thread that reads the output of a command and of the processes that it started.
@@ -159,10 +169,8 @@ impl Output {
 fn last_lines(end: &[u8]) -> String {
     let mut text = String::new();
     let mut lines = LineSplitter::default();
-    let whole = end
-        .iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(0, |at| at + 1);
+    let first = end.iter().position(|byte| *byte == b'\n');
+    let whole = first.map_or(0, |at| at + 1);
     let mut keep = |line: &str, _: bool| {
         text.push_str(line);
         text.push('\n');
@@ -173,7 +181,8 @@ fn last_lines(end: &[u8]) -> String {
 }
 
 /// Runs the command until it exits, `limit` is over or `cancel` fires. In the last two cases its process group is
-/// ended. `line` is called with each line as it arrives; lines are skipped if it is too slow.
+/// ended. `line` is called with each line as it arrives; lines are skipped if it is too slow. The reader reads on while
+/// processes that the command started hold its output open.
 ///
 /// # Errors
 /// Why the command could not be started.
@@ -183,7 +192,7 @@ pub(super) fn run(
     limit: Option<Duration>,
     cancel: &Cancel,
     line: &mut (dyn FnMut(Source, &str) + Send),
-) -> io::Result<CommandResult> {
+) -> io::Result<(CommandResult, OutputReader)> {
     let begin = Instant::now();
     let (process, pipes) = Process::spawn_in(family, command, limit, cancel)?;
     drop(pipes.stdin);
@@ -207,13 +216,12 @@ pub(super) fn run(
         match end {
             End::Exited => process.leave(family),
             End::TimedOut | End::Cancelled => {
-                let term = match end {
-                    End::Cancelled => CANCEL_GRACE,
-                    _ => TERM_GRACE,
-                };
                 process.end(Grace {
                     stdin: Duration::ZERO,
-                    term,
+                    term: match end {
+                        End::Cancelled => CANCEL_GRACE,
+                        _ => TERM_GRACE,
+                    },
                 });
                 shared.wait_for_output();
                 reader.stop();
@@ -225,17 +233,29 @@ pub(super) fn run(
     if let Some(line) = line {
         shared.notify(line);
     }
-    let mut state = lock(&shared.state);
-    let output = std::mem::take(&mut state.output);
-    drop(state);
-    Ok(CommandResult {
+    let output = std::mem::take(&mut lock(&shared.state).output);
+    let (code, signal) = outcome(process.status());
+    let result = CommandResult {
         end,
-        status: process.status(),
+        code,
+        signal: signal.map(Signal::Number),
         printed: output.printed,
         output: output.into_text(),
         took,
-        reader,
-    })
+        limit,
+    };
+    Ok((result, reader))
+}
+
+#[cfg(unix)]
+fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
+    use std::os::unix::process::ExitStatusExt;
+    status.map_or((None, None), |status| (status.code(), status.signal()))
+}
+
+#[cfg(not(unix))]
+fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
+    (status.and_then(|status| status.code()), None)
 }
 
 /// Starts the thread that reads the command's output into `shared`.
@@ -375,10 +395,7 @@ impl State {
             return;
         }
         self.notified += 1;
-        let mut end = line.len().min(MAX_NOTIFIED_LINE);
-        while !line.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = line.floor_char_boundary(MAX_NOTIFIED_LINE);
         self.queued_bytes += end;
         self.queued.push_back((source, line[..end].to_owned()));
     }

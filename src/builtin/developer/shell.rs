@@ -1,15 +1,15 @@
 //! `shell`: runs a command in the user's shell.
 
 use super::child_output::Source;
-use super::run_command::{self, CommandResult, End, KEPT_TAIL, MAX_OUTPUT};
-use super::{Developer, login_shell_path};
+use super::run_command::{self, CommandResult, End, KEPT_TAIL, MAX_OUTPUT, Signal};
+use super::{Developer, login_shell_path, text_editor};
+use crate::TerminalCommand;
 use crate::call_context::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
-use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
+use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use crate::sys::cancel::Cancel;
 use crate::sys::process::{Command, Family};
 use crate::sys::{self, TimeLimit};
-use crate::{TerminalCommand, TerminalResult};
 use gosling_core::builtin::ShellCheck;
 use gosling_core::outbound::offline_variables;
 use gosling_core::text::printable;
@@ -19,7 +19,6 @@ use serde_json::value::to_raw_value;
 use std::env;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,6 +36,9 @@ const FAILING_EDITOR: &str =
 /// The longest command, in bytes: with the terminating NUL, the longest argument that Linux accepts.
 pub(super) const MAX_COMMAND: usize = (128 << 10) - 1;
 
+/// What to do when the arguments and the environment of a command are too long together.
+const TOO_LONG: &str = ". Write the command to a file with text_editor and run that";
+
 #[derive(Deserialize)]
 struct Shell {
     command: String,
@@ -47,7 +49,7 @@ struct Shell {
 #[derive(Serialize)]
 struct Outcome<'r> {
     exit_code: Option<i32>,
-    signal: Option<Signal<'r>>,
+    signal: Option<&'r Signal>,
     truncated: bool,
     duration_ms: u64,
     /// The text again, for a client that shows a model only the structured content.
@@ -79,11 +81,8 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
         "required": ["command"]
     }))
     .annotations(ToolAnnotations {
-        title: None,
-        read_only_hint: Some(false),
-        destructive_hint: Some(true),
-        idempotent_hint: Some(false),
         open_world_hint: Some(true),
+        ..ToolAnnotations::CHANGES
     })
 }
 
@@ -131,20 +130,13 @@ impl Developer {
         let limit = args.time_limit()?;
         let failed = |error: std::io::Error| {
             let more = match error.kind() {
-                ErrorKind::ArgumentListTooLong => {
-                    ". Write the command to a file with text_editor and run that"
-                }
+                ErrorKind::ArgumentListTooLong => TOO_LONG,
                 _ => "",
             };
             ToolError::Failed(format!("The shell could not be started: {error}{more}."))
         };
-        let command = shell_command(
-            &args.command,
-            &dir,
-            session_id(context),
-            &self.config,
-            self.offline,
-        );
+        let id = session_id(context);
+        let command = shell_command(&args.command, &dir, id, &self.config, self.offline);
         if let Some(result) = self.run_in_terminal(&args.command, &command, limit, context) {
             return result;
         }
@@ -154,9 +146,9 @@ impl Developer {
             context.log_as("shell_tool", Level::Info, data);
         };
         let ran = run_command::run(&family, command, limit, cancel, &mut tell);
-        let ran = ran.map_err(failed)?;
-        let result = self.result(&Report::of(&ran, limit), context);
-        self.track_reader(ran.reader);
+        let (ran, reader) = ran.map_err(failed)?;
+        let result = self.result(&ran, context);
+        self.track_reader(reader);
         Ok(result)
     }
 
@@ -183,87 +175,47 @@ impl Developer {
         };
         let count = ran.output.chars().count();
         let is_long = ran.truncated || count > MAX_OUTPUT;
-        let report = Report {
-            end: match ran {
+        let (output, printed) = match is_long {
+            true => (
+                end_of(&ran.output, KEPT_TAIL).to_owned(),
+                count.max(MAX_OUTPUT + 1),
+            ),
+            false => (ran.output, count),
+        };
+        let ran = CommandResult {
+            end: match ran.timed_out {
                 _ if context.cancel().is_cancelled() => End::Cancelled,
-                TerminalResult { timed_out, .. } if timed_out => End::TimedOut,
-                _ => End::Exited,
+                true => End::TimedOut,
+                false => End::Exited,
             },
             code: ran.exit_code,
-            signal: ran.signal.as_deref().map(Signal::Name),
-            output: if is_long {
-                end_of(&ran.output)
-            } else {
-                &ran.output
-            },
-            printed: if is_long {
-                count.max(MAX_OUTPUT + 1)
-            } else {
-                count
-            },
+            signal: ran.signal.map(Signal::Name),
+            output,
+            printed,
             took: begin.elapsed(),
             limit: time_limit,
         };
-        Some(Ok(self.result(&report, context)))
+        Some(Ok(self.result(&ran, context)))
     }
 
     /// The result of the call.
-    fn result(&self, report: &Report<'_>, context: &Context) -> CallToolResult {
+    fn result(&self, ran: &CommandResult, context: &Context) -> CallToolResult {
         // Goose and gosling name the session of a call, and show models the text.
         let is_elsewhere = session_id(context).is_none();
-        answer(report, is_elsewhere, |output| {
-            match self.outputs.save(output) {
-                Ok(path) => Some(path),
-                Err(error) => {
-                    log::warn!("an output cannot be saved in a file reason={error}");
-                    None
-                }
-            }
+        answer(ran, is_elsewhere, |output| {
+            let saved = self.outputs.save(output);
+            let saved = saved.inspect_err(|error| {
+                log::warn!("an output cannot be saved in a file reason={error}");
+            });
+            saved.ok()
         })
     }
 }
 
-/// The end of an output that is too long to be shown.
-fn end_of(output: &str) -> &str {
-    let from = output.len().saturating_sub(KEPT_TAIL);
+/// The end of an output that is too long to be shown, of at most this many bytes.
+fn end_of(output: &str, most: usize) -> &str {
+    let from = output.len().saturating_sub(most);
     &output[output.ceil_char_boundary(from)..]
-}
-
-/// The signal that ended a command: its number, or what a client calls it.
-#[derive(Clone, Copy, Serialize)]
-#[serde(untagged)]
-enum Signal<'r> {
-    Number(i32),
-    Name(&'r str),
-}
-
-/// How a command ended, and what it has printed.
-struct Report<'r> {
-    end: End,
-    code: Option<i32>,
-    signal: Option<Signal<'r>>,
-    /// The whole output; if it has more than [`MAX_OUTPUT`] characters, only its end.
-    output: &'r str,
-    /// The length of the output, in characters.
-    printed: usize,
-    took: Duration,
-    /// The time limit of the command.
-    limit: Option<Duration>,
-}
-
-impl<'r> Report<'r> {
-    fn of(ran: &'r CommandResult, limit: Option<Duration>) -> Self {
-        let (code, signal) = outcome(ran.status);
-        Report {
-            end: ran.end,
-            code,
-            signal: signal.map(Signal::Number),
-            output: &ran.output,
-            printed: ran.printed,
-            took: ran.took,
-            limit,
-        }
-    }
 }
 
 /// A shell that runs this command in `dir`.
@@ -322,18 +274,14 @@ pub(crate) fn run_check(check: &ShellCheck<'_>, cancel: &Cancel) -> Result<(), S
     let limit = Some(check.limit);
     let ran = run_command::run(&family, command, limit, cancel, &mut |_, _| {});
     family.end();
-    let ran = ran.map_err(failed)?;
+    let (ran, reader) = ran.map_err(failed)?;
     let status = match ran.end {
         End::TimedOut => format!("ended after {} s", check.limit.as_secs_f64()),
-        _ => status_line(&Report::of(&ran, limit))
-            .trim()
-            .replace(['[', ']'], ""),
+        _ => status_line(&ran).trim().replace(['[', ']'], ""),
     };
-    let output = ran.output.trim_end();
-    let start = output.len().saturating_sub(CHECK_OUTPUT);
-    let start = output.ceil_char_boundary(start);
-    let output = printable(&output[start..], CHECK_OUTPUT);
-    ran.reader.end();
+    let output = end_of(ran.output.trim_end(), CHECK_OUTPUT);
+    let output = printable(output, CHECK_OUTPUT);
+    reader.end();
     match (status.as_str(), output.as_str()) {
         ("", _) => Ok(()),
         (status, "") => Err(status.to_owned()),
@@ -387,7 +335,7 @@ pub(super) fn shell() -> PathBuf {
 /// The result of a call. An output of which the user is shown only the end is handed to `keep`, which returns the
 /// file that has all of it. With `repeat`, the structured content has the text, too.
 fn answer(
-    ran: &Report<'_>,
+    ran: &CommandResult,
     repeat: bool,
     keep: impl FnOnce(&str) -> Option<PathBuf>,
 ) -> CallToolResult {
@@ -396,7 +344,7 @@ fn answer(
     let structured = |text: &str| {
         let outcome = Outcome {
             exit_code: ran.code,
-            signal: ran.signal,
+            signal: ran.signal.as_ref(),
             truncated,
             duration_ms: u64::try_from(ran.took.as_millis()).unwrap_or(u64::MAX),
             output: repeat.then(|| text.to_owned()),
@@ -416,40 +364,31 @@ fn answer(
             ..CallToolResult::text(text).failed()
         };
     }
-    let whole = append_status(ran.output, &status);
-    let shown = match last_lines(ran.output, SHOWN_LINES) {
+    let whole = append_status(&ran.output, &status);
+    let shown = match last_lines(&ran.output, SHOWN_LINES) {
         Some((last, all)) => {
             // A cancelled call has no result.
-            let path = (ran.end != End::Cancelled).then(|| keep(ran.output));
-            let place = match path.flatten() {
-                Some(path) => format!(
-                    "while this extension runs, all lines are in {}",
-                    path.display()
-                ),
+            let path = (ran.end != End::Cancelled).then(|| keep(&ran.output));
+            let place = match path.flatten().as_ref().map(|path| path.display()) {
+                Some(path) => format!("while this extension runs, all lines are in {path}"),
                 None => "the model gets all lines".to_owned(),
             };
-            append_status(
-                &format!("[the last {SHOWN_LINES} of {all} lines; {place}]\n{last}"),
-                &status,
-            )
+            let shown = format!("[the last {SHOWN_LINES} of {all} lines; {place}]\n{last}");
+            append_status(&shown, &status)
         }
         None => whole.clone(),
     };
     CallToolResult {
-        content: vec![
-            Content::text_for("assistant", None, &whole),
-            Content::text_for("user", Some(0.0), &shown),
-        ],
         structured_content: structured(&whole),
         is_error: Some(ran.end == End::TimedOut),
-        ..CallToolResult::default()
+        ..text_editor::result(&whole, &shown, 0.0)
     }
 }
 
 /// How the command ended, as a line in brackets; empty if it succeeded.
-fn status_line(ran: &Report<'_>) -> String {
+fn status_line(ran: &CommandResult) -> String {
     let text = match ran.end {
-        End::Exited => match (ran.code, ran.signal) {
+        End::Exited => match (ran.code, &ran.signal) {
             (Some(0), _) => return String::new(),
             (Some(code), _) => format!("exit code {code}"),
             (None, Some(Signal::Number(signal))) => format!("ended by signal {signal}"),
@@ -483,17 +422,6 @@ fn last_lines(text: &str, count: usize) -> Option<(&str, usize)> {
     let mut breaks = text.trim_end_matches('\n').rmatch_indices('\n');
     let (at, _) = breaks.nth(count - 1)?;
     Some((&text[at + 1..], all))
-}
-
-#[cfg(unix)]
-fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
-    use std::os::unix::process::ExitStatusExt;
-    status.map_or((None, None), |status| (status.code(), status.signal()))
-}
-
-#[cfg(not(unix))]
-fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
-    (status.and_then(|status| status.code()), None)
 }
 
 #[cfg(test)]

@@ -179,14 +179,17 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
     }
 }
 
+/// Whether the path is in one of [`SPECIAL_FOLDERS`].
+fn is_special(canonical: &Path) -> bool {
+    let mut folders = SPECIAL_FOLDERS.iter();
+    folders.any(|folder| canonical.starts_with(folder))
+}
+
 fn regular(path: &Path, canonical: &Path, metadata: &Metadata) -> Result<(), String> {
     if metadata.is_dir() {
         return Err(format!("{} is a directory", path.display()));
     }
-    let special = SPECIAL_FOLDERS
-        .iter()
-        .any(|folder| canonical.starts_with(folder));
-    if metadata.is_file() && !special {
+    if metadata.is_file() && !is_special(canonical) {
         Ok(())
     } else {
         Err(format!("{} is not a regular file", path.display()))
@@ -215,10 +218,7 @@ pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
     match fs::symlink_metadata(&canonical) {
         Ok(metadata) => regular(path, &canonical, &metadata)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if SPECIAL_FOLDERS
-                .iter()
-                .any(|folder| canonical.starts_with(folder))
-            {
+            if is_special(&canonical) {
                 return Err(format!("{} cannot contain files", path.display()));
             }
         }

@@ -10,6 +10,8 @@ const MAX_COMPARED_LINES: usize = 20_000_000;
 /// text.
 pub(super) const MAX_DIFF: usize = 2 << 20;
 
+const NOT_A_FILE: &str = "it creates something else than a file; do that with the shell";
+
 /// The part of a diff that changes one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FilePatch {
@@ -78,23 +80,17 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
             };
             reader.at += 1;
             let header = git_header.take().unwrap_or_default();
-            // A header that creates or deletes the file counts, whatever names follow.
-            let is_created = header.old.is_none() && header.new.is_some();
-            let is_deleted = header.new.is_none() && header.old.is_some();
-            patches.push(FilePatch {
-                old: name(old).filter(|_| !is_created),
-                new: name(new).filter(|_| !is_deleted),
-                ..header
-            });
+            patches.push(header.with_names(old, new));
         } else if line.starts_with("@@") {
             let hunk = reader.hunk(line)?;
             // Some diffs leave out `---` and `+++` after a git header.
             patches.extend(git_header.take());
-            if patches.is_empty() {
-                patches.push(FilePatch::default());
-            }
-            if let Some(patch) = patches.last_mut() {
-                patch.hunks.push(hunk);
+            match patches.last_mut() {
+                Some(patch) => patch.hunks.push(hunk),
+                None => patches.push(FilePatch {
+                    hunks: vec![hunk],
+                    ..FilePatch::default()
+                }),
             }
         } else if let Some(names) = line.strip_prefix("diff --git ") {
             patches.extend(git_header.take().filter(FilePatch::is_change));
@@ -128,10 +124,8 @@ fn name(text: &str) -> Option<String> {
 
 /// Decodes a name that git has quoted: `"a/\303\274.txt"`.
 fn unquoted(name: &str) -> String {
-    let inner = name
-        .strip_prefix('"')
-        .and_then(|name| name.strip_suffix('"'));
-    let Some(inner) = inner else {
+    let inner = name.strip_prefix('"');
+    let Some(inner) = inner.and_then(|name| name.strip_suffix('"')) else {
         return name.to_owned();
     };
     let mut out = Vec::new();
@@ -186,12 +180,9 @@ pub(super) fn without_prefix(name: &str) -> Option<&str> {
 fn header(line: &str) -> Option<(usize, usize, usize)> {
     let ranges = line.strip_prefix("@@ -")?.split(" @@").next()?;
     let (old, new) = ranges.split_once(" +")?;
-    let range = |text: &str| {
+    let range = |text: &str| -> Option<(usize, usize)> {
         let (start, count) = text.split_once(',').unwrap_or((text, "1"));
-        Some((
-            start.parse::<usize>().ok()?,
-            count.trim().parse::<usize>().ok()?,
-        ))
+        Some((start.parse().ok()?, count.trim().parse().ok()?))
     };
     let (start, olds) = range(old)?;
     let (_, news) = range(new)?;
@@ -263,12 +254,9 @@ impl<'a> Reader<'a> {
             let Some((kind, _)) = hunk.lines.get(before) else {
                 continue;
             };
-            let counted = match kind {
-                Kind::Kept => left.0.checked_sub(1).zip(left.1.checked_sub(1)),
-                Kind::Gone => left.0.checked_sub(1).map(|olds| (olds, left.1)),
-                Kind::New => left.1.checked_sub(1).map(|news| (left.0, news)),
-            };
-            match counted {
+            let olds = left.0.checked_sub(usize::from(*kind != Kind::New));
+            let news = left.1.checked_sub(usize::from(*kind != Kind::Gone));
+            match olds.zip(news) {
                 Some(counted) => left = counted,
                 None => return Ok(None),
             }
@@ -277,9 +265,8 @@ impl<'a> Reader<'a> {
             self.at += 1;
             hunk.take(line, self.at)?;
         }
-        let goes_on = self
-            .peek(0)
-            .is_some_and(|line| line.starts_with([' ', '+', '-']) && !self.is_next_header());
+        let next = self.peek(0).filter(|_| !self.is_next_header());
+        let goes_on = next.is_some_and(|line| line.starts_with([' ', '+', '-']));
         Ok((!goes_on).then_some(hunk))
     }
 
@@ -289,9 +276,8 @@ impl<'a> Reader<'a> {
             return false;
         };
         let next_is = |start| self.peek(1).is_some_and(|next| next.starts_with(start));
-        ["@@", "diff ", "Index: "]
-            .iter()
-            .any(|start| line.starts_with(start))
+        let starts = ["@@", "diff ", "Index: "];
+        starts.iter().any(|start| line.starts_with(start))
             || (line.starts_with("--- ") && next_is("+++ "))
             || (line == "-- " && self.peek(2).is_none_or(|line| line.trim().is_empty()))
     }
@@ -342,6 +328,18 @@ impl Hunk {
 }
 
 impl FilePatch {
+    /// The same with the names after `---` and `+++`. A header of git that creates or deletes the file counts, whatever
+    /// names follow.
+    fn with_names(self, old: &str, new: &str) -> Self {
+        let is_created = self.old.is_none() && self.new.is_some();
+        let is_deleted = self.new.is_none() && self.old.is_some();
+        FilePatch {
+            old: name(old).filter(|_| !is_created),
+            new: name(new).filter(|_| !is_deleted),
+            ..self
+        }
+    }
+
     /// Reads a header line of git.
     fn read_git_header(&mut self, line: &str) -> Result<(), String> {
         if line.starts_with("copy from ") {
@@ -356,11 +354,7 @@ impl FilePatch {
             match mode.trim() {
                 "100644" => {}
                 "100755" => self.is_executable = true,
-                _ => {
-                    return Err(
-                        "it creates something else than a file; do that with the shell".to_owned(),
-                    );
-                }
+                _ => return Err(NOT_A_FILE.to_owned()),
             }
             self.old = None;
         } else if line.starts_with("deleted file mode ") {
@@ -396,11 +390,7 @@ impl FilePatch {
         for (n, hunk) in self.hunks.iter().enumerate() {
             let old: Vec<&str> = hunk.old().collect();
             // A hunk without old lines is inserted after the line that it names.
-            let start = if old.is_empty() {
-                hunk.start
-            } else {
-                hunk.start.saturating_sub(1)
-            };
+            let start = hunk.start.saturating_sub(usize::from(!old.is_empty()));
             let wanted = start.saturating_add_signed(moved);
             let Some(place) = find(&lines, &old, at, wanted) else {
                 let expected = old.iter().find(|line| !line.trim().is_empty());
@@ -420,16 +410,15 @@ impl FilePatch {
                     Kind::Kept => out.push(lines[at]),
                     Kind::Gone => {}
                     Kind::New => {
-                        let without_cr = text.strip_suffix('\r').unwrap_or(text);
-                        let end = match (hunk.is_exact && has_crlf, without_cr.len() < text.len()) {
-                            (true, true) => "\r\n",
-                            (true, false) => "\n",
-                            (false, _) => line_endings::end_at(&lines, at),
+                        let (text, own_end) = match text.strip_suffix('\r') {
+                            Some(text) => (text, "\r\n"),
+                            None => (text.as_str(), "\n"),
                         };
-                        out.push(Line {
-                            text: without_cr,
-                            end,
-                        });
+                        let end = match hunk.is_exact && has_crlf {
+                            true => own_end,
+                            false => line_endings::end_at(&lines, at),
+                        };
+                        out.push(Line { text, end });
                     }
                 }
                 at += usize::from(*kind != Kind::New);

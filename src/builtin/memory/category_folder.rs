@@ -196,19 +196,16 @@ impl CategoryFolder {
             if fitting.is_empty() {
                 // The text may be copied from a result or from the file.
                 let wanted = normalized(text);
-                let is_it = |e: &Entry| {
-                    [super::item(e), e.render()]
-                        .map(|e| normalized(&e))
-                        .contains(&wanted)
-                };
-                fitting = all.iter().filter(|(e, _)| is_it(e)).collect();
+                let forms = |e: &Entry| [super::item(e), e.render()].map(|e| normalized(&e));
+                fitting = all
+                    .iter()
+                    .filter(|(e, _)| forms(e).contains(&wanted))
+                    .collect();
             }
             if fitting.is_empty() {
                 let wanted = normalized(&wanted);
-                fitting = all
-                    .iter()
-                    .filter(|(e, _)| normalized(&e.text).contains(&wanted))
-                    .collect();
+                let has_it = |e: &Entry| normalized(&e.text).contains(&wanted);
+                fitting = all.iter().filter(|(e, _)| has_it(e)).collect();
                 if fitting.len() > 1 {
                     return Err(format!(
                         "{} memories in {name:?} contain that; give the whole text of one",
@@ -276,13 +273,9 @@ impl CategoryFolder {
             let Some(after) = after else {
                 return Ok(result);
             };
-            let changing = || Error::Changing { path: path.clone() };
-            let check = || {
-                if files::stamp(&path)? == stamp {
-                    Ok(())
-                } else {
-                    Err(changing())
-                }
+            let check = || match files::stamp(&path)? == stamp {
+                true => Ok(()),
+                false => Err(Error::Changing { path: path.clone() }),
             };
             let written = if after.iter().all(u8::is_ascii_whitespace) {
                 check().and_then(|()| remove(&path))

@@ -87,10 +87,9 @@ impl Scope {
     const BOTH: [Scope; 2] = [Scope::Local, Scope::Global];
 
     fn of(is_global: bool) -> Self {
-        if is_global {
-            Scope::Global
-        } else {
-            Scope::Local
+        match is_global {
+            true => Scope::Global,
+            false => Scope::Local,
         }
     }
 
@@ -98,14 +97,6 @@ impl Scope {
         match self {
             Scope::Local => "local",
             Scope::Global => "global",
-        }
-    }
-
-    /// The given scope, or both.
-    fn these(is_global: Option<bool>) -> Vec<Self> {
-        match is_global {
-            Some(is_global) => vec![Scope::of(is_global)],
-            None => Scope::BOTH.to_vec(),
         }
     }
 }
@@ -126,7 +117,8 @@ impl Memory {
         is_global: Option<bool>,
         context: &Context,
     ) -> Result<Vec<Folder>, ToolError> {
-        let scopes = Scope::these(is_global).into_iter();
+        let is_one = |scope: &Scope| is_global.is_none_or(|it| *scope == Scope::of(it));
+        let scopes = Scope::BOTH.into_iter().filter(is_one);
         let folders = scopes.map(|scope| Ok((scope, self.folder(scope, context)?)));
         folders.collect::<Result<_, String>>().map_err(failed)
     }
@@ -162,11 +154,9 @@ impl Memory {
 fn resource(scope: Scope, category: &Category) -> Resource {
     let scope = scope.name();
     let name = category.name();
+    let encoded = utf8_percent_encode(name, NON_ALPHANUMERIC);
     Resource {
-        uri: format!(
-            "memory://{scope}/{}",
-            utf8_percent_encode(name, NON_ALPHANUMERIC)
-        ),
+        uri: format!("memory://{scope}/{encoded}"),
         name: format!("{scope}/{name}"),
         description: Some(format!("What is remembered as {name}, {scope}ly")),
         mime_type: Some(TEXT.to_owned()),
@@ -195,6 +185,7 @@ fn template(memory: &Arc<Memory>, scope: Scope) -> ResourceTemplate {
 }
 
 /// A list of memories, up to a size limit.
+#[derive(Default)]
 struct Report {
     text: String,
     room: usize,
@@ -207,12 +198,8 @@ struct Report {
 impl Report {
     fn new(room: usize) -> Self {
         Report {
-            text: String::new(),
             room,
-            read: 0,
-            found: 0,
-            shown: 0,
-            unread: Vec::new(),
+            ..Report::default()
         }
     }
 
@@ -316,16 +303,6 @@ fn category_or_all(name: &str) -> Result<Option<Category>, ToolError> {
     }
 }
 
-fn hints(read_only: bool, destructive: bool, idempotent: bool) -> ToolAnnotations {
-    ToolAnnotations {
-        title: None,
-        read_only_hint: Some(read_only),
-        destructive_hint: Some(destructive),
-        idempotent_hint: Some(idempotent),
-        open_world_hint: Some(false),
-    }
-}
-
 fn is_global(what: &str) -> Value {
     json!({"type": "boolean", "description": what})
 }
@@ -348,11 +325,10 @@ impl Words {
         match words {
             None => Vec::new(),
             Some(Words::List(words)) => words,
-            Some(Words::Text(text)) => text
-                .split([',', ' '])
-                .filter(|word| !word.is_empty())
-                .map(str::to_owned)
-                .collect(),
+            Some(Words::Text(text)) => {
+                let words = text.split([',', ' ']).filter(|word| !word.is_empty());
+                words.map(str::to_owned).collect()
+            }
         }
     }
 }
@@ -377,11 +353,9 @@ fn remember(memory: &Arc<Memory>) -> Tool {
             if folder.add(&category, &entry).map_err(failed)? {
                 context.resources_changed();
             }
-            Ok(CallToolResult::text(format!(
-                "Remembered in the {} category {:?}.",
-                scope.name(),
-                category.name()
-            )))
+            let (scope, name) = (scope.name(), category.name());
+            let text = format!("Remembered in the {scope} category {name:?}.");
+            Ok(CallToolResult::text(text))
         },
     )
     .title("Remember")
@@ -394,7 +368,10 @@ fn remember(memory: &Arc<Memory>) -> Tool {
         }),
         &["category", "data", "is_global"],
     ))
-    .annotations(hints(false, false, true))
+    .annotations(ToolAnnotations {
+        read_only_hint: Some(false),
+        ..ToolAnnotations::READS
+    })
 }
 
 fn retrieve(memory: &Arc<Memory>) -> Tool {
@@ -424,7 +401,7 @@ fn retrieve(memory: &Arc<Memory>) -> Tool {
         }),
         &["category"],
     ))
-    .annotations(hints(true, false, true))
+    .annotations(ToolAnnotations::READS)
 }
 
 fn search(memory: &Arc<Memory>) -> Tool {
@@ -469,7 +446,7 @@ fn search(memory: &Arc<Memory>) -> Tool {
         }),
         &[],
     ))
-    .annotations(hints(true, false, true))
+    .annotations(ToolAnnotations::READS)
 }
 
 /// Whether the entry has all of the words, which are in lower case, and all of the tags.
@@ -481,13 +458,8 @@ fn fits(category: &Category, entry: &Entry, words: &[&str], tags: &[String]) -> 
     if !tags.iter().all(same) {
         return false;
     }
-    let all = format!(
-        "{} {} {}",
-        category.name(),
-        entry.tags.join(" "),
-        entry.text
-    );
-    let all = all.to_lowercase();
+    let (name, tags) = (category.name(), entry.tags.join(" "));
+    let all = format!("{name} {tags} {}", entry.text).to_lowercase();
     words.iter().all(|word| all.contains(word))
 }
 
@@ -544,7 +516,10 @@ fn forget_category(memory: &Arc<Memory>) -> Tool {
         }),
         &["category", "is_global"],
     ))
-    .annotations(hints(false, true, true))
+    .annotations(ToolAnnotations {
+        idempotent_hint: Some(true),
+        ..ToolAnnotations::CHANGES
+    })
 }
 
 fn forget_one(memory: &Arc<Memory>) -> Tool {
@@ -562,9 +537,8 @@ fn forget_one(memory: &Arc<Memory>) -> Tool {
             let category = Category::named(&args.category).map_err(failed)?;
             let scope = Scope::of(args.is_global);
             let folder = memory.folder(scope, context).map_err(failed)?;
-            let (entry, last) = folder
-                .remove(&category, &args.memory_content)
-                .map_err(failed)?;
+            let removed = folder.remove(&category, &args.memory_content);
+            let (entry, last) = removed.map_err(failed)?;
             if last {
                 context.resources_changed();
             }
@@ -581,7 +555,7 @@ fn forget_one(memory: &Arc<Memory>) -> Tool {
         }),
         &["category", "memory_content", "is_global"],
     ))
-    .annotations(hints(false, true, false))
+    .annotations(ToolAnnotations::CHANGES)
 }
 
 #[cfg(test)]

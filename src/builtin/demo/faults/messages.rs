@@ -43,8 +43,21 @@ fn result(id: &Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-fn notification(method: &str, params: Value) -> String {
+fn notification(name: &str, params: Value) -> String {
+    let method = format!("notifications/{name}");
     json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
+}
+
+fn remove(from: &mut Value, field: &str) {
+    if let Some(fields) = from.as_object_mut() {
+        fields.remove(field);
+    }
+}
+
+fn push(list: &mut Value, entry: Value) {
+    if let Some(entries) = list.as_array_mut() {
+        entries.push(entry);
+    }
 }
 
 impl Broken {
@@ -212,18 +225,13 @@ impl Broken {
 
     /// The lines for a message of the real server.
     pub(super) fn outgoing(&mut self, message: &[u8]) -> Vec<String> {
-        let as_is = || vec![String::from_utf8_lossy(message).into_owned()];
         let Ok(mut message) = gosling_text::json::from_slice::<Value>(message) else {
-            return as_is();
+            return vec![String::from_utf8_lossy(message).into_owned()];
         };
         let Some(id) = message.get("id").cloned() else {
             let is_progress = message["method"] == "notifications/progress";
-            let times = if self.is("same-progress") && is_progress {
-                2
-            } else {
-                1
-            };
-            return vec![message.to_string(); times];
+            let is_twice = self.is("same-progress") && is_progress;
+            return vec![message.to_string(); 1 + usize::from(is_twice)];
         };
         let request = self.requests.remove(&id.to_string()).unwrap_or_default();
         let method = request["method"].as_str().unwrap_or_default();
@@ -238,20 +246,14 @@ impl Broken {
             message["id"] = id.to_string().into();
         }
         if self.is("no-jsonrpc") && method == "prompts/list" {
-            message
-                .as_object_mut()
-                .map(|fields| fields.remove("jsonrpc"));
+            remove(&mut message, "jsonrpc");
         }
         let mut line = message.to_string();
         if self.is("fraction") {
             line = line.replace("\"size\":68", "\"size\":68.0");
         }
-        let times = if self.is("two-responses") && method == "tools/list" {
-            2
-        } else {
-            1
-        };
-        before.extend(vec![line; times]);
+        let is_twice = self.is("two-responses") && method == "tools/list";
+        before.extend(vec![line; 1 + usize::from(is_twice)]);
         before
     }
 
@@ -261,20 +263,16 @@ impl Broken {
             json!({"jsonrpc": "2.0", "id": "question", "method": method, "params": {}}).to_string()
         };
         let message = match (self.name, method) {
-            ("bad-cancelled", "tools/list") => notification("notifications/cancelled", json!({})),
-            ("unknown-level", "tools/call") => notification(
-                "notifications/message",
-                json!({"level": "loudest", "data": "Done"}),
-            ),
-            ("list-params", "tools/list") => notification("notifications/demo/odd", json!([1])),
+            ("bad-cancelled", "tools/list") => notification("cancelled", json!({})),
+            ("unknown-level", "tools/call") => {
+                notification("message", json!({"level": "loudest", "data": "Done"}))
+            }
+            ("list-params", "tools/list") => notification("demo/odd", json!([1])),
             ("unknown-request", "tools/call") => request("demo/question"),
             ("bad-sampling", "tools/call") => request("sampling/createMessage"),
-            ("undeclared-change", "tools/list") => {
-                notification("notifications/tools/list_changed", json!({}))
-            }
+            ("undeclared-change", "tools/list") => notification("tools/list_changed", json!({})),
             ("nan", "prompts/list") => {
-                let log =
-                    notification("notifications/message", json!({"level": "info", "data": 0}));
+                let log = notification("message", json!({"level": "info", "data": 0}));
                 log.replace("\"data\":0", "\"data\":NaN")
             }
             _ => return Vec::new(),
@@ -287,214 +285,159 @@ impl Broken {
         let error = &mut message["error"];
         self.count += 1;
         let name = params["name"].as_str().unwrap_or_default();
-        match self.name {
-            "own-code" if method.starts_with(UNKNOWN) => error["code"] = json!(-32000),
-            "text-code" if method == "prompts/get" => error["code"] = json!("unknown prompt"),
-            "parse-code" if id.is_null() && error["code"] == -32700 => {
-                error["code"] = json!(-32000)
-            }
-            "request-code" if id.is_null() && error["code"] == -32600 => {
-                error["code"] = json!(-32000);
-            }
+        let (field, value) = match self.name {
+            "own-code" if method.starts_with(UNKNOWN) => ("code", json!(-32000)),
+            "text-code" if method == "prompts/get" => ("code", json!("unknown prompt")),
+            "parse-code" if id.is_null() && error["code"] == -32700 => ("code", json!(-32000)),
+            "request-code" if id.is_null() && error["code"] == -32600 => ("code", json!(-32000)),
             "changing-code" if method == "resources/read" && self.count.is_multiple_of(2) => {
-                error["code"] = json!(-32603);
+                ("code", json!(-32603))
             }
             "counted-errors" if method == "tools/call" => {
                 let text = error["message"].as_str().unwrap_or_default();
-                error["message"] = json!(format!("{text} (error {})", self.count));
+                ("message", json!(format!("{text} (error {})", self.count)))
             }
             "vague-error" if method == "prompts/get" && name.starts_with(UNKNOWN) => {
-                error["message"] = json!("Something went wrong.");
+                ("message", json!("Something went wrong."))
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        error[field] = value;
     }
 
     fn change_result(&mut self, method: &str, params: &Value, result: &mut Value) {
-        match method {
-            "initialize" => self.change_initialize(params, result),
-            "tools/list" => self.change_tools(params, result),
-            "tools/call" => self.change_call(params, result),
-            "resources/list" => self.change_resources(result),
-            "resources/read" => self.change_contents(result),
-            "prompts/list" => self.change_prompts(params, result),
-            "prompts/get" if self.is("system-role") => {
-                result["messages"][0]["role"] = "system".into();
+        match (self.name, method) {
+            ("no-version", "initialize") => remove(&mut result["serverInfo"], "version"),
+            ("future-version", "initialize") => result["protocolVersion"] = "2099-01-01".into(),
+            ("echo-version", "initialize") => {
+                result["protocolVersion"] = params["protocolVersion"].clone();
             }
-            _ => {}
-        }
-    }
-
-    fn change_initialize(&self, params: &Value, result: &mut Value) {
-        let capabilities = &mut result["capabilities"];
-        match self.name {
-            "no-version" => {
-                let info = result["serverInfo"].as_object_mut();
-                info.map(|info| info.remove("version"));
-            }
-            "future-version" => result["protocolVersion"] = "2099-01-01".into(),
-            "echo-version" => result["protocolVersion"] = params["protocolVersion"].clone(),
-            "no-completions" => capabilities["completions"] = json!({}),
-            "hidden-prompts" => {
-                let declared = capabilities.as_object_mut();
-                declared.map(|declared| declared.remove("prompts"));
-            }
-            "ui-text" => {
+            ("no-completions", "initialize") => result["capabilities"]["completions"] = json!({}),
+            ("hidden-prompts", "initialize") => remove(&mut result["capabilities"], "prompts"),
+            ("ui-text", "initialize") => {
                 let details = json!({"mimeTypes": "text/html;profile=mcp-app"});
-                capabilities["extensions"] = json!({"io.modelcontextprotocol/ui": details});
+                result["capabilities"]["extensions"] =
+                    json!({"io.modelcontextprotocol/ui": details});
             }
+            ("text-content", "tools/call") if params["name"] == "echo" => {
+                result["content"] = "gosling".into();
+            }
+            ("text-sum", "tools/call") if params["name"] == "add" => {
+                result["structuredContent"]["sum"] = "2".into();
+            }
+            ("no-resources-list", "resources/list") => result["resources"] = Value::Null,
+            ("unreadable-resource", "resources/list") => {
+                let resource = json!({"uri": "demo://unreadable", "name": "unreadable"});
+                push(&mut result["resources"], resource);
+            }
+            ("ui-html", "resources/list") => push(
+                &mut result["resources"],
+                json!({"uri": "ui://demo/page", "name": "page", "mimeType": "text/html"}),
+            ),
+            ("text-size" | "fraction", "resources/list") => {
+                let size = if self.is("fraction") {
+                    json!(68)
+                } else {
+                    json!("large")
+                };
+                for resource in result["resources"].as_array_mut().into_iter().flatten() {
+                    resource["size"] = size.clone();
+                }
+            }
+            ("two-forms", "resources/read") => {
+                result["contents"][0]["text"] = "".into();
+                result["contents"][0]["blob"] = "".into();
+            }
+            ("other-type", "resources/read") => {
+                self.count += 1;
+                if self.count.is_multiple_of(2) {
+                    result["contents"][0]["mimeType"] = "application/octet-stream".into();
+                }
+            }
+            ("system-role", "prompts/get") => result["messages"][0]["role"] = "system".into(),
+            (_, "tools/list") => self.change_tools(params, result),
+            (_, "prompts/list") => self.change_prompts(params, result),
             _ => {}
         }
-    }
-
-    /// A tool that no check calls.
-    fn tool(&self, name: &str, schema: Value) -> Value {
-        json!({
-            "name": name, "title": "A tool", "description": "Exists.", "inputSchema": schema,
-            "annotations": {"readOnlyHint": false},
-        })
     }
 
     fn change_tools(&mut self, params: &Value, result: &mut Value) {
-        let object = || json!({"type": "object"});
-        let with = |property: Value| {
-            let mut property = property;
-            property["description"] = "Something".into();
-            json!({"type": "object", "properties": {"a": property}})
-        };
-        let added = match self.name {
-            "no-tools-list" => {
-                result["tools"] = json!({});
+        let with = |property: Value| json!({"type": "object", "properties": {"a": property}});
+        let input = |schema: Value| json!({"inputSchema": schema});
+        self.count += usize::from(self.is("changing-name"));
+        let numbered = format!("tool_{}", self.count);
+        let (name, fields) = match self.name {
+            "no-tools-list" => return result["tools"] = json!({}),
+            "ui-only" if self.is_bare => return result["tools"] = json!([]),
+            "repeated-entry" if params["cursor"].is_null() => {
+                self.first_tool = result["tools"][0].clone();
                 return;
             }
-            "ui-only" if self.is_bare => {
-                result["tools"] = json!([]);
-                return;
-            }
-            "repeated-entry" => {
-                if params["cursor"].is_null() {
-                    self.first_tool = result["tools"][0].clone();
-                    return;
-                }
-                self.first_tool.clone()
-            }
-            "changing-name" => {
-                self.count += 1;
-                self.tool(&format!("tool_{}", self.count), object())
-            }
-            "spaced-name" => self.tool("a tool", object()),
-            "same-name" => self.tool("Echo", object()),
+            "repeated-entry" => return push(&mut result["tools"], self.first_tool.clone()),
+            "changing-name" => (numbered.as_str(), json!({})),
+            "spaced-name" => ("a tool", json!({})),
+            "same-name" => ("Echo", json!({})),
             "text-hint" => {
-                let mut tool = self.tool("hinted", object());
-                tool["annotations"]["destructiveHint"] = "perhaps".into();
-                tool
+                let hints = json!({"readOnlyHint": false, "destructiveHint": "perhaps"});
+                ("hinted", json!({"annotations": hints}))
             }
-            "bad-schema" => self.tool("bad", with(json!({"type": "text"}))),
-            "list-schema" => self.tool("list", json!({"type": "array"})),
+            "bad-schema" => {
+                let property = json!({"type": "text", "description": "Something"});
+                ("bad", input(with(property)))
+            }
+            "list-schema" => ("list", input(json!({"type": "array"}))),
             "unknown-required" => {
                 let schema = json!({"type": "object", "required": ["ghost"]});
-                self.tool("requiring", schema)
+                ("requiring", input(schema))
             }
             "remote-schema" => {
-                let reference = json!({"$ref": "https://example.com/schema.json"});
-                self.tool("remote", with(reference))
+                let url = "https://example.com/schema.json";
+                let property = json!({"$ref": url, "description": "Something"});
+                ("remote", input(with(property)))
             }
             "big-schema" => {
-                let mut schema = with(json!({"type": "string"}));
+                let property = json!({"type": "string", "description": "Something"});
+                let mut schema = with(property);
                 schema["description"] = "x".repeat(33 << 10).into();
-                self.tool("big", schema)
+                ("big", input(schema))
             }
-            "list-output" => {
-                let mut tool = self.tool("listing", object());
-                tool["outputSchema"] = json!({"type": "array"});
-                tool
-            }
+            "list-output" => ("listing", json!({"outputSchema": {"type": "array"}})),
             "ui-dead-link" => {
-                let mut tool = self.tool("linked", object());
-                tool["_meta"] = json!({"ui": {"resourceUri": "ui://demo/nowhere"}});
-                tool
+                let link = json!({"ui": {"resourceUri": "ui://demo/nowhere"}});
+                ("linked", json!({"_meta": link}))
             }
             _ => return,
         };
-        if let Some(tools) = result["tools"].as_array_mut() {
-            tools.push(added);
+        // A tool that no check calls.
+        let mut tool = json!({
+            "name": name, "title": "A tool", "description": "Exists.",
+            "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": false},
+        });
+        for (field, value) in fields.as_object().into_iter().flatten() {
+            tool[field] = value.clone();
         }
-    }
-
-    fn change_call(&self, params: &Value, result: &mut Value) {
-        match self.name {
-            "text-content" if params["name"] == "echo" => result["content"] = "gosling".into(),
-            "text-sum" if params["name"] == "add" => {
-                result["structuredContent"]["sum"] = "2".into();
-            }
-            _ => {}
-        }
-    }
-
-    fn change_resources(&self, result: &mut Value) {
-        if self.is("no-resources-list") {
-            result["resources"] = Value::Null;
-        }
-        let Some(resources) = result["resources"].as_array_mut() else {
-            return;
-        };
-        let added = match self.name {
-            "unreadable-resource" => json!({"uri": "demo://unreadable", "name": "unreadable"}),
-            "ui-html" => json!({"uri": "ui://demo/page", "name": "page", "mimeType": "text/html"}),
-            "text-size" | "fraction" => {
-                let is_text = self.is("text-size");
-                let size = if is_text { json!("large") } else { json!(68) };
-                for resource in resources {
-                    resource["size"] = size.clone();
-                }
-                return;
-            }
-            _ => return,
-        };
-        resources.push(added);
-    }
-
-    fn change_contents(&mut self, result: &mut Value) {
-        let contents = &mut result["contents"][0];
-        match self.name {
-            "two-forms" => {
-                contents["text"] = "".into();
-                contents["blob"] = "".into();
-            }
-            "other-type" => {
-                self.count += 1;
-                if self.count.is_multiple_of(2) {
-                    contents["mimeType"] = "application/octet-stream".into();
-                }
-            }
-            _ => {}
-        }
+        push(&mut result["tools"], tool);
     }
 
     fn change_prompts(&mut self, params: &Value, result: &mut Value) {
         match self.name {
-            "no-prompts-list" => {
-                *result = json!({});
-                return;
-            }
+            "no-prompts-list" => *result = json!({}),
             "empty-cursor" if result.get("nextCursor").is_none() => {
                 result["nextCursor"] = "".into();
             }
-            _ => {}
-        }
-        let Some(prompts) = result["prompts"].as_array_mut() else {
-            return;
-        };
-        match self.name {
-            "unknown-listed-prompt" => prompts.push(json!({"name": "unknown", "title": "Unknown"})),
-            "text-argument" => prompts[0]["arguments"][0]["description"] = json!(7),
+            "unknown-listed-prompt" => push(
+                &mut result["prompts"],
+                json!({"name": "unknown", "title": "Unknown"}),
+            ),
+            "text-argument" => result["prompts"][0]["arguments"][0]["description"] = json!(7),
             "shorter-page" if self.count == 1 && !params["cursor"].is_null() => {
-                prompts.remove(0);
+                let prompts = result["prompts"].as_array_mut();
+                prompts.map(|prompts| prompts.remove(0));
             }
             "changing-type" => {
                 self.count += 1;
                 if self.count > 1 {
-                    prompts[0]["description"] = json!(["Asks", "for", "something"]);
+                    result["prompts"][0]["description"] = json!(["Asks", "for", "something"]);
                 }
             }
             _ => {}

@@ -59,10 +59,9 @@ pub fn serve(server: Server, fault: &'static Fault) -> io::Result<()> {
         after_blank = false;
         let message: Option<Value> = gosling_text::json::from_str(&text).ok();
         let method = message.as_ref().map(|it| it["method"].clone());
-        pings = if method == Some("ping".into()) {
-            pings + 1
-        } else {
-            0
+        pings = match method == Some("ping".into()) {
+            true => pings + 1,
+            false => 0,
         };
         has_called |= method == Some("tools/call".into());
         if is_lost {
@@ -78,9 +77,7 @@ pub fn serve(server: Server, fault: &'static Fault) -> io::Result<()> {
         // The lock is not held while the server works, because it answers in the same thread.
         let incoming = lock(&broken).incoming(message);
         match incoming {
-            Incoming::Pass(message) => {
-                connection.receive(message.to_string().as_bytes(), &sink);
-            }
+            Incoming::Pass(message) => connection.receive(message.to_string().as_bytes(), &sink),
             Incoming::Answer(lines) => write_lines(lines),
             Incoming::Ignore => {}
             Incoming::End => break,

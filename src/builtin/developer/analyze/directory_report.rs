@@ -1,8 +1,7 @@
 //! The report on a directory.
 
+use super::Analysis;
 use super::outline::Outline;
-use super::outline_files::Outlines;
-use super::source_walk::Walk;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -29,40 +28,36 @@ impl Totals {
 
     /// The totals in words. `share` is the share of all lines.
     fn describe(&self, file: &str, share: &str) -> String {
-        let Totals {
-            files,
-            lines,
-            functions,
-            types,
-        } = *self;
-        format!(
-            "{files} {file}{}, {lines} line{}{share}, {functions} function{}, {types} class{}",
-            s(files),
-            s(lines),
-            s(functions),
-            es(types),
-        )
+        let files = counted(self.files, file);
+        let lines = counted(self.lines, "line");
+        let definitions = counted_definitions(self.functions, self.types);
+        format!("{files}, {lines}{share}, {definitions}")
     }
 }
 
-pub(super) fn s(n: usize) -> &'static str {
-    if n == 1 { "" } else { "s" }
+/// `1 line`, `2 lines`
+pub(super) fn counted(n: usize, noun: &str) -> String {
+    let ending = match n {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{n} {noun}{ending}")
 }
 
-pub(super) fn es(n: usize) -> &'static str {
-    if n == 1 { "" } else { "es" }
+pub(super) fn counted_definitions(functions: usize, types: usize) -> String {
+    format!(
+        "{}, {}",
+        counted(functions, "function"),
+        counted(types, "class")
+    )
 }
 
 /// Renders the report. With `by_folder`, it has one line for each folder instead of each file.
-pub(super) fn render(
-    root: &Path,
-    walk: &Walk,
-    outlines: &Outlines,
-    max_depth: usize,
-    by_folder: bool,
-) -> String {
+pub(super) fn render(analysis: &Analysis<'_>, max_depth: usize, by_folder: bool) -> String {
+    let (root, too_deep) = (analysis.root, &analysis.walk.too_deep);
     let (mut all, mut languages) = (Totals::default(), BTreeMap::<_, Totals>::new());
-    for outline in outlines.files.iter().flatten() {
+    for (_, _, outline) in analysis.outlined() {
         all.add(outline);
         languages.entry(outline.language).or_default().add(outline);
     }
@@ -74,14 +69,14 @@ pub(super) fn render(
     }
     text.push('\n');
     if by_folder {
-        folders(root, walk, outlines, &mut text)
+        folders(analysis, &mut text)
     } else {
-        tree(root, walk, outlines, &mut text)
+        tree(analysis, &mut text)
     }
-    if !walk.too_deep.is_empty() {
-        let name = |path: &std::path::PathBuf| relative(root, path);
-        let names: Vec<String> = walk.too_deep.iter().take(MAX_DEEPER).map(name).collect();
-        let more = match walk.too_deep.len().saturating_sub(MAX_DEEPER) {
+    if !too_deep.is_empty() {
+        let names = too_deep.iter().map(|path| relative(root, path));
+        let names: Vec<String> = names.take(MAX_DEEPER).collect();
+        let more = match too_deep.len().saturating_sub(MAX_DEEPER) {
             0 => String::new(),
             n => format!(" and {n} more"),
         };
@@ -99,51 +94,43 @@ fn relative(root: &Path, path: &Path) -> String {
     super::printable_path(path)
 }
 
-fn tree(root: &Path, walk: &Walk, outlines: &Outlines, text: &mut String) {
+fn tree(analysis: &Analysis<'_>, text: &mut String) {
     let mut above: Vec<String> = Vec::new();
-    for (path, outline) in walk.files.iter().zip(&outlines.files) {
-        let Ok(outline) = outline else { continue };
-        let path = path.strip_prefix(root).unwrap_or(path);
-        let mut parts: Vec<String> = path
+    for (_, path, outline) in analysis.outlined() {
+        let path = path.strip_prefix(analysis.root).unwrap_or(path);
+        let parts = path
             .iter()
-            .map(|part| super::printable_path(Path::new(part)))
-            .collect();
+            .map(|part| super::printable_path(Path::new(part)));
+        let mut parts: Vec<String> = parts.collect();
         let name = parts.pop().unwrap_or_default();
         let same = above.iter().zip(&parts).take_while(|(a, b)| a == b).count();
         for (depth, part) in parts.iter().enumerate().skip(same) {
             let _ = writeln!(text, "{}{part}/", "  ".repeat(depth));
         }
         let (functions, types) = outline.counts();
-        let _ = writeln!(
-            text,
-            "{}{name} [{}L {functions}F {types}C]",
-            "  ".repeat(parts.len()),
-            outline.lines
-        );
+        let (indent, lines) = ("  ".repeat(parts.len()), outline.lines);
+        let _ = writeln!(text, "{indent}{name} [{lines}L {functions}F {types}C]");
         above = parts;
     }
 }
 
-fn folders(root: &Path, walk: &Walk, outlines: &Outlines, text: &mut String) {
+fn folders(analysis: &Analysis<'_>, text: &mut String) {
     let mut folders: BTreeMap<String, Totals> = BTreeMap::new();
-    for (path, outline) in walk.files.iter().zip(&outlines.files) {
-        if let (Ok(outline), Some(folder)) = (outline, path.parent()) {
-            let folder = relative(root, folder);
+    for (_, path, outline) in analysis.outlined() {
+        if let Some(folder) = path.parent() {
+            let folder = relative(analysis.root, folder);
             folders.entry(folder).or_default().add(outline);
         }
     }
     for (folder, totals) in folders {
+        let files = counted(totals.files, "file");
         let Totals {
-            files,
             lines,
             functions,
             types,
+            ..
         } = totals;
-        let _ = writeln!(
-            text,
-            "{folder}/ [{files} file{} {lines}L {functions}F {types}C]",
-            s(files)
-        );
+        let _ = writeln!(text, "{folder}/ [{files} {lines}L {functions}F {types}C]");
     }
     text.push_str(
         "\n(by folder, because the files are too many to list; name a folder to see its files)\n",

@@ -1,6 +1,6 @@
 //! The report on one file.
 
-use super::directory_report::{es, s};
+use super::directory_report::{counted, counted_definitions};
 use super::outline::{Definition, DefinitionKind, Name, Outline};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -22,10 +22,8 @@ pub(super) fn title(definition: &Definition) -> String {
 
 /// `12 lines`
 pub(super) fn length(definition: &Definition) -> String {
-    match definition.end_line.saturating_sub(definition.line) + 1 {
-        1 => "1 line".to_owned(),
-        n => format!("{n} lines"),
-    }
+    let lines = definition.end_line.saturating_sub(definition.line) + 1;
+    counted(lines as usize, "line")
 }
 
 fn place(definition: &Definition) -> String {
@@ -39,13 +37,11 @@ fn place(definition: &Definition) -> String {
 pub(super) fn render(path: &Path, outline: &Outline) -> String {
     let (functions, types) = outline.counts();
     let mut text = format!(
-        "{}: {}, {} line{}, {functions} function{}, {types} class{}\n",
+        "{}: {}, {}, {}\n",
         path.display(),
         outline.language.name(),
-        outline.lines,
-        s(outline.lines),
-        s(functions),
-        es(types)
+        counted(outline.lines, "line"),
+        counted_definitions(functions, types)
     );
     if !outline.imports.is_empty() {
         text.push_str("\nImports:\n");
@@ -66,20 +62,13 @@ pub(super) fn render(path: &Path, outline: &Outline) -> String {
             let _ = writeln!(text, "\n{heading}:");
         }
         for definition in list {
-            let _ = write!(
-                text,
-                "  {}: {} ({})",
-                place(definition),
-                title(definition),
-                length(definition)
-            );
             let calls = called.get(&Name::of(definition.name.as_bytes()));
-            if let Some(n) =
-                calls.filter(|n| **n > OFTEN_CALLED && definition.kind == DefinitionKind::Function)
-            {
-                let _ = write!(text, " •{n}");
-            }
-            text.push('\n');
+            let mark = match calls.filter(|_| definition.kind == DefinitionKind::Function) {
+                Some(n) if *n > OFTEN_CALLED => format!(" •{n}"),
+                _ => String::new(),
+            };
+            let (place, title) = (place(definition), title(definition));
+            let _ = writeln!(text, "  {place}: {title} ({}){mark}", length(definition));
         }
     }
     text

@@ -1,15 +1,11 @@
 //! Fuzz target for source code, which may be hostile.
 
-use super::language::Language::{self, *};
+use super::language::ALL;
 use super::outline::Outline;
-
-const LANGUAGES: [Language; 11] = [
-    Rust, Python, JavaScript, TypeScript, Go, Java, Kotlin, Swift, Ruby, C, Cpp,
-];
 
 /// Everything that is found in a text has valid lines, whatever the text is.
 pub fn source(input: &[u8]) {
-    for language in LANGUAGES {
+    for language in ALL {
         let outline = Outline::of(input, language, true);
         let lines = 1..=outline.lines as u32 + 1;
         for definition in &outline.definitions {

@@ -202,9 +202,7 @@ impl Lexer<'_> {
 
     fn word(&mut self) {
         let start = self.at;
-        while is_letter(self.peek(0)) || self.peek(0).is_ascii_digit() {
-            self.at += 1;
-        }
+        self.at += word_length(&self.text[start..]);
         if self.prefixed(start) {
             return;
         }
@@ -240,10 +238,8 @@ impl Lexer<'_> {
         match byte {
             b'(' | b'[' | b'{' => self.depth += 1,
             b')' | b']' | b'}' => {
-                let closes = self
-                    .within
-                    .last()
-                    .is_some_and(|(quote, _)| quote.resumes_at() == byte);
+                let around = self.within.last();
+                let closes = around.is_some_and(|(quote, _)| quote.resumes_at() == byte);
                 if self.depth == 0 && closes {
                     return self.resume();
                 }
@@ -274,10 +270,6 @@ impl Lexer<'_> {
             self.within.push((quote, self.depth));
             self.depth = 0;
         }
-    }
-
-    pub(super) fn heredoc(&mut self, heredoc: Heredoc) {
-        self.heredocs.push(heredoc);
     }
 
     /// Whether the last token ends a value, so that an operator follows.
@@ -326,6 +318,12 @@ impl Lexer<'_> {
             t.kind == Kind::Word && &self.text[t.start as usize..t.end as usize] == word
         })
     }
+}
+
+/// How many bytes of a word the text begins with.
+fn word_length(text: &[u8]) -> usize {
+    let ends = |byte: &u8| !is_letter(*byte) && !byte.is_ascii_digit();
+    text.iter().position(ends).unwrap_or(text.len())
 }
 
 pub(super) fn is_letter(byte: u8) -> bool {

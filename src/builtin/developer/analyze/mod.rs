@@ -61,6 +61,7 @@ use crate::call_context::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use language::Language;
+use outline::Outline;
 use outline_files::{Outlines, Skipped};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -141,13 +142,7 @@ fn tool(developer: &Arc<Developer>) -> Tool {
         },
         "required": ["path"]
     }))
-    .annotations(ToolAnnotations {
-        title: None,
-        read_only_hint: Some(true),
-        destructive_hint: Some(false),
-        idempotent_hint: Some(true),
-        open_world_hint: Some(false),
-    })
+    .annotations(ToolAnnotations::READS)
 }
 
 impl Developer {
@@ -166,8 +161,24 @@ impl Developer {
             Some(true) => MAX_FORCED,
             _ => MAX_TEXT,
         };
-        let text = text.map_err(ToolError::Refused)?;
-        Ok(text_editor::for_model_and_user(&capped(text, most), 0.0))
+        let text = capped(text.map_err(ToolError::Refused)?, most);
+        Ok(text_editor::result(&text, &text, 0.0))
+    }
+}
+
+/// The analyzed files: those of a directory, or one.
+struct Analysis<'a> {
+    root: &'a Path,
+    walk: Walk,
+    outlines: Outlines,
+}
+
+impl Analysis<'_> {
+    /// The files that have an outline, with their numbers.
+    fn outlined(&self) -> impl Iterator<Item = (usize, &Path, &Outline)> {
+        let files = self.walk.files.iter().zip(&self.outlines.files);
+        let numbered = files.enumerate();
+        numbered.filter_map(|(n, (path, outline))| Some((n, &**path, outline.as_ref().ok()?)))
     }
 }
 
@@ -181,11 +192,8 @@ fn analyze(
         std::io::ErrorKind::NotFound => format!("there is no {}", path.display()),
         _ => format!("{} cannot be read: {error}", path.display()),
     })?;
-    let focus = args
-        .focus
-        .as_deref()
-        .map(str::trim)
-        .filter(|focus| !focus.is_empty());
+    let focus = args.focus.as_deref().map(str::trim);
+    let focus = focus.filter(|focus| !focus.is_empty());
     if !metadata.is_dir() && Language::by_name(path).is_none() {
         return Err(format!(
             "{} is not in a supported language (Rust, Python, JavaScript, TypeScript, Go, Java, \
@@ -210,16 +218,19 @@ fn analyze(
             ..Walk::default()
         }
     };
-    let outlines = outline_files::outline_all(&walk.files, focus.is_some(), limit)?;
-    let mut text = match focus {
-        Some(focus) => render_symbol(path, args, &walk, &outlines, focus, max_depth),
-        None => render_directory(path, args, &walk, &outlines, max_depth),
+    let analysis = Analysis {
+        root: path,
+        outlines: outline_files::outline_all(&walk.files, focus.is_some(), limit),
+        walk,
     };
-    let mut notes = outlines.notes();
-    if walk.cut {
-        notes.push(
-            "There are too many files to analyze all of them; name a smaller part".to_owned(),
-        );
+    let mut text = match focus {
+        Some(focus) => render_symbol(&analysis, args, focus, max_depth),
+        None => render_directory(&analysis, args, max_depth),
+    };
+    let mut notes = analysis.outlines.notes();
+    if analysis.walk.cut {
+        let text = "There are too many files to analyze all of them; name a smaller part";
+        notes.push(text.to_owned());
     }
     for note in notes {
         text.push_str(&format!("({note})\n"));
@@ -227,18 +238,11 @@ fn analyze(
     Ok(text)
 }
 
-fn render_symbol(
-    path: &Path,
-    args: &Analyze,
-    walk: &Walk,
-    outlines: &Outlines,
-    focus: &str,
-    max_depth: usize,
-) -> String {
+fn render_symbol(analysis: &Analysis<'_>, args: &Analyze, focus: &str, max_depth: usize) -> String {
     let follow = args.follow_depth.map_or(FOLLOW, |depth| depth as usize);
-    let mut text = symbol_report::render(path, walk, outlines, focus, follow.min(MAX_FOLLOW));
-    if !walk.too_deep.is_empty() {
-        let n = walk.too_deep.len();
+    let mut text = symbol_report::render(analysis, focus, follow.min(MAX_FOLLOW));
+    let n = analysis.walk.too_deep.len();
+    if n > 0 {
         text.push_str(&format!(
             "\nFolders deeper than max_depth {max_depth} were not analyzed ({n}); `max_depth` 0 is all\n"
         ));
@@ -247,16 +251,10 @@ fn render_symbol(
 }
 
 /// Reports on a directory by files; by folders if that is too long and the call does not set `force`.
-fn render_directory(
-    path: &Path,
-    args: &Analyze,
-    walk: &Walk,
-    outlines: &Outlines,
-    max_depth: usize,
-) -> String {
-    let text = directory_report::render(path, walk, outlines, max_depth, false);
+fn render_directory(analysis: &Analysis<'_>, args: &Analyze, max_depth: usize) -> String {
+    let text = directory_report::render(analysis, max_depth, false);
     if text.chars().count() > MAX_TEXT && args.force != Some(true) {
-        directory_report::render(path, walk, outlines, max_depth, true)
+        directory_report::render(analysis, max_depth, true)
     } else {
         text
     }

@@ -20,6 +20,17 @@ pub(super) enum DefinitionKind {
     Scope,
 }
 
+impl DefinitionKind {
+    /// The kind by the keyword of the language.
+    fn of(label: &str) -> Self {
+        match label {
+            "def" | "fn" | "fun" | "func" | "function" | "macro" | "method" => Self::Function,
+            "extension" | "impl" | "mod" | "module" | "namespace" => Self::Scope,
+            _ => Self::Type,
+        }
+    }
+}
+
 /// A definition.
 #[derive(Debug)]
 pub(super) struct Definition {
@@ -68,7 +79,6 @@ pub(super) struct Outline {
 /// A definition as a recognizer finds it, in tokens.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) kind: DefinitionKind,
     pub(super) label: &'static str,
     pub(super) name: String,
     pub(super) owner: Option<String>,
@@ -83,6 +93,31 @@ pub(super) struct Found {
 pub(super) struct Findings {
     pub(super) found: Vec<Found>,
     pub(super) imports: Vec<(u32, String)>,
+}
+
+impl Findings {
+    /// Adds a definition from one token to another; `at` is its name.
+    fn define(
+        &mut self,
+        code: &TokenStream<'_>,
+        label: &'static str,
+        at: usize,
+        (from, to): (usize, usize),
+    ) {
+        self.found.push(Found {
+            label,
+            name: String::from_utf8_lossy(code.bytes(at)).into_owned(),
+            owner: None,
+            from,
+            at,
+            to: to.min(code.len().saturating_sub(1)),
+        });
+    }
+
+    /// Adds what is imported from one token to another.
+    fn import(&mut self, code: &TokenStream<'_>, from: usize, to: usize) {
+        self.imports.push((code.line(from), code.phrase(from, to)));
+    }
 }
 
 /// The longest name, in bytes; longer ones are ignored.
@@ -137,7 +172,7 @@ fn definitions(code: &TokenStream<'_>, found: Vec<Found>) -> Vec<Definition> {
                 .or_else(|| around.last().map(|(_, name)| name.clone()));
             around.push((found.to, found.name.clone()));
             Definition {
-                kind: found.kind,
+                kind: DefinitionKind::of(found.label),
                 label: found.label,
                 name: found.name,
                 owner,
@@ -161,7 +196,7 @@ fn calls(code: &TokenStream<'_>, found: &[Found]) -> Vec<Call> {
     sort_by(&mut named, usize::cmp);
     for at in 0..code.len() {
         while let Some((n, next)) = coming.next_if(|(_, next)| next.from <= at) {
-            if next.kind == DefinitionKind::Function && next.to >= at {
+            if DefinitionKind::of(next.label) == DefinitionKind::Function && next.to >= at {
                 around.push((next.to, n as u32));
             }
         }
@@ -185,11 +220,8 @@ fn is_call(code: &TokenStream<'_>, at: usize) -> bool {
         return false;
     }
     let method = at > 0 && code.mark(at - 1) == b'.';
-    if !method && code.language.is_keyword(word) {
-        return false;
-    }
     let next = code.mark(at + 1);
-    match code.language {
+    let has_arguments = match code.language {
         // Ruby calls need no parentheses; the target of an assignment and a label are not calls.
         Ruby => {
             let written = next == b'=' && !matches!(code.mark(at + 2), b'=' | b'~')
@@ -214,7 +246,8 @@ fn is_call(code: &TokenStream<'_>, at: usize) -> bool {
             next == b'(' && !code.starts_line(at + 1) || trailing || generic_call(code, at)
         }
         _ => next == b'(' || generic_call(code, at),
-    }
+    };
+    has_arguments && (method || !code.language.is_keyword(word))
 }
 
 /// `f<T>(…)`

@@ -4,7 +4,9 @@ use super::language::Language;
 use super::outline::Outline;
 use super::source_walk::TimeLimit;
 use crate::sys::fs::read_start;
+use crate::sys::threads::share;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -23,6 +25,20 @@ pub(super) enum Skipped {
     Unreadable,
     OutOfTime,
 }
+
+/// What a report says of the files without an outline.
+const LEFT_OUT: [(Skipped, &str); 4] = [
+    (
+        Skipped::TooLarge,
+        "are too large (more than 2 MiB) and were not read",
+    ),
+    (Skipped::Binary, "are not text"),
+    (Skipped::Unreadable, "cannot be read"),
+    (
+        Skipped::OutOfTime,
+        "were not analyzed within the time limit; name a smaller part",
+    ),
+];
 
 /// The outlines of files, in the same order.
 #[derive(Debug)]
@@ -53,89 +69,45 @@ pub(super) fn outline(path: &Path, calls: bool) -> Result<Outline, Skipped> {
 }
 
 /// Outlines all files, with a thread for each core.
-///
-/// # Errors
-/// When a thread panics.
-pub(super) fn outline_all(
-    paths: &[PathBuf],
-    calls: bool,
-    limit: &TimeLimit<'_>,
-) -> Result<Outlines, String> {
-    let next = AtomicUsize::new(0);
+pub(super) fn outline_all(paths: &[PathBuf], calls: bool, limit: &TimeLimit<'_>) -> Outlines {
     let remembered = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(path) = paths.get(at) else {
-                return done;
-            };
-            if limit.is_over() {
-                return done;
-            }
-            let wanted = calls && remembered.load(Ordering::Relaxed) < MAX_CALLS;
-            let outline = outline(path, wanted);
-            if let Ok(outline) = &outline {
-                remembered.fetch_add(outline.calls.len(), Ordering::Relaxed);
-            }
-            done.push((at, outline));
-        }
-    };
+    let outlines: Vec<_> = paths.iter().map(|_| OnceLock::new()).collect();
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let helpers = cores.min(MAX_THREADS).min(paths.len() / 16 + 1) - 1;
-    let mut outlines: Vec<_> = paths.iter().map(|_| Err(Skipped::OutOfTime)).collect();
-    let done = thread::scope(|scope| {
-        let spawn = |_| {
-            let named = thread::Builder::new().name("analyze".to_owned());
-            named.spawn_scoped(scope, work).ok()
-        };
-        let threads: Vec<_> = (0..helpers).filter_map(spawn).collect();
-        let mut done = vec![Ok(work())];
-        done.extend(threads.into_iter().map(|thread| thread.join()));
-        done
-    });
-    for part in done {
-        let part = part.map_err(|_| "an analysis thread panicked; try a smaller part")?;
-        for (at, outline) in part {
-            outlines[at] = outline;
+    let threads = cores.min(MAX_THREADS).min(paths.len() / 16 + 1);
+    share(paths.len(), threads, "analyze", &|at| {
+        if limit.is_over() {
+            return;
         }
-    }
-    Ok(Outlines {
-        files: outlines,
+        let wanted = calls && remembered.load(Ordering::Relaxed) < MAX_CALLS;
+        let outline = outline(&paths[at], wanted);
+        if let Ok(outline) = &outline {
+            remembered.fetch_add(outline.calls.len(), Ordering::Relaxed);
+        }
+        let _ = outlines[at].set(outline);
+    });
+    let outlines = outlines.into_iter().map(OnceLock::into_inner);
+    Outlines {
+        files: outlines
+            .map(|outline| outline.unwrap_or(Err(Skipped::OutOfTime)))
+            .collect(),
         calls_truncated: remembered.into_inner() >= MAX_CALLS,
-    })
+    }
 }
 
 impl Outlines {
     /// Notes on what was left out.
     pub(super) fn notes(&self) -> Vec<String> {
-        let count = |why| {
-            let skipped =
-                |outline: &&Result<Outline, Skipped>| outline.as_ref().err() == Some(&why);
-            self.files.iter().filter(skipped).count()
-        };
         let mut notes = Vec::new();
-        for (why, text) in [
-            (
-                Skipped::TooLarge,
-                "are too large (more than 2 MiB) and were not read",
-            ),
-            (Skipped::Binary, "are not text"),
-            (Skipped::Unreadable, "cannot be read"),
-            (
-                Skipped::OutOfTime,
-                "were not analyzed within the time limit; name a smaller part",
-            ),
-        ] {
-            match count(why) {
+        for (why, text) in LEFT_OUT {
+            let is_it = |outline: &&Result<_, _>| outline.as_ref().err() == Some(&why);
+            match self.files.iter().filter(is_it).count() {
                 0 => {}
                 n => notes.push(format!("{n} of the files {text}")),
             }
         }
         if self.calls_truncated {
-            notes.push(
-                "There are too many calls to record all of them; name a smaller part".to_owned(),
-            );
+            let text = "There are too many calls to record all of them; name a smaller part";
+            notes.push(text.to_owned());
         }
         notes
     }
@@ -153,11 +125,11 @@ mod tests {
         let here = here.join("developer/analyze/outline_files.rs");
         let files = vec![here; 64];
         let cancel = Cancel::new();
-        let late = outline_all(&files, false, &TimeLimit::after(Duration::ZERO, &cancel)).unwrap();
+        let late = outline_all(&files, false, &TimeLimit::after(Duration::ZERO, &cancel));
         let note = "64 of the files were not analyzed within the time limit; name a smaller part";
         assert_eq!(late.notes(), [note]);
         let day = Duration::from_secs(86_400);
-        let whole = outline_all(&files, false, &TimeLimit::after(day, &cancel)).unwrap();
+        let whole = outline_all(&files, false, &TimeLimit::after(day, &cancel));
         assert!(whole.notes().is_empty());
     }
 }

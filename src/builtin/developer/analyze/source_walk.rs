@@ -158,13 +158,9 @@ fn wanted(
 fn above(real: &Path) -> Above {
     let top = real.ancestors().find(|dir| dir.join(".git").exists())?;
     let mut rules = rules(top, &top.join(".git/info/exclude"), None);
-    let mut folders: Vec<&Path> = real
-        .ancestors()
-        .skip(1)
-        .take_while(|dir| dir.starts_with(top))
-        .collect();
-    folders.reverse();
-    for folder in folders {
+    let folders = real.ancestors().skip(1);
+    let folders: Vec<&Path> = folders.take_while(|dir| dir.starts_with(top)).collect();
+    for folder in folders.into_iter().rev() {
         rules = self::rules(folder, &folder.join(".gitignore"), rules);
     }
     rules

@@ -1,13 +1,11 @@
 //! Reports where a symbol is defined and who calls it. Symbols are compared by name only, so functions of the
 //! same name are not told apart.
 
+use super::Analysis;
 use super::file_report::{length, title};
 use super::outline::{Call, Definition, Name, Outline};
-use super::outline_files::Outlines;
-use super::source_walk::Walk;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
-use std::path::Path;
 
 /// The most calls of each level that are listed.
 const MAX_SHOWN: usize = 500;
@@ -16,71 +14,38 @@ const MAX_CALLEES: usize = 100;
 /// The most names that are followed.
 const MAX_NAMES: usize = 5_000;
 
-/// The analyzed files.
-struct Files<'a> {
-    root: &'a Path,
-    walk: &'a Walk,
-    outlines: &'a Outlines,
-}
-
-impl<'a> Files<'a> {
-    fn outlines(&self) -> impl Iterator<Item = (usize, &'a Outline)> {
-        let outlines = self.outlines.files.iter().enumerate();
-        outlines.filter_map(|(n, outline)| Some((n, outline.as_ref().ok()?)))
-    }
-
-    fn place(&self, file: usize, line: u32) -> String {
-        let path = &self.walk.files[file];
-        let path = path.strip_prefix(self.root).unwrap_or(path);
-        let path = if path.as_os_str().is_empty() {
-            self.root
-        } else {
-            path
-        };
-        format!("{}:{line}", super::printable_path(path))
-    }
+/// Where a line is.
+fn place(analysis: &Analysis<'_>, file: usize, line: u32) -> String {
+    let root = analysis.root;
+    let path = &analysis.walk.files[file];
+    let path = match path.strip_prefix(root) {
+        Ok(rest) if rest.as_os_str().is_empty() => root,
+        Ok(rest) => rest,
+        Err(_) => path,
+    };
+    format!("{}:{line}", super::printable_path(path))
 }
 
 /// Splits `Type::name` or `Type.name` into owner and name.
 fn parts(focus: &str) -> (Option<&str>, &str) {
-    let cut = focus
-        .rfind(['.', ':', '#'])
-        .filter(|at| at + 1 < focus.len());
+    const SIGNS: [char; 3] = ['.', ':', '#'];
+    let cut = focus.rfind(SIGNS).filter(|at| at + 1 < focus.len());
     let Some(at) = cut else {
         return (None, focus);
     };
-    let owner = focus[..at].trim_end_matches([':', '.', '#']);
-    let owner = owner
-        .rsplit(['.', ':', '#'])
-        .next()
-        .filter(|owner| !owner.is_empty());
-    (owner, &focus[at + 1..])
+    let owner = focus[..at].trim_end_matches(SIGNS).rsplit(SIGNS).next();
+    (owner.filter(|owner| !owner.is_empty()), &focus[at + 1..])
 }
 
-pub(super) fn render(
-    root: &Path,
-    walk: &Walk,
-    outlines: &Outlines,
-    focus: &str,
-    follow_depth: usize,
-) -> String {
-    let files = Files {
-        root,
-        walk,
-        outlines,
-    };
+pub(super) fn render(analysis: &Analysis<'_>, focus: &str, follow_depth: usize) -> String {
     let (owner, name) = parts(focus);
-    let defined = definitions(&files, owner, name);
-    let mut text = format!("`{focus}` in {}\n", root.display());
+    let defined = definitions(analysis, owner, name);
+    let mut text = format!("`{focus}` in {}\n", analysis.root.display());
     let _ = writeln!(text, "\nDefinitions ({}):", defined.len());
     for (file, _, definition) in &defined {
-        let place = files.place(*file, definition.line);
-        let _ = writeln!(
-            text,
-            "  {place} {} ({})",
-            title(definition),
-            length(definition)
-        );
+        let place = place(analysis, *file, definition.line);
+        let (title, length) = (title(definition), length(definition));
+        let _ = writeln!(text, "  {place} {title} ({length})");
     }
     if defined.is_empty() {
         text.push_str("  none here; letter case counts\n");
@@ -91,11 +56,11 @@ pub(super) fn render(
     let mut wanted = BTreeMap::from([(Name::of(name.as_bytes()), name.to_owned())]);
     let mut seen: HashSet<Name> = wanted.keys().copied().collect();
     for level in 1..=follow_depth {
-        let callers = callers(&files, &wanted);
+        let callers = callers(analysis, &wanted);
         if callers.is_empty() && level > 1 {
             break;
         }
-        list_callers(&files, &callers, level, &wanted, &mut text);
+        list_callers(analysis, &callers, level, &wanted, &mut text);
         wanted = callers
             .iter()
             .filter_map(|(_, call, outline)| within(call, outline))
@@ -106,7 +71,7 @@ pub(super) fn render(
             break;
         }
     }
-    callees(&files, &defined, &mut text);
+    callees(analysis, &defined, &mut text);
     text
 }
 
@@ -117,7 +82,7 @@ fn within<'a>(call: &Call, outline: &'a Outline) -> Option<&'a Definition> {
 
 /// Lists the calls of one level; `wanted` has the names that they call.
 fn list_callers(
-    files: &Files<'_>,
+    analysis: &Analysis<'_>,
     callers: &[(usize, &Call, &Outline)],
     level: usize,
     wanted: &BTreeMap<Name, String>,
@@ -130,17 +95,14 @@ fn list_callers(
     };
     let _ = writeln!(text, "\n{heading} ({}):", callers.len());
     for (file, call, outline) in callers.iter().take(MAX_SHOWN) {
-        let place = files.place(*file, call.line);
+        let place = place(analysis, *file, call.line);
         let function = within(call, outline);
         let function = function.map_or("outside of functions".to_owned(), |function| {
             format!("in {}", title(function))
         });
-        let called = match level {
-            1 => String::new(),
-            _ => format!(
-                ", calls {}",
-                wanted.get(&call.name).map_or("", String::as_str)
-            ),
+        let called = match wanted.get(&call.name) {
+            Some(name) if level > 1 => format!(", calls {name}"),
+            _ => String::new(),
         };
         let _ = writeln!(text, "  {place} {function}{called}");
     }
@@ -155,8 +117,12 @@ fn list_callers(
 type Defined<'a> = (usize, usize, &'a Definition);
 
 /// The definitions of a name; only those of `owner`, if there are any.
-fn definitions<'a>(files: &Files<'a>, owner: Option<&str>, name: &str) -> Vec<Defined<'a>> {
-    let all = files.outlines().flat_map(|(file, outline)| {
+fn definitions<'a>(
+    analysis: &'a Analysis<'_>,
+    owner: Option<&str>,
+    name: &str,
+) -> Vec<Defined<'a>> {
+    let all = analysis.outlined().flat_map(|(file, _, outline)| {
         let definitions = outline.definitions.iter().enumerate();
         definitions.map(move |(n, definition)| (file, n, definition))
     });
@@ -170,21 +136,22 @@ fn definitions<'a>(files: &Files<'a>, owner: Option<&str>, name: &str) -> Vec<De
 
 /// All calls of these names.
 fn callers<'a>(
-    files: &Files<'a>,
+    analysis: &'a Analysis<'_>,
     wanted: &BTreeMap<Name, String>,
 ) -> Vec<(usize, &'a Call, &'a Outline)> {
-    let all = files
-        .outlines()
-        .flat_map(|(file, outline)| outline.calls.iter().map(move |call| (file, call, outline)));
+    let all = analysis.outlined().flat_map(|(file, _, outline)| {
+        let calls = outline.calls.iter();
+        calls.map(move |call| (file, call, outline))
+    });
     all.filter(|(_, call, _)| wanted.contains_key(&call.name))
         .collect()
 }
 
 /// Lists the functions in these files that the definitions call.
-fn callees(files: &Files<'_>, defined: &[Defined<'_>], text: &mut String) {
+fn callees(analysis: &Analysis<'_>, defined: &[Defined<'_>], text: &mut String) {
     let mut called = BTreeSet::new();
     for (file, n, _) in defined {
-        if let Ok(outline) = &files.outlines.files[*file] {
+        if let Ok(outline) = &analysis.outlines.files[*file] {
             let of = |call: &&Call| call.within == Some(*n as u32);
             called.extend(outline.calls.iter().filter(of).map(|call| call.name));
         }
@@ -193,24 +160,21 @@ fn callees(files: &Files<'_>, defined: &[Defined<'_>], text: &mut String) {
         return;
     }
     let mut places: HashMap<Name, (String, Vec<String>)> = HashMap::new();
-    for (file, outline) in files.outlines() {
+    for (file, _, outline) in analysis.outlined() {
         for definition in &outline.definitions {
             let name = Name::of(definition.name.as_bytes());
             if called.contains(&name) {
                 let (_, places) = places
                     .entry(name)
                     .or_insert_with(|| (definition.name.clone(), Vec::new()));
-                places.push(files.place(file, definition.line));
+                places.push(place(analysis, file, definition.line));
             }
         }
     }
     let mut places: Vec<(String, Vec<String>)> = places.into_values().collect();
     gosling_core::sorting::sort_by(&mut places, Ord::cmp);
-    let _ = writeln!(
-        text,
-        "\nCalls of functions that are defined here ({}):",
-        places.len()
-    );
+    let n = places.len();
+    let _ = writeln!(text, "\nCalls of functions that are defined here ({n}):");
     for (name, at) in places.iter().take(MAX_CALLEES) {
         let more = match at.len().saturating_sub(3) {
             0 => String::new(),

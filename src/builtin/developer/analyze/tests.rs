@@ -1,12 +1,9 @@
 //! Small sources of each language, and hostile ones.
 
+use super::language::ALL;
 use super::language::Language::{self, *};
 use super::outline::{DefinitionKind, Outline};
 use std::time::{Duration, Instant};
-
-pub(super) const ALL: [Language; 11] = [
-    Rust, Python, JavaScript, TypeScript, Go, Java, Kotlin, Swift, Ruby, C, Cpp,
-];
 
 fn outline(text: &str, language: Language) -> Outline {
     Outline::of(text.as_bytes(), language, true)

@@ -10,7 +10,7 @@ use crate::sys::process::Command;
 use std::io::Read;
 
 /// The quality of the JPEG, from 1 to 100.
-const QUALITY: u32 = 85;
+const QUALITY: &str = "85";
 /// The largest result, in bytes: about twice the size of a JPEG with this many pixels and this quality.
 const MAX_RESULT: u64 = 4 << 20;
 /// The file name of the result.
@@ -48,17 +48,12 @@ pub(super) fn convert(
     let read = folder
         .open(RESULT)
         .and_then(|(file, _)| file.take(MAX_RESULT + 1).read_to_end(&mut result));
-    match read {
-        Ok(_) if result.len() as u64 > MAX_RESULT => {
-            let why = format!("the result of {name} is too large");
-            Err(failed("scaled", &why))
-        }
-        Ok(_) => Ok(result),
-        Err(error) => Err(failed(
-            "scaled",
-            &format!("{name} did not write a result: {error}"),
-        )),
-    }
+    let why = match read {
+        Ok(_) if result.len() as u64 <= MAX_RESULT => return Ok(result),
+        Ok(_) => format!("the result of {name} is too large"),
+        Err(error) => format!("{name} did not write a result: {error}"),
+    };
+    Err(failed("scaled", &why))
 }
 
 /// The file name of the copy.
@@ -104,20 +99,11 @@ fn imagemagick(header: &Header) -> Vec<String> {
     // The first image of the file. The prefix sets the format, so that ImageMagick does not guess it.
     let format = header.format;
     add(&[&format!("{}:{}[0]", format.extension(), source(format))]);
-    add(&[
-        "-auto-orient",
-        "-resize",
-        &format!("{MAX_SIDE}x{MAX_SIDE}>"),
-    ]);
+    let most = format!("{MAX_SIDE}x{MAX_SIDE}>");
+    add(&["-auto-orient", "-resize", &most]);
     add(&["-background", "white", "-alpha", "remove", "-alpha", "off"]);
-    add(&[
-        "-colorspace",
-        "sRGB",
-        "-strip",
-        "-quality",
-        &QUALITY.to_string(),
-    ]);
-    add(&[&format!("jpeg:{RESULT}")]);
+    add(&["-colorspace", "sRGB", "-strip"]);
+    add(&["-quality", QUALITY, &format!("jpeg:{RESULT}")]);
     args
 }
 

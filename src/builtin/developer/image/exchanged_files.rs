@@ -11,7 +11,7 @@ impl TemporaryFolder {
     ///
     /// # Errors
     /// When it cannot be created.
-    pub(in crate::developer) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         TemporaryFolder::within(&env::temp_dir())
     }
 
@@ -19,12 +19,7 @@ impl TemporaryFolder {
     ///
     /// # Errors
     /// When it cannot be written, or the content is longer.
-    pub(in crate::developer) fn write(
-        &self,
-        name: &str,
-        content: impl Read,
-        most: u64,
-    ) -> io::Result<()> {
+    pub(crate) fn write(&self, name: &str, content: impl Read, most: u64) -> io::Result<()> {
         let mut file = self.create(name)?;
         let written = io::copy(&mut content.take(most.saturating_add(1)), &mut file)?;
         if written > most {
@@ -39,7 +34,7 @@ impl TemporaryFolder {
     /// # Errors
     /// When it does not exist or is not a regular file. A symbolic link is an error, too: the mode of its
     /// target must not change.
-    pub(in crate::developer) fn open(&self, name: &str) -> io::Result<(File, u64)> {
+    pub(crate) fn open(&self, name: &str) -> io::Result<(File, u64)> {
         let path = self.path().join(name);
         if fs::symlink_metadata(&path)?.is_symlink() {
             return Err(io::Error::other("it is not a regular file"));

@@ -3,7 +3,7 @@
 
 /// The known formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Format {
+pub(crate) enum Format {
     Png,
     Jpeg,
     Gif,
@@ -15,43 +15,33 @@ pub(in super::super) enum Format {
 }
 
 impl Format {
-    /// The name for messages.
-    pub(in super::super) fn name(self) -> &'static str {
+    /// The name for messages, the name that ImageMagick uses, and the media type, if models accept the format.
+    const fn names(self) -> (&'static str, &'static str, Option<&'static str>) {
         match self {
-            Format::Png => "PNG",
-            Format::Jpeg => "JPEG",
-            Format::Gif => "GIF",
-            Format::WebP => "WebP",
-            Format::Bmp => "BMP",
-            Format::Tiff => "TIFF",
-            Format::Heic => "HEIC",
-            Format::Avif => "AVIF",
+            Format::Png => ("PNG", "png", Some("image/png")),
+            Format::Jpeg => ("JPEG", "jpeg", Some("image/jpeg")),
+            Format::Gif => ("GIF", "gif", Some("image/gif")),
+            Format::WebP => ("WebP", "webp", Some("image/webp")),
+            Format::Bmp => ("BMP", "bmp", None),
+            Format::Tiff => ("TIFF", "tiff", None),
+            Format::Heic => ("HEIC", "heic", None),
+            Format::Avif => ("AVIF", "avif", None),
         }
+    }
+
+    /// The name for messages.
+    pub(crate) fn name(self) -> &'static str {
+        self.names().0
     }
 
     /// The name that ImageMagick uses, also as a file name extension.
     pub(super) fn extension(self) -> &'static str {
-        match self {
-            Format::Png => "png",
-            Format::Jpeg => "jpeg",
-            Format::Gif => "gif",
-            Format::WebP => "webp",
-            Format::Bmp => "bmp",
-            Format::Tiff => "tiff",
-            Format::Heic => "heic",
-            Format::Avif => "avif",
-        }
+        self.names().1
     }
 
     /// The media type, if models accept the format.
     pub(super) fn media_type_for_models(self) -> Option<&'static str> {
-        match self {
-            Format::Png => Some("image/png"),
-            Format::Jpeg => Some("image/jpeg"),
-            Format::Gif => Some("image/gif"),
-            Format::WebP => Some("image/webp"),
-            Format::Bmp | Format::Tiff | Format::Heic | Format::Avif => None,
-        }
+        self.names().2
     }
 }
 

@@ -35,22 +35,22 @@ const READ_BUFFER: usize = 16 << 10;
 const TERM_GRACE: Duration = Duration::from_millis(500);
 
 /// Starts the programs of one call.
-pub(in crate::developer) struct Programs<'a> {
+pub(crate) struct Programs<'a> {
     family: Arc<Family>,
     until: Instant,
     cancel: &'a Cancel,
 }
 
 /// The result of a program that has run to its end.
-pub(in crate::developer) struct ProgramOutput {
-    pub(in crate::developer) success: bool,
-    pub(in crate::developer) stdout: Vec<u8>,
+pub(crate) struct ProgramOutput {
+    pub(crate) success: bool,
+    pub(crate) stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
 
 impl ProgramOutput {
     /// The stderr, or the stdout if that is blank, on one line.
-    pub(in crate::developer) fn error_text(&self) -> String {
+    pub(crate) fn error_text(&self) -> String {
         let text = if self.stderr.trim_ascii().is_empty() {
             &self.stdout
         } else {
@@ -68,10 +68,7 @@ impl ProgramOutput {
 
 impl<'a> Programs<'a> {
     /// Creates it for a call, whose time limit begins now.
-    pub(in crate::developer) fn new(
-        developer: &Developer,
-        context: &'a Context,
-    ) -> Result<Self, ToolError> {
+    pub(crate) fn new(developer: &Developer, context: &'a Context) -> Result<Self, ToolError> {
         let family = developer
             .family()
             .map_err(|error| ToolError::Failed(format!("No program can be started: {error}.")))?;
@@ -88,10 +85,7 @@ impl<'a> Programs<'a> {
     }
 
     /// The programs of this name, in the order of the `PATH`.
-    pub(in crate::developer) fn all<'n>(
-        &'n self,
-        name: &'n str,
-    ) -> impl Iterator<Item = PathBuf> + 'n {
+    pub(crate) fn all<'n>(&'n self, name: &'n str) -> impl Iterator<Item = PathBuf> + 'n {
         let name = format!("{name}{}", env::consts::EXE_SUFFIX);
         env::split_paths(self.path())
             .filter(|folder| folder.is_absolute())
@@ -104,23 +98,17 @@ impl<'a> Programs<'a> {
     ///
     /// # Errors
     /// When the call is cancelled.
-    pub(in crate::developer) fn imagemagick(
-        &self,
-        name: &str,
-    ) -> Result<Option<Command>, ToolError> {
-        for program in self.all("magick") {
-            if self.is_imagemagick(&program)? {
-                let mut command = Command::new(program);
-                // `magick` converts by default.
-                if name != "convert" {
-                    command.arg(name);
+    pub(crate) fn imagemagick(&self, name: &str) -> Result<Option<Command>, ToolError> {
+        for known_as in ["magick", name] {
+            for program in self.all(known_as) {
+                if self.is_imagemagick(&program)? {
+                    let mut command = Command::new(program);
+                    // `magick` converts by default.
+                    if known_as != name && name != "convert" {
+                        command.arg(name);
+                    }
+                    return Ok(Some(command));
                 }
-                return Ok(Some(command));
-            }
-        }
-        for program in self.all(name) {
-            if self.is_imagemagick(&program)? {
-                return Ok(Some(Command::new(program)));
             }
         }
         Ok(None)
@@ -143,7 +131,7 @@ impl<'a> Programs<'a> {
     /// # Errors
     /// When it cannot be started, takes too long, or the call is cancelled. A failure of the program itself
     /// is not an error.
-    pub(in crate::developer) fn run(&self, command: Command) -> Result<ProgramOutput, ToolError> {
+    pub(crate) fn run(&self, command: Command) -> Result<ProgramOutput, ToolError> {
         self.run_until(command, self.until)
     }
 
@@ -186,10 +174,9 @@ impl<'a> Programs<'a> {
                     stdin: Duration::ZERO,
                     term: TERM_GRACE,
                 });
-                return Err(if is_cancelled {
-                    cancelled()
-                } else {
-                    too_long()
+                return Err(match is_cancelled {
+                    true => cancelled(),
+                    false => too_long(),
                 });
             }
             if output.poll(POLL_INTERVAL.min(until - now), &mut keep) {
@@ -212,7 +199,7 @@ fn append_limited(kept: &mut Vec<u8>, bytes: &[u8], max: usize) {
 }
 
 /// The file name of a program, for messages.
-pub(in crate::developer) fn name(command: &Command) -> String {
+pub(crate) fn name(command: &Command) -> String {
     let program = Path::new(command.program());
     let name = program.file_name().unwrap_or(program.as_os_str());
     name.to_string_lossy().into_owned()

@@ -67,13 +67,7 @@ fn tool(developer: &Arc<Developer>) -> Tool {
         },
         "required": ["path"]
     }))
-    .annotations(ToolAnnotations {
-        title: None,
-        read_only_hint: Some(true),
-        destructive_hint: Some(false),
-        idempotent_hint: Some(true),
-        open_world_hint: Some(false),
-    })
+    .annotations(ToolAnnotations::READS)
 }
 
 impl Developer {
@@ -152,10 +146,10 @@ impl Picture {
         name: &str,
         programs: &Programs<'_>,
     ) -> Result<Self, ToolError> {
-        let no = |why: String| ToolError::Failed(format!("{name} {why}."));
+        let no = |why: &str| ToolError::Failed(format!("{name} {why}."));
         if len > MAX_FILE {
             let most = MAX_FILE >> 20;
-            return Err(no(format!(
+            return Err(no(&format!(
                 "has {len} bytes, more than the limit of {most} MiB; scale it with `shell` first"
             )));
         }
@@ -163,10 +157,9 @@ impl Picture {
         let read = Read::by_ref(&mut file)
             .take(MAX_UNCHANGED + 1)
             .read_to_end(&mut head);
-        read.map_err(|error| no(format!("cannot be read: {error}")))?;
+        read.map_err(|error| no(&format!("cannot be read: {error}")))?;
         let header = read_header(&head).ok_or_else(|| {
-            no("is not an image in a supported format (PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF)"
-                .to_owned())
+            no("is not an image in a supported format (PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF)")
         })?;
         if let Some((mime_type, size)) = usable_unchanged(&header, head.len()) {
             return Ok(Picture {
@@ -181,7 +174,7 @@ impl Picture {
             && u64::from(width) * u64::from(height) > MAX_PIXELS
         {
             let most = MAX_PIXELS / 1_000_000;
-            return Err(no(format!(
+            return Err(no(&format!(
                 "has {width}×{height} pixels, more than the limit of {most} million; crop it with `shell` first"
             )));
         }
@@ -199,7 +192,7 @@ impl Picture {
                 from: Some(header),
             }),
             _ => Err(no(
-                "could not be scaled: the result is not a JPEG of the right size".to_owned(),
+                "could not be scaled: the result is not a JPEG of the right size",
             )),
         }
     }
@@ -210,19 +203,10 @@ impl Picture {
         let format = self.format.name();
         let text = match self.from {
             None => format!("{name}: {width}×{height} pixels, {format}, unchanged."),
-            Some(Header {
-                format: was,
-                size: Some((w, h)),
-                ..
-            }) => format!(
-                "{name}: {w}×{h} pixels, {}; shown as {format} of {width}×{height}.",
-                was.name()
-            ),
-            Some(Header { format: was, .. }) => {
-                format!(
-                    "{name}: {}; shown as {format} of {width}×{height}.",
-                    was.name()
-                )
+            Some(from) => {
+                let size = from.size.map(|(w, h)| format!("{w}×{h} pixels, "));
+                let (size, was) = (size.unwrap_or_default(), from.format.name());
+                format!("{name}: {size}{was}; shown as {format} of {width}×{height}.")
             }
         };
         CallToolResult {

@@ -101,7 +101,7 @@ fn list_tool(developer: &Arc<Developer>) -> Tool {
         move |_: List, context: &Context| developer.list_windows(context),
     )
     .title("List windows")
-    .annotations(read_only())
+    .annotations(READS)
 }
 
 fn capture_tool(developer: &Arc<Developer>) -> Tool {
@@ -127,18 +127,14 @@ fn capture_tool(developer: &Arc<Developer>) -> Tool {
             }
         }
     }))
-    .annotations(read_only())
+    .annotations(READS)
 }
 
-fn read_only() -> ToolAnnotations {
-    ToolAnnotations {
-        title: None,
-        read_only_hint: Some(true),
-        destructive_hint: Some(false),
-        idempotent_hint: Some(false),
-        open_world_hint: Some(false),
-    }
-}
+/// The annotations of both tools: what is on the screen changes.
+const READS: ToolAnnotations = ToolAnnotations {
+    idempotent_hint: Some(false),
+    ..ToolAnnotations::READS
+};
 
 impl Developer {
     fn list_windows(&self, context: &Context) -> Result<CallToolResult, ToolError> {
@@ -156,7 +152,7 @@ impl Developer {
             let more = windows.len() - MAX_LISTED;
             text.push_str(&format!("({more} more are not shown)\n"));
         }
-        Ok(text_editor::for_model_and_user(&text, 0.0))
+        Ok(text_editor::result(&text, &text, 0.0))
     }
 
     fn screen_capture(
@@ -168,22 +164,22 @@ impl Developer {
         // Some models send empty values for unused parameters.
         let title = title.filter(|title| !title.is_empty());
         if args.display.is_some() && title.is_some() {
-            let text =
-                "`display` and `window_title` are both given; say which of the two to capture";
-            return Err(ToolError::Refused(text.to_owned()));
+            return Err(ToolError::Refused(
+                "`display` and `window_title` are both given; say which of the two to capture"
+                    .into(),
+            ));
         }
         let screen = DisplaySystem::current()?;
         let programs = Programs::new(self, context)?;
-        let folder = TemporaryFolder::new().map_err(|error| {
+        let folder = TemporaryFolder::new();
+        let folder = folder.map_err(|error| {
             failed(format!(
                 "No folder for the picture can be created: {error}."
             ))
         })?;
         let run = |mut command: Command| {
-            let what = format!(
-                "{} did not take the picture",
-                helper_programs::name(&command)
-            );
+            let name = helper_programs::name(&command);
+            let what = format!("{name} did not take the picture");
             command.current_dir(folder.path());
             run_or_fail(&programs, command, &what).map(drop)
         };
@@ -296,10 +292,9 @@ fn choose<'w>(windows: &'w [Window], title: &str) -> Result<&'w Window, String> 
     let names = |windows: &[&Window]| {
         let titles = windows.iter().take(MAX_HINTED);
         let titles: Vec<_> = titles.map(|window| format!("{:?}", window.title)).collect();
-        let more = if windows.len() > MAX_HINTED {
-            ", and more"
-        } else {
-            ""
+        let more = match windows.len() > MAX_HINTED {
+            true => ", and more",
+            false => "",
         };
         format!("{}{more}", titles.join(", "))
     };
@@ -307,11 +302,8 @@ fn choose<'w>(windows: &'w [Window], title: &str) -> Result<&'w Window, String> 
         [window] => Ok(window),
         [] if windows.is_empty() => Err("No window with a title is open.".to_owned()),
         [] => {
-            let all: Vec<&Window> = windows.iter().collect();
-            Err(format!(
-                "There is no window {title:?}, only {}.",
-                names(&all)
-            ))
+            let all = names(&windows.iter().collect::<Vec<_>>());
+            Err(format!("There is no window {title:?}, only {all}."))
         }
         many => Err(format!(
             "Several windows have {title:?} in their title: {}. Say which one, with its whole title.",

@@ -11,46 +11,52 @@ use std::env;
 /// The deepest tree of windows.
 const MAX_DEPTH: usize = 64;
 
-/// The compositors that list windows and displays.
-#[derive(Clone, Copy)]
-enum Compositor {
-    Sway,
-    Hyprland,
+/// A compositor that lists windows and displays.
+struct Compositor {
+    /// The variable that its sessions have.
+    variable: &'static str,
+    /// Its program, and the arguments for each of the two lists.
+    program: &'static str,
+    displays: &'static [&'static str],
+    windows: &'static [&'static str],
+    /// Reads the list of windows.
+    read_windows: fn(&str) -> Option<Vec<Window>>,
 }
 
+const COMPOSITORS: [Compositor; 2] = [
+    Compositor {
+        variable: "SWAYSOCK",
+        program: "swaymsg",
+        displays: &["-r", "-t", "get_outputs"],
+        windows: &["-r", "-t", "get_tree"],
+        read_windows: sway_windows,
+    },
+    Compositor {
+        variable: "HYPRLAND_INSTANCE_SIGNATURE",
+        program: "hyprctl",
+        displays: &["-j", "monitors"],
+        windows: &["-j", "clients"],
+        read_windows: hyprland_windows,
+    },
+];
+
 impl Compositor {
-    fn of_this_session() -> Option<Self> {
+    fn of_this_session() -> Option<&'static Self> {
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        if is_set("SWAYSOCK") {
-            Some(Compositor::Sway)
-        } else if is_set("HYPRLAND_INSTANCE_SIGNATURE") {
-            Some(Compositor::Hyprland)
-        } else {
-            None
-        }
+        COMPOSITORS.iter().find(|it| is_set(it.variable))
     }
 
-    fn ask(self, programs: &Programs<'_>, what: Question) -> Result<String, ToolError> {
-        let (name, args): (_, &[&str]) = match (self, what) {
-            (Compositor::Sway, Question::Displays) => ("swaymsg", &["-r", "-t", "get_outputs"]),
-            (Compositor::Sway, Question::Windows) => ("swaymsg", &["-r", "-t", "get_tree"]),
-            (Compositor::Hyprland, Question::Displays) => ("hyprctl", &["-j", "monitors"]),
-            (Compositor::Hyprland, Question::Windows) => ("hyprctl", &["-j", "clients"]),
-        };
-        let mut command = programs.find(name).ok_or_else(|| {
+    fn ask(&self, programs: &Programs<'_>, args: &[&str]) -> Result<String, ToolError> {
+        let name = self.program;
+        let missing = || {
             failed(format!(
                 "{name}, which comes with the compositor, is not on the PATH."
             ))
-        })?;
+        };
+        let mut command = programs.find(name).ok_or_else(missing)?;
         command.args(args);
         run_or_fail(programs, command, "The compositor does not answer")
     }
-}
-
-#[derive(Clone, Copy)]
-enum Question {
-    Displays,
-    Windows,
 }
 
 /// Lists the visible windows.
@@ -64,12 +70,8 @@ pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError>
              display instead.",
         ));
     };
-    let text = compositor.ask(programs, Question::Windows)?;
-    let windows = match compositor {
-        Compositor::Sway => sway_windows(&text),
-        Compositor::Hyprland => hyprland_windows(&text),
-    };
-    windows.ok_or_else(not_understood)
+    let text = compositor.ask(programs, compositor.windows)?;
+    (compositor.read_windows)(&text).ok_or_else(not_understood)
 }
 
 fn not_understood() -> ToolError {
@@ -114,7 +116,7 @@ fn output_of(programs: &Programs<'_>, display: u32) -> Result<Option<String>, To
             ))),
         };
     };
-    let text = compositor.ask(programs, Question::Displays)?;
+    let text = compositor.ask(programs, compositor.displays)?;
     let mut names = outputs(&text).ok_or_else(not_understood)?;
     let all = names.len();
     if (display as usize) < all {
@@ -172,15 +174,10 @@ fn sway_windows(text: &str) -> Option<Vec<Window>> {
     let mut windows = Vec::new();
     let mut left = vec![root];
     while let Some(node) = left.pop() {
-        let Rect {
-            x,
-            y,
-            width,
-            height,
-        } = node.rect;
         // Only nodes with a process are windows.
         if let (Some(name), Some(_), Some(true)) = (&node.name, node.pid, node.visible) {
-            windows.extend(window(name, [x, y, width, height]));
+            let rect = &node.rect;
+            windows.extend(window(name, [rect.x, rect.y, rect.width, rect.height]));
         }
         left.extend(node.floating_nodes.into_iter().rev());
         left.extend(node.nodes.into_iter().rev());

@@ -143,14 +143,9 @@ pub(super) fn capture(
 
 fn scrot_args(area: Option<Area>, file: &str) -> Vec<String> {
     let mut args = Vec::new();
-    if let Some(Area {
-        x,
-        y,
-        width,
-        height,
-    }) = area
-    {
-        args.extend(["-a".to_owned(), format!("{x},{y},{width},{height}")]);
+    if let Some(area) = area {
+        let place = format!("{},{},{},{}", area.x, area.y, area.width, area.height);
+        args.extend(["-a".to_owned(), place]);
     }
     args.push(file.to_owned());
     args
@@ -167,18 +162,14 @@ fn import_args(window: &str, area: Option<Area>, file: &str) -> Vec<String> {
 
 /// The rectangle of a display; `None` if the display is the whole screen.
 fn area_of(programs: &Programs<'_>, display: u32) -> Result<Option<Area>, ToolError> {
-    let displays = match programs.find("xrandr") {
-        Some(mut xrandr) => {
-            xrandr.arg("--listmonitors");
-            let done = programs.run(xrandr)?;
-            if done.success {
-                monitors(&done.text())
-            } else {
-                Vec::new()
-            }
+    let mut displays = Vec::new();
+    if let Some(mut xrandr) = programs.find("xrandr") {
+        xrandr.arg("--listmonitors");
+        let done = programs.run(xrandr)?;
+        if done.success {
+            displays = monitors(&done.text());
         }
-        None => Vec::new(),
-    };
+    }
     match (displays.as_slice(), display) {
         // Without `xrandr`, or with one monitor, display 0 is the whole screen.
         ([] | [_], 0) => Ok(None),
@@ -186,10 +177,11 @@ fn area_of(programs: &Programs<'_>, display: u32) -> Result<Option<Area>, ToolEr
             "Only display 0 is known here; to find display {display}, install xrandr (`apt install \
              x11-xserver-utils`)."
         ))),
-        (all, n) => match all.get(n as usize) {
-            Some(area) => Ok(Some(*area)),
-            None => Err(super::no_display(n, all.len())),
-        },
+        (all, n) => {
+            let area = all.get(n as usize).copied();
+            area.map(Some)
+                .ok_or_else(|| super::no_display(n, all.len()))
+        }
     }
 }
 
@@ -202,13 +194,12 @@ fn monitors(text: &str) -> Vec<Area> {
         let (width, rest) = words.nth(1)?.split_once('/')?;
         let (height, rest) = rest.split_once('x')?.1.split_once('/')?;
         let mut corner = rest.split('+').skip(1);
-        let area = Area {
+        Some(Area {
             x: corner.next()?.parse().ok()?,
             y: corner.next()?.parse().ok()?,
             width: width.parse().ok()?,
             height: height.parse().ok()?,
-        };
-        Some(area)
+        })
     };
     text.lines().filter_map(monitor).collect()
 }
@@ -217,11 +208,8 @@ fn monitors(text: &str) -> Vec<Area> {
 fn place(text: &str) -> Option<Area> {
     let value = |name: &str| {
         let of = |line: &str| {
-            line.strip_prefix(name)?
-                .strip_prefix('=')?
-                .trim()
-                .parse()
-                .ok()
+            let value = line.strip_prefix(name)?.strip_prefix('=')?;
+            value.trim().parse().ok()
         };
         text.lines().find_map(of)
     };

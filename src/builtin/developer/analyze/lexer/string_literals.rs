@@ -1,6 +1,6 @@
 //! Lexes strings and similar literals of all languages.
 
-use super::{Kind, Lexer, is_letter};
+use super::{Kind, Lexer, is_letter, word_length};
 use crate::developer::analyze::language::Language::*;
 
 /// How far ahead the end of an uncertain literal is searched for, in bytes.
@@ -8,7 +8,7 @@ const MAX_LOOKAHEAD: usize = 1_000;
 
 /// How a string ends, and what it may contain.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::developer::analyze) struct Quote {
+pub(crate) struct Quote {
     /// The closing byte, and how often it is repeated.
     close: u8,
     times: usize,
@@ -66,7 +66,7 @@ impl Quote {
     }
 
     /// The bracket that ends an interpolation.
-    pub(in crate::developer::analyze) fn resumes_at(&self) -> u8 {
+    pub(crate) fn resumes_at(&self) -> u8 {
         match self.code {
             b'\\' => b')',
             _ => b'}',
@@ -75,7 +75,7 @@ impl Quote {
 
     /// Moves `at` behind the end of the string, or into an interpolation. Returns whether it is an
     /// interpolation.
-    pub(in crate::developer::analyze) fn pass(&mut self, text: &[u8], at: &mut usize) -> bool {
+    pub(crate) fn pass(&mut self, text: &[u8], at: &mut usize) -> bool {
         while let Some(&byte) = text.get(*at) {
             let rest = &text[*at + 1..];
             match byte {
@@ -127,26 +127,21 @@ fn opens(rest: &[u8], hashes: usize) -> bool {
 }
 
 /// Lines of text that end with a certain word.
-pub(in crate::developer::analyze) struct Heredoc {
+pub(crate) struct Heredoc {
     word: Vec<u8>,
     indented: bool,
 }
 
 impl Heredoc {
     /// The offset after its last line.
-    pub(in crate::developer::analyze) fn end(&self, text: &[u8], mut at: usize) -> usize {
+    pub(crate) fn end(&self, text: &[u8], mut at: usize) -> usize {
         while at < text.len() {
             let rest = &text[at..];
             let end = rest.iter().position(|b| *b == b'\n');
             let line = &rest[..end.unwrap_or(rest.len())];
             at += line.len() + usize::from(end.is_some());
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let line = if self.indented {
-                line.trim_ascii_start()
-            } else {
-                line
-            };
-            if line == self.word {
+            if line == self.word || self.indented && line.trim_ascii_start() == self.word {
                 break;
             }
         }
@@ -156,7 +151,7 @@ impl Heredoc {
 
 impl Lexer<'_> {
     /// Reads a literal that begins with `byte`; returns whether there is one.
-    pub(in crate::developer::analyze) fn literal(&mut self, byte: u8) -> bool {
+    pub(crate) fn literal(&mut self, byte: u8) -> bool {
         match (self.language, byte) {
             (Rust, b'"') => self.quoted(Quote::new(b'"').lines()),
             (Rust, b'\'') => self.character_or_lifetime(),
@@ -182,8 +177,12 @@ impl Lexer<'_> {
     }
 
     fn quoted(&mut self, quote: Quote) -> bool {
-        let start = self.at;
-        self.at += quote.times;
+        self.string_from(self.at, quote.times, quote)
+    }
+
+    /// Reads a string that began at `start`, and of which `length` more bytes precede the text.
+    fn string_from(&mut self, start: usize, length: usize, quote: Quote) -> bool {
+        self.at += length;
         self.string(start, quote);
         true
     }
@@ -204,7 +203,7 @@ impl Lexer<'_> {
     }
 
     /// Reads a literal whose prefix is the word that ends here: `r#"…"#`, `b'x'`, `f"…"`, `R"(…)"`.
-    pub(in crate::developer::analyze) fn prefixed(&mut self, start: usize) -> bool {
+    pub(crate) fn prefixed(&mut self, start: usize) -> bool {
         let word = &self.text[start..self.at];
         let next = self.peek(0);
         if word.len() > 3 || !matches!(next, b'"' | b'\'' | b'#') {
@@ -219,20 +218,15 @@ impl Lexer<'_> {
                     let named = hashes == 1 && rest.get(1).is_some_and(|b| is_letter(*b));
                     if named {
                         self.at += 1;
-                        self.word_rest();
+                        self.at += word_length(&self.text[self.at..]);
                         self.push(start + 2, Kind::Word);
                     }
                     return named;
                 }
-                self.at += hashes + 1;
-                self.string(start, Quote::new(b'"').lines().raw().hashes(hashes));
-                true
+                let quote = Quote::new(b'"').lines().raw().hashes(hashes);
+                self.string_from(start, hashes + 1, quote)
             }
-            (Rust, b"b" | b"c", b'"') => {
-                self.at += 1;
-                self.string(start, Quote::new(b'"').lines());
-                true
-            }
+            (Rust, b"b" | b"c", b'"') => self.string_from(start, 1, Quote::new(b'"').lines()),
             (Rust, b"b", b'\'') => self.quoted(Quote::new(b'\'')),
             (Python, prefix, b'"' | b'\'') => {
                 let known = prefix.len() <= 2 && prefix.iter().all(|b| b"rRbBuUfFtT".contains(b));
@@ -242,12 +236,6 @@ impl Lexer<'_> {
             (C | Cpp, b"R" | b"LR" | b"uR" | b"UR" | b"u8R", b'"') => self.cpp_raw(start),
             (C | Cpp, b"L" | b"u" | b"U" | b"u8", b'"' | b'\'') => self.quoted(Quote::new(next)),
             _ => false,
-        }
-    }
-
-    fn word_rest(&mut self) {
-        while is_letter(self.peek(0)) || self.peek(0).is_ascii_digit() {
-            self.at += 1;
         }
     }
 
@@ -280,7 +268,7 @@ impl Lexer<'_> {
         }
         self.at += 1;
         let start = self.at;
-        self.word_rest();
+        self.at += word_length(&self.text[self.at..]);
         if self.at > start {
             self.push(start, Kind::Value);
         }
@@ -349,10 +337,7 @@ impl Lexer<'_> {
         let three = rest[hashes..].starts_with(b"\"\"\"");
         let quote = Quote::new(b'"').code(b'\\').hashes(hashes);
         let quote = if three { quote.triple() } else { quote };
-        let start = self.at;
-        self.at += hashes + quote.times;
-        self.string(start, quote);
-        true
+        self.string_from(self.at, hashes + quote.times, quote)
     }
 
     fn ruby(&mut self, byte: u8) -> bool {
@@ -363,19 +348,13 @@ impl Lexer<'_> {
             _ if byte != b'@' && self.last_word_is(b"def") || self.last_mark() == b'.' => false,
             b'"' | b'`' => self.quoted(Quote::new(byte).lines().code(b'#')),
             b'\'' => self.quoted(Quote::new(byte).lines()),
-            b'/' if value_wanted => self.regex_with_code(),
+            b'/' if value_wanted => self.quoted(Quote::new(b'/').lines().code(b'#')),
             b':' if next == b'"' => {
-                let start = self.at;
-                self.at += 2;
-                self.string(start, Quote::new(b'"').lines().code(b'#'));
-                true
+                self.string_from(self.at, 2, Quote::new(b'"').lines().code(b'#'))
             }
             b':' if is_letter(next) && self.last_mark() != b':' => {
                 let rest = &self.text[self.at + 1..];
-                let length = rest
-                    .iter()
-                    .take_while(|b| is_letter(**b) || b.is_ascii_digit())
-                    .count();
+                let length = word_length(rest);
                 let sign = matches!(rest.get(length), Some(b'?' | b'!' | b'='))
                     && !matches!(rest.get(length + 1), Some(b'>' | b'='));
                 self.value(1 + length + usize::from(sign))
@@ -383,7 +362,7 @@ impl Lexer<'_> {
             b'@' => {
                 let start = self.at;
                 self.at += 1 + usize::from(next == b'@');
-                self.word_rest();
+                self.at += word_length(&self.text[self.at..]);
                 self.push(start, Kind::Value);
                 true
             }
@@ -396,10 +375,6 @@ impl Lexer<'_> {
             b'<' if next == b'<' && value_wanted => self.heredoc_word(),
             _ => false,
         }
-    }
-
-    fn regex_with_code(&mut self) -> bool {
-        self.quoted(Quote::new(b'/').lines().code(b'#'))
     }
 
     /// `%w[…]`, `%(…)`, `%q|…|` and so on.
@@ -423,10 +398,7 @@ impl Lexer<'_> {
         if !matches!(self.peek(1), b'w' | b'i' | b'q' | b's') {
             quote = quote.code(b'#');
         }
-        let start = self.at;
-        self.at += 2 + letter;
-        self.string(start, quote);
-        true
+        self.string_from(self.at, 2 + letter, quote)
     }
 
     /// `<<WORD`, `<<-WORD`, `<<~WORD`, where the word may be quoted.
@@ -435,21 +407,18 @@ impl Lexer<'_> {
         let sign = usize::from(matches!(rest.first(), Some(b'-' | b'~')));
         let quote = rest.get(sign).copied().filter(|b| b"\"'`".contains(b));
         let from = sign + usize::from(quote.is_some());
-        let length = rest[from.min(rest.len())..]
-            .iter()
-            .take_while(|b| is_letter(**b) || b.is_ascii_digit())
-            .count();
-        let word = &rest[from.min(rest.len())..][..length];
+        let word = &rest[from.min(rest.len())..];
+        let length = word_length(word);
+        let word = &word[..length];
         let fits = word.first().is_some_and(|b| is_letter(*b))
             && (sign > 0 || quote.is_some() || word[0].is_ascii_uppercase());
         if !fits || quote.is_some() && rest.get(from + length) != quote.as_ref() {
             return false;
         }
-        let heredoc = Heredoc {
+        self.heredocs.push(Heredoc {
             word: word.to_vec(),
             indented: sign > 0,
-        };
-        self.heredoc(heredoc);
+        });
         let start = self.at;
         self.at += 2 + from + length + usize::from(quote.is_some());
         self.push(start, Kind::Text);

@@ -119,7 +119,7 @@ fn any_bytes_can_be_cut() {
                 alphabet[(seed >> 16) as usize % alphabet.len()]
             })
             .collect();
-        for language in super::super::tests::ALL {
+        for language in super::super::language::ALL {
             let tokens = tokenize(&text, language);
             let sane = tokens
                 .iter()

@@ -4,8 +4,9 @@ mod c;
 mod java_kotlin_swift;
 mod javascript;
 
-use super::{DefinitionKind, Findings, Found};
+use super::{DefinitionKind, Findings};
 use crate::developer::analyze::language::Language::*;
+use crate::developer::analyze::language::is_one_of;
 use crate::developer::analyze::lexer::Kind;
 use crate::developer::analyze::token_stream::{MAX_LOOKAHEAD, TokenStream};
 use std::collections::HashMap;
@@ -84,34 +85,15 @@ impl BraceReader<'_> {
     }
 
     /// Adds a definition from one token to another; `at` is its name.
-    pub(super) fn define(
-        &mut self,
-        kind: DefinitionKind,
-        label: &'static str,
-        at: usize,
-        (from, to): (usize, usize),
-    ) {
-        let name = String::from_utf8_lossy(self.code.bytes(at)).into_owned();
-        self.named(kind, label, name, at, (from, to));
+    pub(super) fn define(&mut self, label: &'static str, at: usize, place: (usize, usize)) {
+        self.findings.define(self.code, label, at, place);
     }
 
-    pub(super) fn named(
-        &mut self,
-        kind: DefinitionKind,
-        label: &'static str,
-        name: String,
-        at: usize,
-        (from, to): (usize, usize),
-    ) {
-        self.findings.found.push(Found {
-            kind,
-            label,
-            name,
-            owner: None,
-            from,
-            at,
-            to: to.min(self.code.len().saturating_sub(1)),
-        });
+    /// Replaces the name of the last definition.
+    pub(super) fn rename(&mut self, name: String) {
+        if let Some(found) = self.findings.found.last_mut() {
+            found.name = name;
+        }
     }
 
     /// Sets the owner of the last definition.
@@ -122,37 +104,47 @@ impl BraceReader<'_> {
         }
     }
 
-    /// Adds a definition whose body opens at `body`; without a body it ends at `end`.
+    /// Adds a definition with the braces of its body; without a body, with its end.
     pub(super) fn with_body(
         &mut self,
-        kind: DefinitionKind,
         label: &'static str,
         at: usize,
         from: usize,
-        body: Option<usize>,
-        end: usize,
+        body: Result<usize, usize>,
     ) {
-        let to = match body {
-            Some(body) => {
-                let role = match kind {
-                    DefinitionKind::Function => BraceRole::Body,
-                    DefinitionKind::Type => BraceRole::Type,
-                    DefinitionKind::Scope if matches!(label, "impl" | "extension") => {
-                        BraceRole::Type
-                    }
-                    DefinitionKind::Scope => BraceRole::Top,
-                };
-                self.set_role(body, role);
-                self.code.close(body)
-            }
-            None => end,
-        };
-        self.define(kind, label, at, (from, to));
+        if let Ok(body) = body {
+            let role = match DefinitionKind::of(label) {
+                DefinitionKind::Function => BraceRole::Body,
+                DefinitionKind::Scope if !matches!(label, "impl" | "extension") => BraceRole::Top,
+                _ => BraceRole::Type,
+            };
+            self.set_role(body, role);
+        }
+        let to = body.map_or_else(|end| end, |body| self.code.close(body));
+        self.define(label, at, (from, to));
     }
 
     pub(super) fn import(&mut self, from: usize, to: usize) {
-        let text = self.code.phrase(from, to);
-        self.findings.imports.push((self.code.line(from), text));
+        self.findings.import(self.code, from, to);
+    }
+
+    /// Adds an import that ends with its line, or before `;`.
+    pub(super) fn import_line(&mut self, at: usize) {
+        let code = self.code;
+        let ends = |next: &usize| {
+            *next >= code.len() || code.starts_line(*next) || code.mark(*next) == b';'
+        };
+        let end = (at + 2..).find(ends).unwrap_or(at + 2);
+        self.import(at, end - 1);
+    }
+
+    /// The first of the words directly before a definition that are some of `words`, or the definition.
+    pub(super) fn beginning(&self, at: usize, words: &str) -> usize {
+        let mut from = at;
+        while from > 0 && is_one_of(self.code.word(from - 1), words) {
+            from -= 1;
+        }
+        from
     }
 
     /// The first opening brace at or after `at`, before `;` and any closing bracket; otherwise the end of the
@@ -186,29 +178,22 @@ impl BraceReader<'_> {
 }
 
 /// Words that may precede `fn` and other keywords.
-const RUST_BEFORE: [&str; 7] = [
-    "pub", "const", "async", "unsafe", "extern", "default", "crate",
-];
+const RUST_BEFORE: &str = "pub const async unsafe extern default crate";
 
 fn rust(reader: &mut BraceReader<'_>, at: usize) {
     let code = reader.code;
-    let (label, kind) = match code.word(at) {
-        b"fn" => ("fn", DefinitionKind::Function),
-        b"struct" => ("struct", DefinitionKind::Type),
-        b"enum" => ("enum", DefinitionKind::Type),
-        b"union" if matches!(code.mark(at + 2), b'{' | b'<') => ("union", DefinitionKind::Type),
-        b"trait" => ("trait", DefinitionKind::Type),
-        b"type" => ("type", DefinitionKind::Type),
-        b"mod" => ("mod", DefinitionKind::Scope),
+    let label = match code.word(at) {
+        b"fn" => "fn",
+        b"struct" => "struct",
+        b"enum" => "enum",
+        b"union" if matches!(code.mark(at + 2), b'{' | b'<') => "union",
+        b"trait" => "trait",
+        b"type" => "type",
+        b"mod" => "mod",
         b"impl" => return rust_impl(reader, at),
         b"macro_rules" if code.mark(at + 1) == b'!' => {
             if let Ok(body) = reader.body(at + 3) {
-                reader.define(
-                    DefinitionKind::Function,
-                    "macro",
-                    at + 2,
-                    (at, code.close(body)),
-                );
+                reader.define("macro", at + 2, (at, code.close(body)));
             }
             return;
         }
@@ -228,30 +213,17 @@ fn rust(reader: &mut BraceReader<'_>, at: usize) {
     {
         return;
     }
-    let mut from = at;
-    while from > 0
-        && RUST_BEFORE
-            .iter()
-            .any(|w| w.as_bytes() == code.word(from - 1))
-    {
-        from -= 1;
-    }
+    let from = reader.beginning(at, RUST_BEFORE);
     let after = code.skip_angles(name + 1);
     match label {
         "fn" if code.mark(after) != b'(' => {}
-        "type" => {
-            let end = reader.statement(after);
-            reader.define(kind, label, name, (from, end));
-        }
+        "type" => reader.define(label, name, (from, reader.statement(after))),
         "mod" if code.mark(name + 1) != b'{' => {
             if code.mark(name + 1) == b';' {
                 reader.import(at, name);
             }
         }
-        _ => match reader.body(after) {
-            Ok(body) => reader.with_body(kind, label, name, from, Some(body), body),
-            Err(end) => reader.with_body(kind, label, name, from, None, end),
-        },
+        _ => reader.with_body(label, name, from, reader.body(after)),
     }
 }
 
@@ -295,7 +267,7 @@ fn rust_impl(reader: &mut BraceReader<'_>, at: usize) {
         next = code.skip(next);
     }
     if let (Some(name), Ok(body)) = (name, reader.body(next)) {
-        reader.with_body(DefinitionKind::Scope, "impl", name, at, Some(body), body);
+        reader.with_body("impl", name, at, Ok(body));
     }
 }
 
@@ -321,12 +293,7 @@ fn go(reader: &mut BraceReader<'_>, at: usize) {
             && code.starts_line(at)
             && code.mark(at + 1) == b'(' =>
         {
-            reader.define(
-                DefinitionKind::Function,
-                "func",
-                at,
-                (at, code.close(at + 1)),
-            );
+            reader.define("func", at, (at, code.close(at + 1)));
         }
         _ => {}
     }
@@ -348,8 +315,7 @@ fn go_func(reader: &mut BraceReader<'_>, at: usize) {
         return;
     }
     let end = code.close(open);
-    let body = go_body(code, end + 1);
-    reader.with_body(DefinitionKind::Function, "func", name, at, body, end);
+    reader.with_body("func", name, at, go_body(code, end + 1).ok_or(end));
     if has_receiver {
         // `(s *Server)`, `(s *Server[T])`, `(Server)`
         let inside = at + 2..name - 1;
@@ -401,10 +367,10 @@ fn go_type(reader: &mut BraceReader<'_>, name: usize, from: usize) {
     };
     let body = (label != "type" && code.mark(next + 1) == b'{').then_some(next + 1);
     if label == "interface" {
-        reader.with_body(DefinitionKind::Type, label, name, from, body, next);
+        reader.with_body(label, name, from, body.ok_or(next));
     } else {
         let end = body.map_or_else(|| code.expression(next), |body| code.close(body));
-        reader.define(DefinitionKind::Type, label, name, (from, end));
+        reader.define(label, name, (from, end));
     }
 }
 

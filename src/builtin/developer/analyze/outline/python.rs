@@ -1,6 +1,6 @@
 //! The recognizer for Python, whose blocks are indented.
 
-use super::{DefinitionKind, Findings, Found};
+use super::Findings;
 use crate::developer::analyze::token_stream::TokenStream;
 
 pub(super) fn read(code: &TokenStream<'_>) -> Findings {
@@ -38,9 +38,9 @@ fn statement(
     around: &mut Vec<(usize, usize)>,
 ) {
     let keyword = at + usize::from(code.word(at) == b"async");
-    let (kind, label) = match code.word(keyword) {
-        b"def" => (DefinitionKind::Function, "def"),
-        b"class" => (DefinitionKind::Type, "class"),
+    let label = match code.word(keyword) {
+        b"def" => "def",
+        b"class" => "class",
         _ => return import(code, at, findings),
     };
     let name = keyword + 1;
@@ -49,15 +49,7 @@ fn statement(
         return;
     }
     around.push((findings.found.len(), indent));
-    findings.found.push(Found {
-        kind,
-        label,
-        name: String::from_utf8_lossy(code.bytes(name)).into_owned(),
-        owner: None,
-        from: at,
-        at: name,
-        to: name,
-    });
+    findings.define(code, label, name, (at, name));
 }
 
 fn import(code: &TokenStream<'_>, at: usize, findings: &mut Findings) {
@@ -71,7 +63,7 @@ fn import(code: &TokenStream<'_>, at: usize, findings: &mut Findings) {
         if next >= code.len() || code.starts_line(next) || code.mark(next) == b';' {
             let end = (next - 1).min(code.len() - 1);
             if end > at {
-                findings.imports.push((code.line(at), code.phrase(at, end)));
+                findings.import(code, at, end);
             }
             return;
         }

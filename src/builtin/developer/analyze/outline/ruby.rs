@@ -1,6 +1,7 @@
 //! The recognizer for Ruby, whose blocks end with `end`.
 
-use super::{DefinitionKind, Findings, Found};
+use super::{Findings, Found};
+use crate::developer::analyze::language::is_one_of;
 use crate::developer::analyze::lexer::Kind;
 use crate::developer::analyze::token_stream::TokenStream;
 
@@ -30,11 +31,10 @@ pub(super) fn read(code: &TokenStream<'_>) -> Findings {
         };
         match word {
             b"def" => {
-                if method(code, at, &mut findings) {
-                    opened.found = Some(findings.found.len() - 1)
-                } else {
+                if !method(code, at, &mut findings) {
                     continue;
                 }
+                opened.found = Some(findings.found.len() - 1);
             }
             b"class" | b"module" => opened.found = container(code, at, &mut findings),
             b"begin" | b"case" => {}
@@ -90,18 +90,9 @@ fn begins(code: &TokenStream<'_>, at: usize) -> bool {
     }
     match code.kind(before) {
         Some(Kind::Mark(mark)) => !matches!(mark, b')' | b']' | b'}'),
-        Some(Kind::Word) => matches!(
+        Some(Kind::Word) => is_one_of(
             code.word(before),
-            b"then"
-                | b"else"
-                | b"do"
-                | b"begin"
-                | b"and"
-                | b"or"
-                | b"not"
-                | b"ensure"
-                | b"when"
-                | b"in"
+            "then else do begin and or not ensure when in",
         ),
         _ => false,
     }
@@ -125,8 +116,7 @@ fn method(code: &TokenStream<'_>, at: usize, findings: &mut Findings) -> bool {
     if code.is_word(name) {
         let setter = code.mark(name + 1) == b'='
             && adjacent(name + 1)
-            && matches!(code.mark(name + 2), b'(' | 0)
-            && !matches!(code.mark(name + 2), b'=');
+            && matches!(code.mark(name + 2), b'(' | 0);
         end += usize::from(setter);
     } else {
         while end < name + 3
@@ -153,7 +143,6 @@ fn method(code: &TokenStream<'_>, at: usize, findings: &mut Findings) -> bool {
         parameters
     };
     findings.found.push(Found {
-        kind: DefinitionKind::Function,
         label: "def",
         name: code.phrase(name, end).replace(' ', ""),
         owner: owner.map(|at| String::from_utf8_lossy(code.bytes(at)).into_owned()),
@@ -173,19 +162,11 @@ fn container(code: &TokenStream<'_>, at: usize, findings: &mut Findings) -> Opti
     if !code.is_word(name) {
         return None;
     }
-    let (kind, label) = match code.word(at) {
-        b"class" => (DefinitionKind::Type, "class"),
-        _ => (DefinitionKind::Scope, "module"),
+    let label = match code.word(at) {
+        b"class" => "class",
+        _ => "module",
     };
-    findings.found.push(Found {
-        kind,
-        label,
-        name: String::from_utf8_lossy(code.bytes(name)).into_owned(),
-        owner: None,
-        from: at,
-        at: name,
-        to: name,
-    });
+    findings.define(code, label, name, (at, name));
     Some(findings.found.len() - 1)
 }
 
@@ -198,8 +179,7 @@ fn import(code: &TokenStream<'_>, at: usize, findings: &mut Findings) {
     {
         end += 1;
     }
-    let text = (at + 1..=end).any(|at| code.kind(at) == Some(Kind::Text));
-    if text {
-        findings.imports.push((code.line(at), code.phrase(at, end)));
+    if (at + 1..=end).any(|at| code.kind(at) == Some(Kind::Text)) {
+        findings.import(code, at, end);
     }
 }

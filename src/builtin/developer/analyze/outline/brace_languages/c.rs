@@ -2,14 +2,12 @@
 
 use super::{BraceReader, BraceRole};
 use crate::developer::analyze::language::Language::Cpp;
+use crate::developer::analyze::language::is_one_of;
 use crate::developer::analyze::lexer::Kind;
-use crate::developer::analyze::outline::DefinitionKind;
 use crate::developer::analyze::token_stream::MAX_LOOKAHEAD;
 
 /// Words after the parameters that are skipped.
-const QUALIFIERS: [&str; 7] = [
-    "const", "final", "mutable", "noexcept", "override", "try", "volatile",
-];
+const QUALIFIERS: &str = "const final mutable noexcept override try volatile";
 
 pub(super) fn recognize(reader: &mut BraceReader<'_>, at: usize) {
     let code = reader.code;
@@ -59,7 +57,8 @@ fn directive(reader: &mut BraceReader<'_>, at: usize) {
         .count();
     if rest.get(length) == Some(&b'(') {
         let name = String::from_utf8_lossy(&rest[..length]).into_owned();
-        reader.named(DefinitionKind::Function, "macro", name, at, (at, at));
+        reader.define("macro", at, (at, at));
+        reader.rename(name);
     }
 }
 
@@ -112,9 +111,9 @@ fn record(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
         return reader.set_role(body, BraceRole::Type);
     };
     if name < body {
-        reader.with_body(DefinitionKind::Type, label, name, at, Some(body), body);
+        reader.with_body(label, name, at, Ok(body));
     } else {
-        reader.define(DefinitionKind::Type, label, name, (at, name));
+        reader.define(label, name, (at, name));
         reader.set_role(body, BraceRole::Type);
     }
     if label == "enum" {
@@ -132,16 +131,9 @@ fn namespace(reader: &mut BraceReader<'_>, at: usize) {
         return;
     }
     if code.is_word(next - 1) && next - 1 > at {
-        reader.with_body(
-            DefinitionKind::Scope,
-            "namespace",
-            next - 1,
-            at,
-            Some(next),
-            next,
-        )
+        reader.with_body("namespace", next - 1, at, Ok(next));
     } else {
-        reader.set_role(next, BraceRole::Top)
+        reader.set_role(next, BraceRole::Top);
     }
 }
 
@@ -160,10 +152,8 @@ fn operator(reader: &mut BraceReader<'_>, at: usize) {
     }
     let count = reader.findings.found.len();
     function(reader, at, open);
-    if reader.findings.found.len() > count
-        && let Some(found) = reader.findings.found.last_mut()
-    {
-        found.name = code.phrase(at, open - 1);
+    if reader.findings.found.len() > count {
+        reader.rename(code.phrase(at, open - 1));
     }
 }
 
@@ -193,20 +183,11 @@ fn function(reader: &mut BraceReader<'_>, at: usize, open: usize) {
         }
         from = before;
     }
-    reader.with_body(
-        DefinitionKind::Function,
-        "function",
-        at,
-        from,
-        Some(body),
-        body,
-    );
+    reader.with_body("function", at, from, Ok(body));
     let mut name = at;
     if code.mark(at.wrapping_sub(1)) == b'~' {
         name = at - 1;
-        if let Some(found) = reader.findings.found.last_mut() {
-            found.name.insert(0, '~');
-        }
+        reader.rename(format!("~{}", String::from_utf8_lossy(code.bytes(at))));
     }
     if name >= 3 && code.marks(name - 2, b"::") {
         let mut owner = name - 3;
@@ -230,9 +211,9 @@ fn may_name(reader: &BraceReader<'_>, at: usize) -> bool {
         return true;
     };
     match code.kind(before) {
-        Some(Kind::Word) => !matches!(
+        Some(Kind::Word) => !is_one_of(
             code.word(before),
-            b"return" | b"new" | b"else" | b"throw" | b"case" | b"goto" | b"sizeof" | b"defined"
+            "return new else throw case goto sizeof defined",
         ),
         Some(Kind::Mark(b'>')) => code.mark(before.wrapping_sub(1)) != b'-',
         Some(Kind::Mark(mark)) => b"*&;}{:~)]".contains(&mark),
@@ -284,7 +265,7 @@ fn body(reader: &BraceReader<'_>, at: usize, has_type: bool) -> Option<usize> {
 }
 
 fn is_qualifier(word: &[u8]) -> bool {
-    QUALIFIERS.iter().any(|one| one.as_bytes() == word)
+    is_one_of(word, QUALIFIERS)
 }
 
 /// The token after the type that follows `->`.

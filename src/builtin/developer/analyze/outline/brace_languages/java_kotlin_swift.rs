@@ -1,7 +1,7 @@
 //! The recognizers for Java, Kotlin and Swift.
 
 use super::{BraceReader, BraceRole};
-use crate::developer::analyze::outline::DefinitionKind;
+use crate::developer::analyze::language::is_one_of;
 use crate::developer::analyze::token_stream::MAX_LOOKAHEAD;
 
 /// Whether a member or a definition may begin here: not after an operator, an opening bracket or a dot.
@@ -49,7 +49,7 @@ pub(super) fn java(reader: &mut BraceReader<'_>, at: usize) {
     if code.is_word(at + 1) && may_begin(reader, at) || at > 0 && code.mark(at - 1) == b'@' {
         let from = beginning(reader, at);
         if let Ok(body) = reader.body(at + 2) {
-            reader.with_body(DefinitionKind::Type, label, at + 1, from, Some(body), body);
+            reader.with_body(label, at + 1, from, Ok(body));
         }
     }
 }
@@ -126,7 +126,7 @@ fn java_method(reader: &mut BraceReader<'_>, at: usize) {
         }
     };
     let from = beginning(reader, at);
-    reader.with_body(DefinitionKind::Function, "method", at, from, body, next);
+    reader.with_body("method", at, from, body.ok_or(next));
 }
 
 pub(super) fn kotlin(reader: &mut BraceReader<'_>, at: usize) {
@@ -144,11 +144,7 @@ pub(super) fn kotlin(reader: &mut BraceReader<'_>, at: usize) {
         b"fun" => kotlin_fun(reader, at),
         b"class" | b"interface" | b"object" | b"typealias" => kotlin_type(reader, at),
         b"import" if code.starts_line(at) && reader.role() == BraceRole::Top => {
-            let mut end = at + 1;
-            while end + 1 < code.len() && !code.starts_line(end + 1) && code.mark(end + 1) != b';' {
-                end += 1;
-            }
-            reader.import(at, end);
+            reader.import_line(at);
         }
         _ => {}
     }
@@ -211,7 +207,7 @@ fn kotlin_fun(reader: &mut BraceReader<'_>, at: usize) {
         end = next;
         next += 1;
     }
-    reader.with_body(DefinitionKind::Function, "fun", name, from, body, end);
+    reader.with_body("fun", name, from, body.ok_or(end));
     if let Some(owner) = owner {
         reader.owned_by(owner);
     }
@@ -235,7 +231,7 @@ fn kotlin_type(reader: &mut BraceReader<'_>, at: usize) {
     let from = beginning(reader, at);
     if label == "typealias" {
         let end = code.expression(at + 1);
-        return reader.define(DefinitionKind::Type, label, name, (from, end));
+        return reader.define(label, name, (from, end));
     }
     // Parameters and supertypes, and then perhaps braces. Any other token on a new line ends the type.
     let mut next = name + 1;
@@ -258,19 +254,17 @@ fn kotlin_type(reader: &mut BraceReader<'_>, at: usize) {
             _ if code.is_word(next)
                 && (inherits
                     || !code.starts_line(next)
-                    || matches!(
-                        code.word(next),
-                        b"constructor" | b"where" | b"internal" | b"private"
-                    ) && code.word(next + 1) != b"val") => {}
+                    || is_one_of(code.word(next), "constructor where internal private")
+                        && code.word(next + 1) != b"val") => {}
             _ => break,
         }
         end = code.skip(next) - 1;
         next = end + 1;
     }
     if named || companion {
-        reader.with_body(DefinitionKind::Type, label, name, from, body, end);
-        if !named && let Some(found) = reader.findings.found.last_mut() {
-            found.name = "Companion".to_owned();
+        reader.with_body(label, name, from, body.ok_or(end));
+        if !named {
+            reader.rename("Companion".to_owned());
         }
     } else if let Some(body) = body {
         reader.set_role(body, BraceRole::Type);
@@ -288,15 +282,9 @@ pub(super) fn swift(reader: &mut BraceReader<'_>, at: usize) {
         b"func" => return swift_func(reader, at, at + 1),
         b"init" | b"subscript" if member => return swift_func(reader, at, at),
         b"deinit" if member && code.mark(at + 1) == b'{' => {
-            return reader.with_body(DefinitionKind::Function, "func", at, at, Some(at + 1), at);
+            return reader.with_body("func", at, at, Ok(at + 1));
         }
-        b"import" if code.starts_line(at) => {
-            let mut end = at + 1;
-            while end + 1 < code.len() && !code.starts_line(end + 1) && code.mark(end + 1) != b';' {
-                end += 1;
-            }
-            return reader.import(at, end);
-        }
+        b"import" if code.starts_line(at) => return reader.import_line(at),
         b"class" if matches!(code.word(at + 1), b"func" | b"var" | b"let" | b"subscript") => return,
         b"class" => "class",
         b"struct" => "struct",
@@ -315,13 +303,8 @@ pub(super) fn swift(reader: &mut BraceReader<'_>, at: usize) {
         name += 2;
     }
     let from = beginning(reader, at);
-    let kind = if label == "extension" {
-        DefinitionKind::Scope
-    } else {
-        DefinitionKind::Type
-    };
     if let Ok(body) = reader.body(name + 1) {
-        reader.with_body(kind, label, name, from, Some(body), body);
+        reader.with_body(label, name, from, Ok(body));
     }
 }
 
@@ -345,10 +328,7 @@ fn swift_func(reader: &mut BraceReader<'_>, at: usize, name: usize) {
     for _ in 0..MAX_LOOKAHEAD {
         let goes_on = !code.starts_line(next)
             || matches!(code.mark(next), b'-' | b'{')
-            || matches!(
-                code.word(next),
-                b"where" | b"throws" | b"async" | b"rethrows"
-            )
+            || is_one_of(code.word(next), "where throws async rethrows")
             || code.mark(end) == b'>' && code.marks(end - 1, b"->")
             || code.mark(end) == b',';
         match code.mark(next) {
@@ -363,13 +343,9 @@ fn swift_func(reader: &mut BraceReader<'_>, at: usize, name: usize) {
         }
         next = end + 1;
     }
-    let from = beginning(reader, at);
-    let label = "func";
-    reader.with_body(DefinitionKind::Function, label, name, from, body, end);
+    reader.with_body("func", name, beginning(reader, at), body.ok_or(end));
     // An operator may have several marks.
-    if !code.is_word(name)
-        && let Some(found) = reader.findings.found.last_mut()
-    {
-        found.name = code.phrase(name, open - 1);
+    if !code.is_word(name) {
+        reader.rename(code.phrase(name, open - 1));
     }
 }

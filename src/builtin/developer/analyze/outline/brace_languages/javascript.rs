@@ -2,33 +2,15 @@
 
 use super::{BraceReader, BraceRole};
 use crate::developer::analyze::language::Language::TypeScript;
+use crate::developer::analyze::language::is_one_of;
 use crate::developer::analyze::lexer::Kind;
-use crate::developer::analyze::outline::DefinitionKind;
 use crate::developer::analyze::token_stream::MAX_LOOKAHEAD;
 
 /// Words that may precede a member.
-const MODIFIERS: [&str; 12] = [
-    "abstract",
-    "accessor",
-    "async",
-    "declare",
-    "get",
-    "override",
-    "private",
-    "protected",
-    "public",
-    "readonly",
-    "set",
-    "static",
-];
+const MODIFIERS: &str = "abstract accessor async declare get override private protected public readonly \
+    set static";
 /// Words that may precede a definition.
-const BEFORE: [&str; 8] = [
-    "abstract", "async", "const", "declare", "default", "export", "let", "var",
-];
-
-fn is_one(word: &[u8], list: &[&str]) -> bool {
-    list.iter().any(|one| one.as_bytes() == word)
-}
+const BEFORE: &str = "abstract async const declare default export let var";
 
 pub(super) fn recognize(reader: &mut BraceReader<'_>, at: usize) {
     let code = reader.code;
@@ -72,14 +54,12 @@ fn type_alias(reader: &mut BraceReader<'_>, at: usize) {
         return;
     }
     end = reader.statement(end + 1).min(code.expression(end + 1));
-    let from = beginning(reader, at);
-    reader.define(DefinitionKind::Type, "type", at + 1, (from, end));
+    reader.define("type", at + 1, (reader.beginning(at, BEFORE), end));
 }
 
 /// A class, interface, enum or namespace, which may have no name.
 fn container(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
     let code = reader.code;
-    let from = beginning(reader, at);
     let named = code.is_word(at + 1) && code.word(at + 1) != b"extends";
     let mut next = at + 1 + usize::from(named);
     let mut body = None;
@@ -97,13 +77,9 @@ fn container(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
     }
     match body {
         Some(body) if named => {
-            let kind = if label == "namespace" {
-                DefinitionKind::Scope
-            } else {
-                DefinitionKind::Type
-            };
+            let from = reader.beginning(at, BEFORE);
+            reader.with_body(label, at + 1, from, Ok(body));
             // The entries of an enum only look like members.
-            reader.with_body(kind, label, at + 1, from, Some(body), body);
             if label == "enum" {
                 reader.set_role(body, BraceRole::Block);
             }
@@ -112,14 +88,6 @@ fn container(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
         Some(body) => reader.set_role(body, BraceRole::Top),
         None => {}
     }
-}
-
-fn beginning(reader: &BraceReader<'_>, at: usize) -> usize {
-    let mut from = at;
-    while from > 0 && is_one(reader.code.word(from - 1), &BEFORE) {
-        from -= 1;
-    }
-    from
 }
 
 fn function(reader: &mut BraceReader<'_>, at: usize) {
@@ -134,29 +102,22 @@ fn function(reader: &mut BraceReader<'_>, at: usize) {
         return;
     }
     let close = code.close(open);
-    let (body, end) = body(reader, close + 1);
+    let body = body(reader, close + 1);
     if code.is_word(name) {
-        let from = beginning(reader, at);
-        reader.with_body(
-            DefinitionKind::Function,
-            "function",
-            name,
-            from,
-            body,
-            end.max(close),
-        );
-    } else if let Some(body) = body {
+        let from = reader.beginning(at, BEFORE);
+        reader.with_body("function", name, from, body.map_err(|end| end.max(close)));
+    } else if let Ok(body) = body {
         reader.set_role(body, BraceRole::Body);
     }
 }
 
 /// The body after parameters and an optional type; without one, where the definition ends.
-fn body(reader: &BraceReader<'_>, at: usize) -> (Option<usize>, usize) {
+fn body(reader: &BraceReader<'_>, at: usize) -> Result<usize, usize> {
     let code = reader.code;
     match code.mark(at) {
-        b'{' => return (Some(at), at),
+        b'{' => return Ok(at),
         b':' => {}
-        _ => return (None, at - 1),
+        _ => return Err(at - 1),
     }
     let mut next = at + 1;
     for _ in 0..MAX_LOOKAHEAD {
@@ -165,22 +126,22 @@ fn body(reader: &BraceReader<'_>, at: usize) -> (Option<usize>, usize) {
             b'{' => match code.mark(next - 1) {
                 b':' | b'|' | b'&' | b'<' | b',' => next = code.skip(next),
                 b'>' if code.mark(next - 2) == b'=' => next = code.skip(next),
-                _ => return (Some(next), next),
+                _ => return Ok(next),
             },
-            b';' | b')' | b'}' | b']' | b',' => return (None, next - 1),
-            b'=' if code.mark(next + 1) != b'>' => return (None, next - 1),
+            b';' | b')' | b'}' | b']' | b',' => return Err(next - 1),
+            b'=' if code.mark(next + 1) != b'>' => return Err(next - 1),
             b'<' => next = code.skip_angles(next).max(next + 1),
             _ if next >= code.len() => break,
             _ if code.starts_line(next)
                 && !b"|&:.".contains(&code.mark(next))
                 && ends_type(reader, next - 1) =>
             {
-                return (None, next - 1);
+                return Err(next - 1);
             }
             _ => next = code.skip(next),
         }
     }
-    (None, next.min(code.len() - 1))
+    Err(next.min(code.len() - 1))
 }
 
 fn ends_type(reader: &BraceReader<'_>, at: usize) -> bool {
@@ -210,7 +171,7 @@ fn method(reader: &mut BraceReader<'_>, at: usize) {
     let private = usize::from(code.mark(at - 1) == b'#' && at > 1);
     let at_sign = at - private;
     let before = at_sign - 1;
-    let modified = is_one(code.word(before), &MODIFIERS);
+    let modified = is_one_of(code.word(before), MODIFIERS);
     let begins = code.starts_line(at_sign)
         || modified
         || matches!(code.mark(before), b'{' | b'}' | b';' | b',' | b'*');
@@ -222,22 +183,22 @@ fn method(reader: &mut BraceReader<'_>, at: usize) {
         return;
     }
     let after = close + 1;
-    let (body, end) = match code.mark(after) {
+    let body = match code.mark(after) {
         // Braces on a new line are a block, and this was a call.
-        b'{' if in_type || !code.starts_line(after) => (Some(after), after),
+        b'{' if in_type || !code.starts_line(after) => Ok(after),
         b':' if in_type
             || code.language == TypeScript && !matches!(reader.role(), BraceRole::Body) =>
         {
             body(reader, after)
         }
-        _ => (None, close),
+        _ => Err(close),
     };
     let declared = in_type && code.language == TypeScript;
-    if body.is_none() && !declared || body.is_some_and(|body| reader.has_role(body)) {
+    if body.map_or(!declared, |body| reader.has_role(body)) {
         return;
     }
     let from = if modified { before } else { at };
-    reader.with_body(DefinitionKind::Function, "method", at, from, body, end);
+    reader.with_body("method", at, from, body);
 }
 
 /// `name = (…) => …`, `name: function (…) {` and the like.
@@ -260,8 +221,8 @@ fn assigned(reader: &mut BraceReader<'_>, at: usize) {
         let open = (value + 1..value + 4).find(|at| code.mark(*at) == b'(');
         let Some(open) = open else { return };
         match body(reader, code.close(open) + 1) {
-            (Some(body), _) => code.close(body),
-            _ => return,
+            Ok(body) => code.close(body),
+            Err(_) => return,
         }
     } else {
         let Some(arrow) = arrow(reader, value) else {
@@ -283,16 +244,14 @@ fn assigned(reader: &mut BraceReader<'_>, at: usize) {
     if property && (typed && declared || code.word(name - name.min(1)) == b"case") {
         return;
     }
-    let from = beginning(reader, name);
-    reader.define(DefinitionKind::Function, "function", name, (from, to));
+    reader.define("function", name, (reader.beginning(name, BEFORE), to));
 }
 
 /// The target of an assignment: the word before `=` and an optional type; and whether `let`, `const` or `var`
 /// precedes it.
 fn target(reader: &BraceReader<'_>, at: usize) -> Option<(usize, bool)> {
     let code = reader.code;
-    let is_declared =
-        |name: usize| name > 0 && is_one(code.word(name - 1), &["const", "let", "var"]);
+    let is_declared = |name: usize| name > 0 && is_one_of(code.word(name - 1), "const let var");
     let typed = || {
         // `const name: Type = …`
         let mut back = at;

@@ -110,12 +110,8 @@ impl SpawnedServer {
     ) -> Result<(u16, Value), String> {
         let mut answer = self.send(method, path, body)?;
         let status = answer.status().as_u16();
-        let text = answer
-            .body_mut()
-            .with_config()
-            .limit(MAX_ANSWER)
-            .read_to_string();
-        let text = text.map_err(|e| e.to_string())?;
+        let body = answer.body_mut().with_config().limit(MAX_ANSWER);
+        let text = body.read_to_string().map_err(|e| e.to_string())?;
         let value = match text.as_str() {
             "" => Value::Null,
             text => gosling_core::json::from_str(text).unwrap_or_else(|_| text.into()),
@@ -215,18 +211,16 @@ fn listening(pipes: Pipes) -> io::Result<(String, std::process::ChildStdin)> {
         }
         output.push_str(&line);
     };
-    let mut stdout = pipes.stdout;
-    for drain in [
-        Box::new(move || drain(&mut stderr)) as Box<dyn FnOnce() + Send>,
-        Box::new(move || drain(&mut stdout)),
-    ] {
-        sys::spawn("drain".into(), None, drain)?;
-    }
+    drain(stderr)?;
+    drain(pipes.stdout)?;
     Ok((base, pipes.stdin))
 }
 
-fn drain(from: &mut impl Read) {
-    let _ = io::copy(from, &mut io::sink());
+fn drain(mut from: impl Read + Send + 'static) -> io::Result<()> {
+    sys::spawn("drain".into(), None, move || {
+        let _ = io::copy(&mut from, &mut io::sink());
+    })
+    .map(drop)
 }
 
 #[cfg(test)]

@@ -81,19 +81,10 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Result<(), Failure> {
     let begin = Instant::now();
     let gosling = SpawnedServer::start().map_err(failed("cannot start gosling"))?;
-    printer.note(
-        "start gosling",
-        &format!("listens on {}", gosling.base),
-        begin.elapsed(),
-        true,
-    );
-    printer.exchange(
-        &gosling,
-        "check that gosling responds",
-        "GET",
-        "/status",
-        None,
-    )?;
+    let came = format!("listens on {}", gosling.base);
+    printer.note("start gosling", &came, begin.elapsed(), true);
+    let what = "check that gosling responds";
+    printer.exchange(&gosling, what, "GET", "/status", None)?;
     let config = json!({
         "type": "stdio", "name": "demo", "description": "", "cmd": server[0],
         "args": server[1..], "timeout": 60, "cwd": "session",
@@ -114,12 +105,8 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
     let activated = &resumed["extension_results"][0];
     if activated["success"] != true {
         let reason = activated["error"].as_str().unwrap_or("no reason was given");
-        printer.note(
-            "check that the extension is active",
-            reason,
-            Duration::ZERO,
-            false,
-        );
+        let what = "check that the extension is active";
+        printer.note(what, reason, Duration::ZERO, false);
         printer.summarize();
         return Ok(());
     }
@@ -220,13 +207,9 @@ fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
     };
     let cancel = Cancel::new();
     let transport = StdioTransport::spawn(command, options, &cancel).map_err(|e| e.to_string())?;
-    let client = Client::connect(
-        Arc::new(transport),
-        Options::new("demo"),
-        Arc::new(IgnoreNotifications),
-        &cancel,
-    )
-    .map_err(|e| e.to_string())?;
+    let ignored = Arc::new(IgnoreNotifications);
+    let client = Client::connect(Arc::new(transport), Options::new("demo"), ignored, &cancel);
+    let client = client.map_err(|e| e.to_string())?;
     let tools = client.list_tools(&cancel).map_err(|e| e.to_string())?;
     let resources = client.list_resources(&cancel).map_err(|e| e.to_string())?;
     Ok(Offer {
@@ -250,32 +233,21 @@ impl Offer {
             let arguments = json!({"message": "hello from the demo"});
             return Some(("demo__echo".to_owned(), arguments, false));
         }
-        let names: Vec<&str> = listed
-            .as_array()?
-            .iter()
-            .filter_map(|tool| tool["name"].as_str())
-            .collect();
-        let listed_as = |tool: &OfferedTool| {
-            let name = format!("demo__{}", tool.name);
-            names.contains(&name.as_str()).then_some(name)
-        };
+        let listed = listed.as_array()?;
+        let is_listed = |name: &str| listed.iter().any(|tool| tool["name"] == name);
         let required = |tool: &OfferedTool| tool.schema["required"].as_array().map_or(0, Vec::len);
-        let tool = self
+        let offered = self
             .tools
             .iter()
-            .filter(|tool| listed_as(tool).is_some())
+            .map(|tool| (format!("demo__{}", tool.name), tool));
+        let (name, tool) = offered
+            .filter(|(name, _)| is_listed(name))
             // A tool that prints environment variables could reveal secrets.
-            .min_by_key(|tool| (tool.changes, tool.name.contains("env"), required(tool)))?;
-        let name = listed_as(tool)?;
-        let arguments: serde_json::Map<_, _> = tool.schema["required"]
-            .as_array()
-            .into_iter()
-            .flatten()
+            .min_by_key(|(_, tool)| (tool.changes, tool.name.contains("env"), required(tool)))?;
+        let fields = tool.schema["required"].as_array().into_iter().flatten();
+        let arguments: serde_json::Map<_, _> = fields
             .filter_map(Json::as_str)
-            .map(|field| {
-                let schema = &tool.schema["properties"][field];
-                (field.to_owned(), guess(schema))
-            })
+            .map(|field| (field.to_owned(), guess(&tool.schema["properties"][field])))
             .collect();
         let invented = !arguments.is_empty();
         Some((name, arguments.into(), invented))
@@ -306,6 +278,14 @@ fn guess(schema: &Json) -> Json {
     }
 }
 
+/// A request to gosling, and the status of its response.
+struct Exchange<'a> {
+    method: &'a str,
+    path: &'a str,
+    body: Option<Json>,
+    status: u16,
+}
+
 /// Prints the steps.
 struct StepPrinter {
     json: bool,
@@ -329,23 +309,14 @@ impl StepPrinter {
             .call(method, path, body.as_ref())
             .map_err(failed(format!("{method} {path}")))?;
         let took = begin.elapsed();
-        let good = status == 200;
-        self.count(good);
-        if self.json {
-            self.line(&json!({
-                "step": what, "ok": good, "ms": millis(took), "method": method, "path": path,
-                "request": body, "status": status, "response": answer,
-            }));
-        } else {
-            self.heading(what, good);
-            let sent = body.map_or(String::new(), |body| format!(" {body}"));
-            self.text(&format!("-> {method} {path}{sent}"));
-            self.text(&format!(
-                "<- {status} in {} ms: {}",
-                millis(took),
-                summary(&answer)
-            ));
-        }
+        let exchange = Exchange {
+            method,
+            path,
+            body,
+            status,
+        };
+        let shown = summary(&answer);
+        self.step(what, status == 200, took, Some(exchange), &answer, &shown);
         Ok(answer)
     }
 
@@ -359,37 +330,70 @@ impl StepPrinter {
             .events(path, &body)
             .map_err(failed(format!("POST {path}")))?;
         let took = begin.elapsed();
-        let turn_summary = turn::summarize(&events);
-        let good =
-            status == 200 && turn_summary.finished && turn_summary.results == usize::from(tool);
-        self.count(good);
-        if self.json {
-            self.line(&json!({
-                "step": what, "ok": good, "ms": millis(took), "method": "POST", "path": path,
-                "request": body, "status": status, "response": events,
-            }));
-            return Ok(());
-        }
-        self.heading(what, good);
-        self.text(&format!("-> POST {path} {body}"));
-        let ms = millis(took);
-        let count = events.len();
-        self.text(&format!("<- {status} in {ms} ms: {count} events"));
-        for line in turn_summary.lines {
-            self.text(&format!("   {line}"));
+        let turn = turn::summarize(&events);
+        let good = status == 200 && turn.finished && turn.results == usize::from(tool);
+        let exchange = Exchange {
+            method: "POST",
+            path,
+            body: Some(body),
+            status,
+        };
+        let shown = format!("{} events", events.len());
+        let response = Json::Array(events);
+        self.step(what, good, took, Some(exchange), &response, &shown);
+        if !self.json {
+            for line in turn.lines {
+                self.text(&format!("   {line}"));
+            }
         }
         Ok(())
     }
 
     /// A step without a request.
     fn note(&mut self, what: &str, came: &str, took: Duration, good: bool) {
-        self.count(good);
+        self.step(what, good, took, None, &came.into(), came);
+    }
+
+    /// Counts and prints a step; `shown` is what people see of the response.
+    fn step(
+        &mut self,
+        what: &str,
+        good: bool,
+        took: Duration,
+        exchange: Option<Exchange<'_>>,
+        response: &Json,
+        shown: &str,
+    ) {
+        self.number += 1;
+        self.failed += usize::from(!good);
+        let ms = (took.as_secs_f64() * 1e4).round() / 10.0;
         if self.json {
-            self.line(&json!({"step": what, "ok": good, "ms": millis(took), "response": came}));
-        } else {
-            self.heading(what, good);
-            self.text(&format!("<- in {} ms: {came}", millis(took)));
+            let mut line = json!({"step": what, "ok": good, "ms": ms});
+            if let Some(exchange) = exchange {
+                line["method"] = exchange.method.into();
+                line["path"] = exchange.path.into();
+                line["request"] = exchange.body.into();
+                line["status"] = exchange.status.into();
+            }
+            line["response"] = response.clone();
+            let _ = print(&format!("{line}\n"));
+            return;
         }
+        let mark = if good { "ok" } else { "FAILED" };
+        let (on, off) = match (self.colour, good) {
+            (false, _) => ("", ""),
+            (true, true) => ("\x1b[32m", "\x1b[0m"),
+            (true, false) => ("\x1b[31m", "\x1b[0m"),
+        };
+        let _ = print(&format!("{}. {what}: {on}{mark}{off}\n", self.number));
+        let status = exchange.map_or(String::new(), |exchange| {
+            let body = exchange
+                .body
+                .map_or(String::new(), |body| format!(" {body}"));
+            self.text(&format!("-> {} {}{body}", exchange.method, exchange.path));
+            format!("{} ", exchange.status)
+        });
+        self.text(&format!("<- {status}in {ms} ms: {shown}"));
     }
 
     fn summarize(&self) {
@@ -402,27 +406,8 @@ impl StepPrinter {
         }
     }
 
-    fn count(&mut self, good: bool) {
-        self.number += 1;
-        self.failed += usize::from(!good);
-    }
-
-    fn heading(&self, what: &str, good: bool) {
-        let mark = if good { "ok" } else { "FAILED" };
-        let (on, off) = match (self.colour, good) {
-            (false, _) => ("", ""),
-            (true, true) => ("\x1b[32m", "\x1b[0m"),
-            (true, false) => ("\x1b[31m", "\x1b[0m"),
-        };
-        let _ = print(&format!("{}. {what}: {on}{mark}{off}\n", self.number));
-    }
-
     fn text(&self, text: &str) {
         let _ = print(&format!("   {}\n", printable(text, MAX_SHOWN)));
-    }
-
-    fn line(&self, step: &Json) {
-        let _ = print(&format!("{step}\n"));
     }
 }
 
@@ -431,19 +416,12 @@ fn summary(answer: &Json) -> String {
     match answer.as_array() {
         Some(tools) if tools.iter().all(|tool| tool["name"].is_string()) => {
             let names = tools.iter().filter_map(|tool| tool["name"].as_str());
-            format!(
-                "{} tools: {}",
-                tools.len(),
-                names.collect::<Vec<_>>().join(", ")
-            )
+            let names: Vec<&str> = names.collect();
+            format!("{} tools: {}", names.len(), names.join(", "))
         }
         _ if answer.is_null() => "(nothing)".to_owned(),
         _ => answer.to_string(),
     }
-}
-
-fn millis(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 1e4).round() / 10.0
 }
 
 #[cfg(test)]

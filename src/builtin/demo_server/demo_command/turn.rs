@@ -52,9 +52,8 @@ pub(super) fn summarize(events: &[Json]) -> TurnSummary {
             }
             "Error" => {
                 summary.end_text(&mut text);
-                summary
-                    .lines
-                    .push(format!("error: {}", quoted(&event["error"])));
+                let line = format!("error: {}", quoted(&event["error"]));
+                summary.lines.push(line);
             }
             "Finish" => summary.finished = true,
             _ => {}
