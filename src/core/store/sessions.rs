@@ -318,7 +318,7 @@ impl Sessions {
         let dir = self.require_dir(id)?;
         let path = dir.join(SESSION);
         let _lock = self.lock(id, &dir)?;
-        let mut file = files::open(&path)?.ok_or_else(|| not_found(id))?;
+        let mut file = files::open(&path)?.ok_or_else(|| Error::not_found(id))?;
         let (content, _) = files::read(&mut file, &path, MAX_SIZE)?;
         let stored = parse(&content, &path)?;
         let mut session = self.complete(id, parse(&content, &path)?)?;
@@ -490,7 +490,7 @@ impl Sessions {
     }
 
     fn require_dir(&self, id: &str) -> Result<PathBuf> {
-        self.dir_of_existing(id).ok_or_else(|| not_found(id))
+        self.dir_of_existing(id).ok_or_else(|| Error::not_found(id))
     }
 
     fn lock(&self, id: &str, dir: &Path) -> Result<file_lock::FileLock> {
@@ -679,25 +679,16 @@ fn parse_id(id: &str) -> Option<(&str, u32)> {
         .map(|number| (day, number))
 }
 
-fn not_found(id: &str) -> Error {
-    Error::SessionNotFound { id: id.to_owned() }
-}
-
 fn parse<T: serde::de::DeserializeOwned>(content: &[u8], path: &Path) -> Result<T> {
-    crate::json::from_str(&crate::json::sanitize_bytes(content)).map_err(|error| Error::Broken {
-        path: path.to_owned(),
-        line: error.line(),
-        column: error.column(),
-        reason: "it is not the JSON of a session".to_owned(),
+    crate::json::from_str(&crate::json::sanitize_bytes(content)).map_err(|error| {
+        let place = (error.line(), error.column());
+        Error::broken_at(path, place, "it is not the JSON of a session")
     })
 }
 
 /// Serializes `session` over the `stored` fields, so that unknown fields stay.
 fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Result<Vec<u8>> {
-    let unwritable = |error: serde_json::Error| Error::Unwritable {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
+    let unwritable = |error: serde_json::Error| Error::unwritable(path, error.to_string());
     let Value::Object(fields) = crate::json::to_value(session).map_err(unwritable)? else {
         return Err(Error::broken(path, "a session must be a JSON object"));
     };

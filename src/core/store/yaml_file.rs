@@ -156,24 +156,17 @@ impl YamlFile {
     }
 
     fn replace(&self, target: &Path, before: Option<&Snapshot>, mapping: &Mapping) -> Result<()> {
-        let text = yaml::render(mapping).map_err(|reason| Error::Unwritable {
-            path: self.path.clone(),
-            reason: if self.secret {
-                "it has no faithful form in YAML".to_owned()
-            } else {
-                reason
-            },
+        let text = yaml::render(mapping).map_err(|reason| match self.secret {
+            true => Error::unwritable(&self.path, "it has no faithful form in YAML"),
+            false => Error::unwritable(&self.path, reason),
         })?;
         if text.len() as u64 > MAX_SIZE {
-            return Err(Error::Unwritable {
-                path: self.path.clone(),
-                reason: format!("the file would be larger than {} MiB", MAX_SIZE >> 20),
-            });
+            let reason = format!("the file would be larger than {} MiB", MAX_SIZE >> 20);
+            return Err(Error::unwritable(&self.path, reason));
         }
         if before.is_some_and(|it| yaml::has_anchors(&it.content)) {
-            return Err(Error::Anchors {
-                path: self.path.clone(),
-            });
+            let path = self.path.clone();
+            return Err(Error::Anchors { path });
         }
         if let Some(before) = before
             && !self.secret
@@ -219,15 +212,11 @@ impl YamlFile {
             let _ = make_private(&file);
         }
         let (content, stamp) = files::read(&mut file, &self.path, MAX_SIZE)?;
-        let mapping = yaml::parse(&content).map_err(|flaw| Error::Broken {
-            path: self.path.clone(),
-            line: flaw.line,
-            column: flaw.column,
-            reason: if self.secret {
-                "it is not valid YAML".to_owned()
-            } else {
-                flaw.reason
-            },
+        let mapping = yaml::parse(&content).map_err(|mut flaw| {
+            if self.secret {
+                flaw.reason = "it is not valid YAML".to_owned();
+            }
+            Error::broken_at(&self.path, flaw.place, flaw.reason)
         })?;
         Ok(Some(Snapshot {
             content,
@@ -259,19 +248,14 @@ pub fn read_object_with_text(
         return Ok(None);
     };
     let (content, _) = files::read(&mut file, path, limit)?;
-    let broken = |line, column, reason| Error::Broken {
-        path: path.to_owned(),
-        line,
-        column,
-        reason,
-    };
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
     let object = if path.extension().is_some_and(|it| it == "json") {
-        crate::json::from_str(&crate::json::sanitize_bytes(content))
-            .map_err(|error| broken(error.line(), error.column(), error.to_string()))?
+        crate::json::from_str(&crate::json::sanitize_bytes(content)).map_err(|error| {
+            Error::broken_at(path, (error.line(), error.column()), error.to_string())
+        })?
     } else {
         let mapping = yaml::parse(content);
-        let mapping = mapping.map_err(|flaw| broken(flaw.line, flaw.column, flaw.reason))?;
+        let mapping = mapping.map_err(|flaw| Error::broken_at(path, flaw.place, flaw.reason))?;
         yaml::to_json_object(&mapping)
     };
     let text = String::from_utf8_lossy(content).into_owned();
@@ -283,7 +267,7 @@ pub fn read_object_with_text(
 /// # Errors
 /// Where and why the text is invalid.
 pub fn parse_yaml_object(text: &str) -> std::result::Result<Map<String, Json>, String> {
-    let mapping = yaml::parse(text.as_bytes()).map_err(|flaw| match flaw.line {
+    let mapping = yaml::parse(text.as_bytes()).map_err(|flaw| match flaw.place.0 {
         0 => flaw.reason,
         line => format!("line {line}: {}", flaw.reason),
     })?;
