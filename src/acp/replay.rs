@@ -34,9 +34,8 @@ pub(super) fn replay(
         };
         let time = is_goose.then_some(message.created);
         let text = |speaker: Speaker, text: &str| {
-            let mut chunk = updates::text_chunk(speaker, id, text);
-            chunk.created = time;
-            (!text.is_empty()).then(|| updates::notification(session, &chunk))
+            let chunk = || updates::chunk(speaker, id, updates::text_block(text), time);
+            (!text.is_empty()).then(|| updates::notification(session, &chunk()))
         };
         for part in &message.content {
             let mut result = None;
@@ -45,9 +44,7 @@ pub(super) fn replay(
                 Content::Thinking(thinking) => text(Speaker::Thought, &thinking.thinking),
                 Content::Reasoning(reasoning) => text(Speaker::Thought, &reasoning.text),
                 Content::Image(_) => updates::block(part).map(|block| {
-                    let mut chunk = updates::chunk(speaker, id, block);
-                    chunk.created = time;
-                    updates::notification(session, &chunk)
+                    updates::notification(session, &updates::chunk(speaker, id, block, time))
                 }),
                 Content::ToolRequest(request) => {
                     let response = responses.get(request.id.as_str()).copied();

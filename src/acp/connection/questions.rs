@@ -158,9 +158,7 @@ impl ConnectionState {
             }
         };
         if is_shown && status != Status::Pending {
-            let update = status_update(call, status);
-            self.outbox
-                .send(updates::notification(&session.id, &update));
+            self.send_update(&session.id, &status_update(call, status));
         }
         self.registry.confirm(&session.id, call, answer);
     }

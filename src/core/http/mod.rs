@@ -42,7 +42,7 @@ pub use event_stream::EventStream;
 pub use limits::Limits;
 pub use request::{HangUp, Request};
 pub use response::Response;
-pub use router::{Access, ErrorFormat, Router};
+pub use router::{Access, ErrorFormat, RouteHandler, Router};
 pub use server::Server;
 pub use socket::Socket;
 pub use stream::Stream;
