@@ -40,15 +40,7 @@ fn expand(given: &Map<String, Value>, folder: &Path) -> Result<Option<Map<String
         return Ok(None);
     }
     let mut includes = Includes::new(folder);
-    let fields = given.iter().map(|(key, value)| {
-        let value = if key == template::NOT_RENDERED {
-            value.clone()
-        } else {
-            includes.value(value)?
-        };
-        Ok((key.clone(), value))
-    });
-    fields.collect::<Result<_, Error>>().map(Some)
+    template::map_texts(given, &mut |text| includes.in_text(text)).map(Some)
 }
 
 fn has_include(value: &Value) -> bool {
@@ -85,22 +77,6 @@ impl Includes {
             files: MAX_FILES,
             size: MAX_FILE,
         }
-    }
-
-    fn value(&mut self, value: &Value) -> Result<Value, Error> {
-        Ok(match value {
-            Value::String(text) => Value::String(self.in_text(text)?),
-            Value::Array(items) => {
-                let items = items.iter().map(|item| self.value(item));
-                Value::Array(items.collect::<Result<_, _>>()?)
-            }
-            Value::Object(fields) => {
-                let fields = fields.iter();
-                let fields = fields.map(|(key, value)| Ok((key.clone(), self.value(value)?)));
-                Value::Object(fields.collect::<Result<_, Error>>()?)
-            }
-            other => other.clone(),
-        })
     }
 
     /// The text with the files that it includes.

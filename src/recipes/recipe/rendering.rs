@@ -2,6 +2,7 @@
 
 use super::{Error, InputType, Parameter, Recipe, template};
 use crate::conversation::Session;
+use crate::sys::clock::Utc;
 use crate::sys::fs::read_start;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -137,39 +138,25 @@ fn scalar(value: &Value) -> Option<String> {
 
 pub(super) fn coerce(parameter: &Parameter, text: String, base: &Path) -> Result<String, Error> {
     let trimmed = text.trim();
+    let refused = |reason: String| Err(wrong(parameter, &reason));
     match parameter.input_type {
         InputType::String => Ok(text),
         InputType::Number => match trimmed.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(trimmed.to_owned()),
-            _ => Err(wrong(parameter, &format!("{text:?} is not a number"))),
+            _ => refused(format!("{text:?} is not a number")),
         },
         InputType::Boolean => match trimmed.to_ascii_lowercase().as_str() {
             "true" | "yes" | "1" => Ok("true".to_owned()),
             "false" | "no" | "0" => Ok("false".to_owned()),
-            _ => Err(wrong(
-                parameter,
-                &format!("{text:?} is neither true nor false"),
-            )),
+            _ => refused(format!("{text:?} is neither true nor false")),
         },
-        InputType::Date => {
-            if is_date(trimmed) {
-                Ok(trimmed.to_owned())
-            } else {
-                Err(wrong(
-                    parameter,
-                    &format!("{text:?} is not a day; write it as in 2026-11-22"),
-                ))
-            }
-        }
+        InputType::Date if is_date(trimmed) => Ok(trimmed.to_owned()),
+        InputType::Date => refused(format!("{text:?} is not a day; write it as in 2026-11-22")),
         InputType::Select => {
             let options = parameter.options.as_deref().unwrap_or_default();
-            if options.contains(&text) {
-                Ok(text)
-            } else {
-                Err(wrong(
-                    parameter,
-                    &format!("{text:?} is not one of {}", options.join(", ")),
-                ))
+            match options.contains(&text) {
+                true => Ok(text),
+                false => refused(format!("{text:?} is not one of {}", options.join(", "))),
             }
         }
         InputType::File => read(Path::new(trimmed), base).map_err(|e| wrong(parameter, &e)),
@@ -185,27 +172,7 @@ fn wrong(parameter: &Parameter, reason: &str) -> Error {
 
 /// A day of the Gregorian calendar, as `YYYY-MM-DD`.
 fn is_date(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let [year, month, day] = parts[..] else {
-        return false;
-    };
-    let number = |text: &str, digits: usize| -> Option<u32> {
-        let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-        plain.then(|| text.parse().ok()).flatten()
-    };
-    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2))
-    else {
-        return false;
-    };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        _ => 0,
-    };
-    (1..=days).contains(&day)
+    text.len() == "2026-11-22".len() && Utc::parse(text).is_some()
 }
 
 fn read(path: &Path, base: &Path) -> Result<String, String> {
