@@ -19,7 +19,7 @@ impl Recipes for Hook {
     fn read(&self, given: Map<String, Value>) -> Result<Box<dyn StartRecipe>, String> {
         match Recipe::from_object(given) {
             Ok(recipe) => Ok(Box::new(recipe)),
-            Err(recipe::Error::Shape { reason }) => Err(reason),
+            Err(recipe::Error::Shape(reason)) => Err(reason),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -42,7 +42,7 @@ impl Recipes for Hook {
                 });
             }
         }
-        Err(recipe::Error::Unknown { id: id.to_owned() }.into())
+        Err(recipe::Error::Unknown(id.to_owned()).into())
     }
 
     fn check_imported(&self, given: &Value) -> Result<(), Error> {

@@ -53,9 +53,7 @@ fn has_include(value: &Value) -> bool {
 }
 
 fn refused(reason: &str) -> Error {
-    Error::Template {
-        reason: reason.to_owned(),
-    }
+    Error::Template(reason.to_owned())
 }
 
 /// What the texts of a recipe may still include.
@@ -127,7 +125,7 @@ impl Includes {
         // A file is a template by itself: its blocks begin and end in it.
         match template::variables_of(&self.environment, &content) {
             Ok(_) => Ok(content),
-            Err(Error::Template { reason }) => Err(failed(&reason)),
+            Err(Error::Template(reason)) => Err(failed(&reason)),
             Err(error) => Err(error),
         }
     }

@@ -223,7 +223,7 @@ pub fn read(path: &Path) -> Result<Recipe, Error> {
         .ok_or_else(|| failed("there is no such file".to_owned()))?;
     from_object(&mut object).map_err(|error| {
         failed(match error {
-            Error::Shape { reason } => reason,
+            Error::Shape(reason) => reason,
             error => error.to_string(),
         })
     })
@@ -242,7 +242,7 @@ pub fn parse(text: &str) -> Result<Recipe, Error> {
     } else {
         store::parse_yaml_object(text)
     };
-    from_object(&mut object.map_err(|reason| Error::Shape { reason })?)
+    from_object(&mut object.map_err(|reason| Error::Shape(reason))?)
 }
 
 /// The YAML text of a recipe.
@@ -255,7 +255,7 @@ pub fn to_yaml(recipe: &Recipe) -> Result<String, Error> {
         return Err(Error::TooLarge);
     }
     let text = store::render_yaml_object(&recipe.given);
-    text.map_err(|reason| Error::Yaml { reason })
+    text.map_err(|reason| Error::Yaml(reason))
 }
 
 fn from_object(object: &mut Map<String, Value>) -> Result<Recipe, Error> {
@@ -314,7 +314,7 @@ fn unused_path(folder: &Path, title: &str) -> PathBuf {
 }
 
 fn unknown(id: &str) -> Error {
-    Error::Unknown { id: id.to_owned() }
+    Error::Unknown(id.to_owned())
 }
 
 fn files_in(folder: &Path) -> Vec<PathBuf> {

@@ -43,9 +43,8 @@ impl Recipe {
     /// # Errors
     /// [`Error::Shape`] when `title` or `description` is missing or a field has another type.
     pub fn from_object(given: Map<String, Value>) -> Result<Self, Error> {
-        let fields = crate::json::from_object(&given).map_err(|error| Error::Shape {
-            reason: error.to_string(),
-        })?;
+        let fields =
+            crate::json::from_object(&given).map_err(|error| Error::Shape(error.to_string()))?;
         Ok(Recipe { given, fields })
     }
 

@@ -40,7 +40,7 @@ pub fn of_session(session: &Session) -> Result<Option<Rendered>, Error> {
     let folder = folder.as_deref().unwrap_or(&session.working_dir);
     match recipe.render_in(folder, values, &session.working_dir) {
         Ok(rendered) => Ok(Some(rendered)),
-        Err(Error::Missing { .. }) => Ok(None),
+        Err(Error::Missing(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -124,7 +124,7 @@ fn texts(
     if missing.is_empty() {
         Ok(texts)
     } else {
-        Err(Error::Missing { keys: missing })
+        Err(Error::Missing(missing))
     }
 }
 

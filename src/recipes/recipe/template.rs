@@ -201,21 +201,16 @@ impl Write for Bounded {
 }
 
 pub(super) fn refused(error: minijinja::Error) -> Error {
-    Error::Template {
-        reason: match error.kind() {
-            ErrorKind::OutOfFuel => "it would run for too long".to_owned(),
-            kind => {
-                let detail = error.detail().map(|detail| format!(": {detail}"));
-                let line = error.line().filter(|line| *line > 1);
-                let line = line.map(|line| format!(" (line {line} of the text)"));
-                format!(
-                    "{kind}{}{}",
-                    detail.unwrap_or_default(),
-                    line.unwrap_or_default()
-                )
-            }
-        },
-    }
+    Error::Template(match error.kind() {
+        ErrorKind::OutOfFuel => "it would run for too long".to_owned(),
+        kind => {
+            let detail = error.detail().map(|detail| format!(": {detail}"));
+            let line = error.line().filter(|line| *line > 1);
+            let line = line.map(|line| format!(" (line {line} of the text)"));
+            let (detail, line) = (detail.unwrap_or_default(), line.unwrap_or_default());
+            format!("{kind}{detail}{line}")
+        }
+    })
 }
 
 pub(super) fn is_plain(text: &str) -> bool {
@@ -327,9 +322,7 @@ pub(super) fn size_of_largest(text: &str, size: usize, tags: Tags) -> Result<usi
 }
 
 fn forbidden<T>(reason: &str) -> Result<T, Error> {
-    Err(Error::Template {
-        reason: reason.to_owned(),
-    })
+    Err(Error::Template(reason.to_owned()))
 }
 
 /// Which tags a template may use.

@@ -187,7 +187,7 @@ impl Job {
 /// The schedule with this id.
 pub(super) fn find<'a>(jobs: &'a mut [Job], id: &str) -> Result<&'a mut Job, Error> {
     let found = jobs.iter_mut().find(|job| job.id() == id);
-    found.ok_or_else(|| Error::NotFound { id: id.to_owned() })
+    found.ok_or_else(|| Error::NotFound(id.to_owned()))
 }
 
 /// Checks the id of a new schedule, which becomes a part of the name of a file.
@@ -196,7 +196,7 @@ pub(super) fn check_id(id: &str) -> Result<(), Error> {
     if !id.is_empty() && id.len() <= MAX_ID && id.bytes().all(allowed) {
         Ok(())
     } else {
-        Err(Error::Id { id: id.to_owned() })
+        Err(Error::Id(id.to_owned()))
     }
 }
 
