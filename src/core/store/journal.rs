@@ -684,11 +684,8 @@ fn open(path: &Path, create: bool) -> Result<Option<File>> {
     }
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(create);
-    match open_regular_with(private(&mut options), path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("open", path)(error)),
-    }
+    let opened = open_regular_with(private(&mut options), path);
+    files::if_exists(opened).map_err(Error::io("open", path))
 }
 
 /// The bytes of `file` before `end`; zero-filled near the start of the file.

@@ -432,20 +432,17 @@ impl Sessions {
         let doomed = self
             .root
             .join(format!("{DELETED}{id}-{}-{unique}", std::process::id()));
-        match fs::rename(&dir, &doomed) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            renamed => renamed.map_err(Error::io("remove", &dir))?,
+        let renamed = files::if_exists(fs::rename(&dir, &doomed));
+        if renamed.map_err(Error::io("remove", &dir))?.is_none() {
+            return Ok(false);
         }
         *lock(&self.names) = None;
         lock(&self.counts).remove(id);
         self.cache.forget(id);
         files::sync_names(&self.root)?;
-        match fs::remove_dir_all(&doomed) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("remove", &doomed)(error))
-            }
-            _ => Ok(true),
-        }
+        let removed = files::if_exists(fs::remove_dir_all(&doomed));
+        removed.map_err(Error::io("remove", &doomed))?;
+        Ok(true)
     }
 
     /// The marker that keeps the number of a deleted session from being assigned again.
@@ -636,12 +633,10 @@ impl Sessions {
     }
 
     fn entries(&self) -> Result<Vec<String>> {
-        let entries = match fs::read_dir(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(Error::io("list", &self.root))?,
-        };
+        let entries = files::if_exists(fs::read_dir(&self.root));
+        let entries = entries.map_err(Error::io("list", &self.root))?;
         let mut names = Vec::new();
-        for entry in entries {
+        for entry in entries.into_iter().flatten() {
             let name = entry.map_err(Error::io("list", &self.root))?.file_name();
             names.extend(name.into_string().ok());
         }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
 
 use serde_json::{Map, Value as Json};
 use yaml_serde::Mapping;
 
-use super::{Error, Result, file_lock, files, yaml};
+use super::file_lock::FileLock;
+use super::{Error, Result, files, yaml};
 use crate::sys::fs::{Stamp, make_private, read_start};
 use crate::sys::lock;
 
@@ -25,19 +25,12 @@ const OLDER_BACKUPS: usize = 3;
 pub struct YamlFile {
     path: PathBuf,
     secret: bool,
-    cache: Mutex<Option<Cached>>,
+    cache: files::Cached<Mapping>,
     /// Gets the content whenever the file was read for [`load`](Self::load), to report what is odd in it.
     report: fn(&Path, &Mapping),
     /// The state of the file that this process wrote last. Any other content is backed up before it is
     /// rewritten.
     written: Mutex<Option<Stamp>>,
-}
-
-#[derive(Debug)]
-struct Cached {
-    stamp: Stamp,
-    read_at: SystemTime,
-    mapping: Arc<Mapping>,
 }
 
 /// The content and state of a file.
@@ -53,7 +46,7 @@ impl YamlFile {
         Self {
             path,
             secret: false,
-            cache: Mutex::new(None),
+            cache: files::Cached::default(),
             report: |_, _| {},
             written: Mutex::new(None),
         }
@@ -80,27 +73,13 @@ impl YamlFile {
 
     /// The content of the file; empty if it does not exist. Costs one `stat` while the file is unchanged.
     pub fn load(&self) -> Result<Arc<Mapping>> {
-        let Some(stamp) = files::stamp(&self.path)? else {
-            return Ok(Arc::default());
-        };
-        if let Some(cached) = &*lock(&self.cache)
-            && cached.stamp == stamp
-            && stamp.is_settled(cached.read_at)
-        {
-            return Ok(Arc::clone(&cached.mapping));
-        }
-        let read_at = SystemTime::now();
-        let Some(Snapshot { stamp, mapping, .. }) = self.read()? else {
-            return Ok(Arc::default());
-        };
-        (self.report)(&self.path, &mapping);
-        let mapping = Arc::new(mapping);
-        *lock(&self.cache) = Some(Cached {
-            stamp,
-            read_at,
-            mapping: Arc::clone(&mapping),
-        });
-        Ok(mapping)
+        self.cache.load(&self.path, || {
+            let Some(Snapshot { stamp, mapping, .. }) = self.read()? else {
+                return Ok(None);
+            };
+            (self.report)(&self.path, &mapping);
+            Ok(Some((mapping, stamp)))
+        })
     }
 
     /// Reads, changes and rewrites the file under the lock between processes.
@@ -110,10 +89,7 @@ impl YamlFile {
     pub fn edit<R>(&self, mut change: impl FnMut(&mut Mapping) -> Result<R>) -> Result<R> {
         files::ensure_dir(files::parent(&self.path))?;
         let target = files::follow_links(&self.path)?;
-        let _lock = file_lock::FileLock::acquire(
-            &files::beside(&target, ".", ".lock"),
-            file_lock::LOCK_TIMEOUT,
-        )?;
+        let _lock = FileLock::beside(&target)?;
         for _ in 0..ATTEMPTS {
             let before = self.read()?;
             let known = before.as_ref().map(|it| &it.mapping);
@@ -137,11 +113,10 @@ impl YamlFile {
     /// if there is no file. Makes no copy equal to the newest.
     pub fn back_up(&self) -> Result<Option<PathBuf>> {
         let target = files::follow_links(&self.path)?;
-        let lock_file = files::beside(&target, ".", ".lock");
         if files::stamp(&self.path)?.is_none() {
             return Ok(None);
         }
-        let _lock = file_lock::FileLock::acquire(&lock_file, file_lock::LOCK_TIMEOUT)?;
+        let _lock = FileLock::beside(&target)?;
         match self.read()? {
             Some(snapshot) => self.keep(&snapshot.content).map(Some),
             None => Ok(None),
@@ -285,10 +260,6 @@ pub fn render_yaml_object(fields: &Map<String, Json>) -> std::result::Result<Str
 }
 
 fn rename_if_exists(from: &Path, to: &Path) -> Result<()> {
-    match std::fs::rename(from, to) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("keep the backup", from)(error))
-        }
-        _ => Ok(()),
-    }
+    let renamed = files::if_exists(std::fs::rename(from, to)).map(drop);
+    renamed.map_err(Error::io("keep the backup", from))
 }

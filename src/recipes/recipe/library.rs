@@ -6,7 +6,6 @@ use crate::store::{self, files};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -156,11 +155,9 @@ impl Library {
     /// [`Error::Unknown`] when no file has the id, [`Error::Store`].
     pub fn delete(&self, wanted: &str) -> Result<PathBuf, Error> {
         let path = self.path(wanted).ok_or_else(|| unknown(wanted))?;
-        match fs::remove_file(&path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown(wanted)),
-            Err(error) => return Err(store::Error::io("remove", &path)(error).into()),
-        }
+        let removed = files::if_exists(fs::remove_file(&path));
+        let removed = removed.map_err(store::Error::io("remove", &path))?;
+        removed.ok_or_else(|| unknown(wanted))?;
         files::sync_names(files::parent(&path))?;
         Ok(path)
     }
