@@ -97,7 +97,7 @@ impl StartRecipe for Recipe {
     }
 
     fn extensions(&self) -> Option<&[Value]> {
-        Recipe::extensions(self)
+        self.fields().extensions.as_deref()
     }
 
     fn uses_origin(&self) -> bool {

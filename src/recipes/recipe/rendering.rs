@@ -70,24 +70,40 @@ pub fn settings_of(session: &Session) -> Value {
     rendered.as_ref().map_or(given, settings)
 }
 
-pub(super) fn render(
-    recipe: &Recipe,
-    folder: &Path,
-    values: &Map<String, Value>,
-    base: &Path,
-) -> Result<Rendered, Error> {
-    let mut texts = texts(&recipe.fields().parameters, values, base)?;
-    let recipe_dir = folder.to_string_lossy().into_owned();
-    texts.insert(template::RECIPE_DIR.to_owned(), recipe_dir);
-    let given = template::fill_in(&recipe.given, &texts)?;
-    let recipe = Recipe::from_object(given)?;
-    let fields = recipe.fields();
-    Ok(Rendered {
-        instructions: fields.instructions.clone(),
-        prompt: fields.prompt.clone(),
-        activities: fields.activities.clone(),
-        recipe,
-    })
+impl Recipe {
+    /// Renders the recipe with `values`. Missing values take their defaults; values without a parameter are
+    /// ignored. Relative paths of file parameters start at `base`, which is also the value of `recipe_dir`.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] with every parameter that has no value, [`Error::Value`] for one that does
+    /// not fit, [`Error::Template`] and [`Error::TooLarge`] when a template is invalid or exceeds its limits.
+    pub fn render(&self, values: &Map<String, Value>, base: &Path) -> Result<Rendered, Error> {
+        self.render_in(base, values, base)
+    }
+
+    /// As [`render`](Self::render), where `recipe_dir` is `folder`, that of the recipe's file.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    pub fn render_in(
+        &self,
+        folder: &Path,
+        values: &Map<String, Value>,
+        base: &Path,
+    ) -> Result<Rendered, Error> {
+        let mut texts = texts(&self.fields.parameters, values, base)?;
+        let recipe_dir = folder.to_string_lossy().into_owned();
+        texts.insert(template::RECIPE_DIR.to_owned(), recipe_dir);
+        let given = template::fill_in(&self.given, &texts)?;
+        let recipe = Recipe::from_object(given)?;
+        let fields = recipe.fields();
+        Ok(Rendered {
+            instructions: fields.instructions.clone(),
+            prompt: fields.prompt.clone(),
+            activities: fields.activities.clone(),
+            recipe,
+        })
+    }
 }
 
 /// The value of each parameter as text, as in Goose, so that a template that compares with `"true"` or `"3"`
