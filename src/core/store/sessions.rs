@@ -242,36 +242,28 @@ impl Sessions {
         let Some(file) = files::stamp(&path)? else {
             return Ok(None);
         };
-        if let Some(entry) = self.cache.get(id, file) {
-            let count = self.count(id)?;
-            let messages = count.map(|count| count.stamp());
-            if entry.messages == messages {
-                return Ok(Some(Arc::clone(&entry.session)));
+        let read_at = SystemTime::now();
+        let known = self.cache.get(id, file);
+        let count = self.count(id)?;
+        let messages = count.map(|count| count.stamp());
+        if let Some(entry) = known.as_ref().filter(|it| it.messages == messages) {
+            return Ok(Some(Arc::clone(&entry.session)));
+        }
+        let (session, file, is_settled) = match known {
+            Some(entry) => (Session::clone(&entry.session), file, true),
+            None => {
+                let Some(mut opened) = files::open(&path)? else {
+                    return Ok(None);
+                };
+                let (content, file) = files::read(&mut opened, &path, MAX_SIZE)?;
+                (parse(&content, &path)?, file, file.is_settled(read_at))
             }
-            let session = StoredSession::new(Session {
-                message_count: count.map_or(0, |count| count.messages),
-                ..Session::clone(&entry.session)
-            });
+        };
+        let session = StoredSession::new(completed(id, session, count));
+        if is_settled {
             let entry = Entry {
                 file,
                 messages,
-                session: Arc::clone(&session),
-            };
-            self.cache.put(id, entry);
-            return Ok(Some(session));
-        }
-        let read_at = SystemTime::now();
-        let Some(mut opened) = files::open(&path)? else {
-            return Ok(None);
-        };
-        let (content, file) = files::read(&mut opened, &path, MAX_SIZE)?;
-        let session: Session = parse(&content, &path)?;
-        let count = self.count(id)?;
-        let session = StoredSession::new(completed(id, session, count));
-        if file.is_settled(read_at) {
-            let entry = Entry {
-                file,
-                messages: count.map(|count| count.stamp()),
                 session: Arc::clone(&session),
             };
             self.cache.put(id, entry);

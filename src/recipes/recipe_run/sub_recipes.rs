@@ -47,9 +47,7 @@ struct Entry {
 #[derive(Deserialize)]
 struct Arguments {
     subrecipe: String,
-    #[serde(default)]
     parameters: Option<Map<String, Value>>,
-    #[serde(default)]
     instructions: Option<String>,
 }
 
