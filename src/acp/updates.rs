@@ -156,14 +156,9 @@ pub(super) fn text_for(audience: &str, result: &CallToolResult) -> String {
 }
 
 fn text_of(part: &Part) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Text {
-        #[serde(rename = "type")]
-        kind: String,
-        text: String,
-    }
-    let text: Text = crate::json::from_str(part.as_json()).ok()?;
-    (text.kind == "text").then_some(text.text)
+    let part: Value = crate::json::from_str(part.as_json()).ok()?;
+    let is_text = part["type"] == "text";
+    part["text"].as_str().filter(|_| is_text).map(str::to_owned)
 }
 
 /// The text of a result for the field `rawOutput`: the structured content, else the result itself.

@@ -35,7 +35,7 @@ impl Recipes for Hook {
         let projects = projects.map(|it| (Library::of_project(&it), RecipeSource::Project));
         let users = (Library::of_user(config), RecipeSource::User);
         for (library, source) in std::iter::once(users).chain(projects) {
-            if let Some((file, recipe)) = library.find_file(id)? {
+            if let Some((file, recipe)) = library.find(id)? {
                 return Ok(SessionRecipe {
                     folder: file.parent().map(Path::to_owned),
                     ..SessionRecipe::new(Box::new(recipe), source)
@@ -101,7 +101,8 @@ impl StartRecipe for Recipe {
     }
 
     fn uses_origin(&self) -> bool {
-        Recipe::uses_origin(self)
+        // It runs commands or names files.
+        self.fields().retry.is_some() || !self.fields().sub_recipes.is_empty()
     }
 
     fn into_value(self: Box<Self>) -> Value {

@@ -96,19 +96,11 @@ impl Library {
         entries.collect()
     }
 
-    /// The recipe with this id; `None` if no file has it.
+    /// The recipe with this id, and its file; `None` if no file has it.
     ///
     /// # Errors
     /// [`Error::File`] when its file does not contain a valid recipe.
-    pub fn find(&self, wanted: &str) -> Result<Option<Recipe>, Error> {
-        Ok(self.find_file(wanted)?.map(|(_, recipe)| recipe))
-    }
-
-    /// As [`find`](Self::find), with the recipe's file.
-    ///
-    /// # Errors
-    /// As [`find`](Self::find).
-    pub fn find_file(&self, wanted: &str) -> Result<Option<(PathBuf, Recipe)>, Error> {
+    pub fn find(&self, wanted: &str) -> Result<Option<(PathBuf, Recipe)>, Error> {
         match self.path(wanted) {
             Some(path) => load(&path).map(|recipe| Some((path, recipe))),
             None => Ok(None),

@@ -52,11 +52,6 @@ impl Recipe {
         &self.fields
     }
 
-    /// Whether it matters where the recipe comes from, because it runs commands or names files.
-    pub fn uses_origin(&self) -> bool {
-        self.fields.retry.is_some() || !self.fields.sub_recipes.is_empty()
-    }
-
     /// The recipe as it was given.
     pub fn into_value(self) -> Value {
         Value::Object(self.given)
