@@ -177,22 +177,7 @@ fn to_json_number(number: &yaml_serde::Number) -> Option<Number> {
 
 /// Converts JSON to YAML; every JSON value has a YAML form.
 pub fn from_json(value: &Json) -> Value {
-    match value {
-        Json::Null => Value::Null,
-        Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => match (number.as_u64(), number.as_i64()) {
-            (Some(value), _) => Value::from(value),
-            (_, Some(value)) => Value::from(value),
-            _ => number.as_f64().map_or(Value::Null, Value::from),
-        },
-        Json::String(text) => Value::String(text.clone()),
-        Json::Array(items) => items.iter().map(from_json).collect(),
-        Json::Object(object) => object
-            .iter()
-            .map(|(key, value)| (Value::String(key.clone()), from_json(value)))
-            .collect::<Mapping>()
-            .into(),
-    }
+    yaml_serde::to_value(value).unwrap_or_default()
 }
 
 enum Wide {
