@@ -1,6 +1,6 @@
 //! The notification `session/update` and the content blocks in it.
 
-use crate::conversation::{Content, Image, NotificationType, ToolResponse};
+use crate::conversation::{Content, Image, NotificationType, Role, ToolResponse};
 use crate::mcp::jsonrpc;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::text::fenced_block;
@@ -41,6 +41,15 @@ pub(super) enum Speaker {
     User,
     Agent,
     Thought,
+}
+
+impl Speaker {
+    pub(super) fn of(role: Role) -> Self {
+        match role {
+            Role::User => Speaker::User,
+            Role::Assistant => Speaker::Agent,
+        }
+    }
 }
 
 /// A chunk of a message: text, an image. Goose's clients get the time when the message was made.

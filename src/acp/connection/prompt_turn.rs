@@ -212,10 +212,7 @@ impl EventSink for TurnUpdates<'_> {
 
 impl TurnUpdates<'_> {
     fn message(&mut self, message: &Message) {
-        let speaker = match message.role {
-            Role::User => Speaker::User,
-            Role::Assistant => Speaker::Agent,
-        };
+        let speaker = Speaker::of(message.role);
         let id = message.id.as_deref();
         for part in &message.content {
             match part {
