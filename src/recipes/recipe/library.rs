@@ -231,7 +231,7 @@ pub fn parse(text: &str) -> Result<Recipe, Error> {
     } else {
         store::parse_yaml_object(text)
     };
-    from_object(&mut object.map_err(|reason| Error::Shape(reason))?)
+    from_object(&mut object.map_err(Error::Shape)?)
 }
 
 /// The YAML text of a recipe.
@@ -244,7 +244,7 @@ pub fn to_yaml(recipe: &Recipe) -> Result<String, Error> {
         return Err(Error::TooLarge);
     }
     let text = store::render_yaml_object(&recipe.given);
-    text.map_err(|reason| Error::Yaml(reason))
+    text.map_err(Error::Yaml)
 }
 
 fn from_object(object: &mut Map<String, Value>) -> Result<Recipe, Error> {

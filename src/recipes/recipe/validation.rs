@@ -23,7 +23,7 @@ impl Recipe {
         for extension in fields.extensions.iter().flatten() {
             ExtensionConfig::from_value(extension.clone())
                 .and_then(|config| config.check_environment())
-                .map_err(|reason| Error::Extension(reason))?;
+                .map_err(Error::Extension)?;
         }
         if let Some((field, reason)) = fields.settings.as_ref().and_then(Settings::fault) {
             let reason = format!("settings.{field}: {reason}");
