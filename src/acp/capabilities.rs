@@ -11,7 +11,7 @@ pub(super) const NO_AUTHENTICATION: &str = "none";
 pub(super) const CONFIGURE_MODEL: &str = "configure-model";
 
 /// What the client can do, as far as it is used. A member of another type counts as absent.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ClientCapabilities {
     /// `fs/read_text_file`.
     pub(super) reads_files: bool,
@@ -53,19 +53,6 @@ impl ClientCapabilities {
     pub(super) fn has_workspace(&self) -> bool {
         self.reads_files || self.writes_files || self.terminal
     }
-
-    /// A client that can do nothing of it.
-    pub(super) const NONE: ClientCapabilities = ClientCapabilities {
-        reads_files: false,
-        writes_files: false,
-        terminal: false,
-        elicitation_form: false,
-        notices: false,
-        compaction: false,
-        terminal_output: false,
-        is_goose: false,
-        goose_updates: false,
-    };
 }
 
 impl Initialize {

@@ -2,7 +2,6 @@
 
 use super::connection::ConnectionState;
 use super::open_session::OpenSession;
-use super::updates;
 use crate::agent::{Mode, ModelChoice};
 use crate::conversation::Session;
 use crate::error_objects::error_object;
@@ -47,27 +46,19 @@ pub(super) struct SetModel {
 impl ConnectionState {
     /// The modes of a session.
     pub(super) fn modes(&self, session: &Session) -> Value {
-        let mode = |mode: Mode| {
-            let (name, description) = describe(mode);
-            json!({"id": mode.as_str(), "name": name, "description": description})
-        };
         json!({
             "currentModeId": self.registry.mode_of(session).as_str(),
-            "availableModes": Mode::ALL.map(mode),
+            "availableModes": described_modes("id"),
         })
     }
 
     /// The options of a session with their values. `listed` are models that the provider lists, if it was asked.
     pub(super) fn config_options(&self, session: &Session, listed: Option<&[String]>) -> Value {
-        let mode = |mode: Mode| {
-            let (name, description) = describe(mode);
-            json!({"value": mode.as_str(), "name": name, "description": description})
-        };
         let mut options = vec![json!({
             "id": MODE, "name": "Mode", "category": "mode", "type": "select",
             "description": "Which tool calls need your approval",
             "currentValue": self.registry.mode_of(session).as_str(),
-            "options": Mode::ALL.map(mode),
+            "options": described_modes("value"),
         })];
         let mut shown = session.clone();
         self.registry.show_model(&mut shown);
@@ -141,8 +132,7 @@ impl ConnectionState {
 
     fn send_options(&self, session: &OpenSession, options: &Value) {
         let update = json!({"sessionUpdate": "config_option_update", "configOptions": options});
-        self.outbox
-            .send(updates::notification(&session.id, &update));
+        self.send_update(&session.id, &update);
     }
 
     pub(super) fn set_mode(&self, params: &SetMode) -> Result<Value, ErrorObject> {
@@ -162,8 +152,7 @@ impl ConnectionState {
                 self.change_mode(&session, "value", value)?;
                 let update =
                     json!({"sessionUpdate": "current_mode_update", "currentModeId": value});
-                self.outbox
-                    .send(updates::notification(&session.id, &update));
+                self.send_update(&session.id, &update);
             }
             PROVIDER => self.choose(&session, value, None)?,
             MODEL => {
@@ -238,15 +227,18 @@ fn invalid(field: &str, why: &str) -> ErrorObject {
     ErrorObject::new(INVALID_PARAMS, format!("Invalid `{field}`: {why}"))
 }
 
-/// A name and a description for users.
-fn describe(mode: Mode) -> (&'static str, &'static str) {
-    match mode {
-        Mode::Auto => ("Auto", "Tools are called without asking"),
-        Mode::Approve => ("Approve", "You approve every tool call"),
-        Mode::SmartApprove => (
-            "Smart approve",
-            "You approve the calls that may change something",
-        ),
-        Mode::Chat => ("Chat", "No tools are called"),
-    }
+/// All modes with what they do; `id` is the name of the field of their ids.
+fn described_modes(id: &str) -> [Value; Mode::ALL.len()] {
+    Mode::ALL.map(|mode| {
+        let (name, description) = match mode {
+            Mode::Auto => ("Auto", "Tools are called without asking"),
+            Mode::Approve => ("Approve", "You approve every tool call"),
+            Mode::SmartApprove => (
+                "Smart approve",
+                "You approve the calls that may change something",
+            ),
+            Mode::Chat => ("Chat", "No tools are called"),
+        };
+        json!({id: mode.as_str(), "name": name, "description": description})
+    })
 }

@@ -15,7 +15,7 @@ use super::outbox::Outbox;
 use super::updates;
 use crate::agent::{NameObserver, Registry};
 use crate::conversation::Session;
-use crate::error_objects::{AUTHENTICATION_REQUIRED, error_object};
+use crate::error_objects::{AUTHENTICATION_REQUIRED, error_object, invalid_params};
 use crate::mcp::incoming_requests::{IncomingRequests, Limits, RequestGuard};
 use crate::mcp::jsonrpc::beginning::{Beginning, Kind};
 use crate::mcp::jsonrpc::{
@@ -27,13 +27,14 @@ use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 /// The longest message of a client, in bytes: a prompt with images.
@@ -145,7 +146,7 @@ impl Connection {
 impl ConnectionState {
     /// What the client can do; nothing before `initialize`.
     pub(super) fn client(&self) -> &ClientCapabilities {
-        static NONE: ClientCapabilities = ClientCapabilities::NONE;
+        static NONE: LazyLock<ClientCapabilities> = LazyLock::new(ClientCapabilities::default);
         self.client.get().unwrap_or(&NONE)
     }
 
@@ -205,9 +206,16 @@ impl ConnectionState {
 
     fn tell_name(&self, id: &str, name: &str) {
         if lock(&self.sessions).contains_key(id) {
-            let update = json!({"sessionUpdate": "session_info_update", "title": name});
-            self.outbox.send(updates::notification(id, &update));
+            self.send_update(
+                id,
+                &json!({"sessionUpdate": "session_info_update", "title": name}),
+            );
         }
+    }
+
+    /// Sends an update of the session `id`.
+    pub(super) fn send_update(&self, id: &str, update: &Value) {
+        self.outbox.send(updates::notification(id, update));
     }
 
     fn answer(&self, id: Option<&Id>, outcome: Result<Value, ErrorObject>) {
@@ -286,10 +294,7 @@ impl ConnectionState {
         match method {
             "initialize" => pending.answer(self.initialize(method, params)),
             "authenticate" => pending.answer(self.authenticate(method, params)),
-            "session/list" => match read_params(method, params) {
-                Ok(params) => pending.run(method, move |state, _| state.list_sessions(&params)),
-                Err(error) => pending.answer(Err(error)),
-            },
+            "session/list" => pending.read_and_run(method, params, Self::list_sessions),
             "session/set_mode" => {
                 let result = read_params(method, params);
                 pending.answer(result.and_then(|params| self.set_mode(&params)));
@@ -302,30 +307,10 @@ impl ConnectionState {
                 let result = read_params(method, params);
                 pending.answer(result.and_then(|params| self.set_model(&params)));
             }
-            "session/new" => match read_params(method, params) {
-                Ok(params) => pending.open(method, move |state, cancel| {
-                    state.new_session(params, cancel)
-                }),
-                Err(error) => pending.answer(Err(error)),
-            },
-            "session/load" | "session/resume" => match read_params(method, params) {
-                Ok(params) => {
-                    let name = method.to_owned();
-                    let history = method == "session/load";
-                    pending.open(method, move |state, cancel| {
-                        state.open_stored(&name, params, history, cancel)
-                    });
-                }
-                Err(error) => pending.answer(Err(error)),
-            },
-            "session/close" => match read_params(method, params) {
-                Ok(params) => pending.run(method, move |state, _| state.close_session(&params)),
-                Err(error) => pending.answer(Err(error)),
-            },
-            "session/delete" => match read_params(method, params) {
-                Ok(params) => pending.run(method, move |state, _| state.delete_session(&params)),
-                Err(error) => pending.answer(Err(error)),
-            },
+            "session/new" => pending.open(method, params, Self::new_session),
+            "session/load" | "session/resume" => pending.open(method, params, Self::open_stored),
+            "session/close" => pending.read_and_run(method, params, Self::close_session),
+            "session/delete" => pending.read_and_run(method, params, Self::delete_session),
             "session/prompt" => match read_params(method, params) {
                 Ok(params) => self.prompt(pending, params),
                 Err(error) => pending.answer(Err(error)),
@@ -354,8 +339,7 @@ impl ConnectionState {
     fn initialize(&self, method: &str, params: Option<&RawValue>) -> Result<Value, ErrorObject> {
         let params: Initialize = read_params(method, params)?;
         if !params.has_version() {
-            let text = "Invalid `params` of `initialize`: `protocolVersion` is not a number";
-            return Err(ErrorObject::new(INVALID_PARAMS, text));
+            return Err(invalid_params(method, "`protocolVersion` is not a number"));
         }
         if self.client.set(params.capabilities()).is_err() {
             let text = "This connection is initialized already; open another one";
@@ -432,14 +416,34 @@ impl PendingAnswer {
         });
     }
 
+    /// The same with the parameters of the method, if they can be read.
+    fn read_and_run<P: DeserializeOwned + Send + 'static>(
+        self,
+        method: &str,
+        params: Option<&RawValue>,
+        work: fn(&ConnectionState, &P) -> Result<Value, ErrorObject>,
+    ) {
+        match read_params(method, params) {
+            Ok(params) => self.run(method, move |state, _| work(state, &params)),
+            Err(error) => self.answer(Err(error)),
+        }
+    }
+
     /// The same for a request that opens a session; what follows the opening runs in the same thread.
-    fn open<W>(self, method: &str, work: W)
-    where
-        W: FnOnce(&Arc<ConnectionState>, &Cancel) -> Result<Opened, ErrorObject> + Send + 'static,
-    {
+    fn open<P: DeserializeOwned + Send + 'static>(
+        self,
+        method: &str,
+        params: Option<&RawValue>,
+        work: fn(&ConnectionState, &str, P, &Cancel) -> Result<Opened, ErrorObject>,
+    ) {
+        let params = match read_params(method, params) {
+            Ok(params) => params,
+            Err(error) => return self.answer(Err(error)),
+        };
+        let name = method.to_owned();
         self.spawn(method, move |pending| {
             let (state, cancel) = (pending.state.clone(), pending.guard.cancel.clone());
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(&state, &cancel)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&state, &name, params, &cancel)));
             match outcome.unwrap_or_else(|_| Err(panicked())) {
                 Ok(_) if cancel.is_cancelled() => {
                     let error = ErrorObject::new(REQUEST_CANCELLED, "The request was cancelled");

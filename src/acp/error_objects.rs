@@ -1,7 +1,9 @@
 //! Errors of the core as errors of JSON-RPC, for the client.
 
 use crate::agent::Error;
-use crate::mcp::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, RESOURCE_NOT_FOUND};
+use crate::mcp::jsonrpc::{
+    ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RESOURCE_NOT_FOUND,
+};
 use crate::provider::{self, ErrorClass};
 use crate::text::printable;
 
@@ -17,7 +19,7 @@ pub(crate) fn error_object(error: &Error) -> ErrorObject {
         Error::NoSession => ErrorObject::new(RESOURCE_NOT_FOUND, error.to_string()),
         Error::Working { .. } => ErrorObject::new(INVALID_REQUEST, error.to_string()),
         Error::WorkingDir { .. } | Error::Config { .. } => {
-            ErrorObject::new(crate::mcp::jsonrpc::INVALID_PARAMS, error.to_string())
+            ErrorObject::new(INVALID_PARAMS, error.to_string())
         }
         error => ErrorObject::new(INTERNAL_ERROR, error.to_string()),
     }
@@ -36,4 +38,10 @@ pub(crate) fn model_error(error: &provider::Error, has_begun: bool) -> ErrorObje
         "The model gave no answer"
     };
     ErrorObject::new(code, format!("{what}: {message}"))
+}
+
+/// An error about the parameters of a method; `why` is a sentence that begins with the field.
+pub(crate) fn invalid_params(method: &str, why: &str) -> ErrorObject {
+    let text = format!("Invalid `params` of `{method}`: {why}");
+    ErrorObject::new(INVALID_PARAMS, text)
 }

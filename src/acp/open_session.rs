@@ -31,6 +31,7 @@ pub(super) struct UntoldFailures {
 }
 
 /// A tool call that the client shows.
+#[derive(Default)]
 pub(super) struct ShownCall {
     pub(super) status: Status,
     pub(super) name: String,
@@ -56,14 +57,8 @@ impl ShownCall {
     /// A pending call of `extension__tool`.
     pub(super) fn new(name: &str) -> Self {
         ShownCall {
-            status: Status::Pending,
             name: name.to_owned(),
-            command: None,
-            has_terminal: false,
-            before: None,
-            checklist: None,
-            output: TerminalOutput::default(),
-            question: None,
+            ..ShownCall::default()
         }
     }
 }

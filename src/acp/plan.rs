@@ -11,13 +11,13 @@ pub(super) const TOOL: &str = "todo__todo_write";
 
 /// The checklist in the arguments of a call of [`TOOL`].
 pub(super) fn list_in(arguments: &RawJson) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Write {
-        content: String,
-    }
-    let Write { content } = crate::json::from_str(arguments.get()).ok()?;
-    Some(content)
+    let arguments: Value = crate::json::from_str(arguments.get()).ok()?;
+    arguments["content"].as_str().map(str::to_owned)
 }
+
+const DONE: &str = "completed";
+const BEGUN: &str = "in_progress";
+const OPEN: &str = "pending";
 
 /// The update with the entries of a checklist in Markdown: `- [x] done`, `- [ ] open`. The first open entry is
 /// the one in progress, and an item marked `[-]` or `[~]` as well. Lines that are no items are left out.
@@ -25,38 +25,30 @@ pub(super) fn update(list: &str) -> Value {
     let mut has_current = false;
     let items = list.lines().filter_map(item).take(MAX_ENTRIES);
     let entries: Vec<Value> = items
-        .map(|(mark, content)| {
-            let status = match mark {
-                Mark::Done => "completed",
-                Mark::Begun => "in_progress",
-                Mark::Open if !has_current => "in_progress",
-                Mark::Open => "pending",
+        .map(|(status, content)| {
+            let status = match status {
+                OPEN if !has_current => BEGUN,
+                status => status,
             };
-            has_current |= mark != Mark::Done;
+            has_current |= status != DONE;
             json!({"content": content, "priority": "medium", "status": status})
         })
         .collect();
     json!({"sessionUpdate": "plan", "entries": entries})
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Mark {
-    Done,
-    Begun,
-    Open,
-}
-
-fn item(line: &str) -> Option<(Mark, &str)> {
+/// The status of an item, and its text.
+fn item(line: &str) -> Option<(&'static str, &str)> {
     let rest = line.trim_start().trim_start_matches(['-', '*', '+']);
     let rest = rest.trim_start();
-    let mark = match rest.get(..3)? {
-        "[x]" | "[X]" => Mark::Done,
-        "[-]" | "[~]" => Mark::Begun,
-        "[ ]" => Mark::Open,
+    let status = match rest.get(..3)? {
+        "[x]" | "[X]" => DONE,
+        "[-]" | "[~]" => BEGUN,
+        "[ ]" => OPEN,
         _ => return None,
     };
     let content = rest[3..].trim();
-    (!content.is_empty()).then_some((mark, content))
+    (!content.is_empty()).then_some((status, content))
 }
 
 #[cfg(test)]

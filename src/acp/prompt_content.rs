@@ -1,7 +1,8 @@
 //! The content of a prompt: converts the blocks that a client sends to the content of a user's message.
 
 use crate::conversation::{Content, Image};
-use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS, RawJson};
+use crate::error_objects::invalid_params;
+use crate::mcp::jsonrpc::{ErrorObject, RawJson};
 use crate::mcp::params::place_and_reason;
 use crate::text::fenced_block;
 use percent_encoding::percent_decode_str;
@@ -53,12 +54,8 @@ pub(super) fn contents(
 ) -> Result<Vec<Content>, ErrorObject> {
     let mut contents = Vec::new();
     for (n, block) in blocks.into_iter().enumerate() {
-        let invalid = |why: &str| {
-            ErrorObject::new(
-                INVALID_PARAMS,
-                format!("Invalid `params` of `session/prompt`: `prompt[{n}]`: {why}"),
-            )
-        };
+        let invalid =
+            |why: &str| invalid_params("session/prompt", &format!("`prompt[{n}]`: {why}"));
         let block: Block = crate::json::from_str(block.get())
             .map_err(|error| invalid(&place_and_reason(block.get(), &error)))?;
         match block {
@@ -88,8 +85,7 @@ pub(super) fn contents(
         }
     }
     if contents.is_empty() {
-        let why = "Invalid `params` of `session/prompt`: `prompt` is empty";
-        return Err(ErrorObject::new(INVALID_PARAMS, why));
+        return Err(invalid_params("session/prompt", "`prompt` is empty"));
     }
     Ok(contents)
 }

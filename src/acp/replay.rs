@@ -3,7 +3,7 @@
 use super::file_diffs;
 use super::tool_call_display::{Display, SHELL, TEXT_EDITOR, goose_meta};
 use super::updates::{self, Speaker, Status};
-use crate::conversation::{Content, Message, Outcome, Role, ToolRequest, ToolResponse};
+use crate::conversation::{Content, Message, Outcome, ToolRequest, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -28,15 +28,11 @@ pub(super) fn replay(
     let visible = messages.iter().filter(|m| m.metadata.user_visible);
     for message in visible {
         let id = message.id.as_deref();
-        let speaker = match message.role {
-            Role::User => Speaker::User,
-            Role::Assistant => Speaker::Agent,
-        };
+        let speaker = Speaker::of(message.role);
         let time = is_goose.then_some(message.created);
         let text = |speaker: Speaker, text: &str| {
-            let mut chunk = updates::text_chunk(speaker, id, text);
-            chunk.created = time;
-            (!text.is_empty()).then(|| updates::notification(session, &chunk))
+            let chunk = || updates::chunk(speaker, id, updates::text_block(text), time);
+            (!text.is_empty()).then(|| updates::notification(session, &chunk()))
         };
         for part in &message.content {
             let mut result = None;
@@ -45,9 +41,7 @@ pub(super) fn replay(
                 Content::Thinking(thinking) => text(Speaker::Thought, &thinking.thinking),
                 Content::Reasoning(reasoning) => text(Speaker::Thought, &reasoning.text),
                 Content::Image(_) => updates::block(part).map(|block| {
-                    let mut chunk = updates::chunk(speaker, id, block);
-                    chunk.created = time;
-                    updates::notification(session, &chunk)
+                    updates::notification(session, &updates::chunk(speaker, id, block, time))
                 }),
                 Content::ToolRequest(request) => {
                     let response = responses.get(request.id.as_str()).copied();

@@ -32,30 +32,16 @@ struct CommandEnd {
     truncated: bool,
 }
 
-/// A line that `shell` sends while the command runs.
-#[derive(Deserialize)]
-struct Notification {
-    method: String,
-    params: Params,
-}
-
-#[derive(Deserialize)]
-struct Params {
-    data: Data,
-}
-
-#[derive(Deserialize)]
-struct Data {
-    #[serde(rename = "type")]
-    kind: String,
-    output: String,
-}
-
 /// The line of output in a notification of a tool call, if it is one.
 pub(super) fn line_in(notification: &RawJson) -> Option<String> {
-    let notification: Notification = crate::json::from_str(notification.get()).ok()?;
-    let Data { kind, output } = notification.params.data;
-    (notification.method == "notifications/message" && kind == "shell_output").then_some(output)
+    let notification: Value = crate::json::from_str(notification.get()).ok()?;
+    let data = &notification["params"]["data"];
+    let is_line =
+        notification["method"] == "notifications/message" && data["type"] == "shell_output";
+    data["output"]
+        .as_str()
+        .filter(|_| is_line)
+        .map(str::to_owned)
 }
 
 impl TerminalOutput {

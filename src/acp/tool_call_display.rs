@@ -20,7 +20,7 @@ pub(super) struct Display {
     /// One of the protocol's kinds of tools.
     pub(super) kind: &'static str,
     /// The files that the call is about, with the line, from 1, if there is one.
-    pub(super) locations: Vec<(PathBuf, Option<u64>)>,
+    pub(super) location: Option<(PathBuf, Option<u64>)>,
 }
 
 /// The arguments that titles and locations are made of.
@@ -73,10 +73,7 @@ impl Display {
         Display {
             title: printable(&title, MAX_TITLE),
             kind,
-            locations: path
-                .map(|path| (path, line.filter(|line| *line > 0)))
-                .into_iter()
-                .collect(),
+            location: path.map(|path| (path, line.filter(|line| *line > 0))),
         }
     }
 
@@ -90,12 +87,12 @@ impl Display {
             "status": "pending",
             "rawInput": arguments,
         });
-        if !self.locations.is_empty() {
-            let locations = self.locations.iter().map(|(path, line)| match line {
-                Some(line) => json!({"path": path, "line": line}),
-                None => json!({ "path": path }),
-            });
-            update["locations"] = locations.collect();
+        match &self.location {
+            Some((path, Some(line))) => {
+                update["locations"] = json!([{"path": path, "line": line}]);
+            }
+            Some((path, None)) => update["locations"] = json!([{"path": path}]),
+            None => {}
         }
         update
     }

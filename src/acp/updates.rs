@@ -1,10 +1,10 @@
 //! The notification `session/update` and the content blocks in it.
 
-use crate::conversation::{Content, Image, NotificationType, ToolResponse};
+use crate::conversation::{Content, Image, NotificationType, Role, ToolResponse};
 use crate::mcp::jsonrpc;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::text::fenced_block;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -44,71 +44,45 @@ pub(super) enum Speaker {
 }
 
 impl Speaker {
-    fn update_name(self) -> &'static str {
-        match self {
-            Speaker::User => "user_message_chunk",
-            Speaker::Agent => "agent_message_chunk",
-            Speaker::Thought => "agent_thought_chunk",
+    pub(super) fn of(role: Role) -> Self {
+        match role {
+            Role::User => Speaker::User,
+            Role::Assistant => Speaker::Agent,
         }
     }
 }
 
-/// A part of a message. Chunks of one message share its id.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Chunk<'a, C> {
-    session_update: &'static str,
-    content: C,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message_id: Option<&'a str>,
-    /// The time of the message, for Goose's clients, in seconds.
-    #[serde(
-        rename = "_meta",
-        serialize_with = "goose_time",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub(super) created: Option<i64>,
-}
-
-fn goose_time<S: Serializer>(created: &Option<i64>, serializer: S) -> Result<S::Ok, S::Error> {
-    json!({"goose": {"created": created}}).serialize(serializer)
-}
-
-#[derive(Serialize)]
-pub(super) struct TextBlock<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    text: &'a str,
-}
-
-/// A chunk of text.
-pub(super) fn text_chunk<'a>(
+/// A chunk of a message: text, an image. Goose's clients get the time when the message was made.
+pub(super) fn chunk(
     speaker: Speaker,
-    message: Option<&'a str>,
-    text: &'a str,
-) -> Chunk<'a, TextBlock<'a>> {
-    Chunk {
-        session_update: speaker.update_name(),
-        content: TextBlock { kind: "text", text },
-        message_id: message,
-        created: None,
+    message: Option<&str>,
+    block: Value,
+    created: Option<i64>,
+) -> Value {
+    let update = match speaker {
+        Speaker::User => "user_message_chunk",
+        Speaker::Agent => "agent_message_chunk",
+        Speaker::Thought => "agent_thought_chunk",
+    };
+    let mut chunk = json!({"sessionUpdate": update, "content": block});
+    if let Some(id) = message {
+        chunk["messageId"] = id.into();
     }
+    if let Some(created) = created {
+        chunk["_meta"] = json!({"goose": {"created": created}});
+    }
+    chunk
 }
 
-/// A chunk with any content block.
-pub(super) fn chunk(speaker: Speaker, message: Option<&str>, block: Value) -> Chunk<'_, Value> {
-    Chunk {
-        session_update: speaker.update_name(),
-        content: block,
-        message_id: message,
-        created: None,
-    }
+/// A block of text.
+pub(super) fn text_block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
 }
 
 /// A part of a message as a content block; `None` for parts that are no text or image.
 pub(super) fn block(part: &Content) -> Option<Value> {
     match part {
-        Content::Text(text) => Some(json!({"type": "text", "text": text.text})),
+        Content::Text(text) => Some(text_block(&text.text)),
         Content::Image(Image {
             data, mime_type, ..
         }) => Some(json!({"type": "image", "data": data, "mimeType": mime_type})),
@@ -117,9 +91,10 @@ pub(super) fn block(part: &Content) -> Option<Value> {
 }
 
 /// A tool call's state for the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Status {
+    #[default]
     Pending,
     InProgress,
     Completed,
@@ -140,10 +115,7 @@ pub(super) fn result_contents(result: &CallToolResult, is_command: bool) -> Vec<
     let is_command = is_command && result.structured_content.is_some();
     let shown = result.content.iter().filter(|part| is_for(part, "user"));
     let blocks = shown.map(|part| match text_of(part) {
-        Some(text) if is_command => {
-            let block = fenced_block("console", &text);
-            json!({"type": "text", "text": block})
-        }
+        Some(text) if is_command => text_block(&fenced_block("console", &text)),
         _ => serde_json::from_str(part.as_json()).unwrap_or_default(),
     });
     blocks.filter_map(content).collect()
@@ -168,7 +140,7 @@ fn content(block: Value) -> Option<Value> {
 
 /// The content of a tool call that consists of one text.
 pub(super) fn text_content(text: &str) -> Value {
-    json!({"type": "content", "content": {"type": "text", "text": text}})
+    json!({"type": "content", "content": text_block(text)})
 }
 
 /// Whether a part of a result is for `reader`: parts may name their audience.
@@ -193,14 +165,9 @@ pub(super) fn text_for(audience: &str, result: &CallToolResult) -> String {
 }
 
 fn text_of(part: &Part) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Text {
-        #[serde(rename = "type")]
-        kind: String,
-        text: String,
-    }
-    let text: Text = crate::json::from_str(part.as_json()).ok()?;
-    (text.kind == "text").then_some(text.text)
+    let part: Value = crate::json::from_str(part.as_json()).ok()?;
+    let is_text = part["type"] == "text";
+    part["text"].as_str().filter(|_| is_text).map(str::to_owned)
 }
 
 /// The text of a result for the field `rawOutput`: the structured content, else the result itself.

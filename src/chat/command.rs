@@ -7,7 +7,7 @@ use crate::extension::ExtensionConfig;
 use crate::interrupt::Interrupts;
 use crate::note::print_note;
 use crate::stdin_lines::{InputLine, StdinLines};
-use crate::store::settings;
+use crate::store::{Paths, settings};
 use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
 use crate::text::printable;
@@ -131,23 +131,31 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 }
 
 fn chat(mut options: Options) -> Result<(), Failure> {
+    let paths = crate::command_line::paths()?;
+    let message = options.message.take();
+    in_terminal(&paths, options.offline, true, |registry, interrupts| {
+        Chat::open(registry, interrupts, &options).and_then(|mut chat| chat.run(message))
+    })
+}
+
+/// Runs `work`, which Ctrl-C interrupts. At its end, `names_session` names the session for `gosling chat --session`.
+pub(super) fn in_terminal(
+    paths: &Paths,
+    offline: bool,
+    names_session: bool,
+    work: impl FnOnce(&Registry, &Interrupts) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     sys::protect_memory();
     signal::block();
-    let paths = crate::command_line::paths()?;
-    logging::start_quietly(&paths);
-    let registry = Arc::new(Registry::new(
-        Stores::new(&paths),
-        part::all(),
-        options.offline,
-    ));
+    logging::start_quietly(paths);
+    let registry = Arc::new(Registry::new(Stores::new(paths), part::all(), offline));
     let interrupts = Interrupts::watch(registry.clone()).map_err(failed("no thread"))?;
-    let message = options.message.take();
-    let outcome =
-        Chat::open(&registry, &interrupts, &options).and_then(|mut chat| chat.run(message));
-    interrupts.end_session(&registry);
+    let outcome = work(&registry, &interrupts);
+    if names_session {
+        interrupts.end_session(&registry);
+    }
     registry.close();
     match interrupts.exit_code() {
-        // A signal explains every other failure.
         Some(code) => Err(Failure::Signalled(code)),
         None => outcome,
     }

@@ -179,31 +179,24 @@ fn as_line(entry: &Entry) -> String {
 
 /// Whether the extension comes with the client.
 fn is_bundled(config: &ExtensionConfig) -> bool {
-    let bundled = match config {
-        ExtensionConfig::Stdio(c) => c.bundled,
-        ExtensionConfig::Builtin(c) => c.bundled,
-        ExtensionConfig::Platform(c) => c.bundled,
-        ExtensionConfig::StreamableHttp(c) => c.bundled,
-        ExtensionConfig::Frontend(c) => c.bundled,
-        ExtensionConfig::Sse(_) | ExtensionConfig::InlinePython(_) => None,
-    };
-    bundled == Some(true)
+    config.to_value()["bundled"] == true
 }
 
 /// Whether the extension is a server in this program.
 fn is_builtin(config: &ExtensionConfig) -> bool {
-    matches!(
-        config,
-        ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_)
-    ) && builtin::has(&config.key())
+    is_part(config) && builtin::has(&config.key())
 }
 
 /// Whether the extension is a part of Goose that this program does not have, so that it never runs.
 fn is_missing(config: &ExtensionConfig) -> bool {
+    is_part(config) && !is_builtin(config)
+}
+
+fn is_part(config: &ExtensionConfig) -> bool {
     matches!(
         config,
         ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_)
-    ) && !is_builtin(config)
+    )
 }
 
 fn change(mut parser: lexopt::Parser, change: Change) -> Result<(), Failure> {

@@ -1,17 +1,15 @@
 //! `gosling run`: runs a recipe without a server.
 
-use crate::agent::{RecipeSource, Registry, Stores};
+use crate::agent::{RecipeSource, Registry};
 use crate::command::{self as chat, INTERRUPTED};
-use crate::command_line::{Command, Failure, failed, logging, print, text};
+use crate::command_line::{Command, Failure, failed, print, text};
 use crate::conversation::TokenState;
 use crate::interrupt::Interrupts;
 use crate::stdin_lines::StdinLines;
 use crate::store::Paths;
 use crate::sys::cancel::Cancel;
-use crate::sys::{self, signal};
 use crate::text::printable;
 use crate::turn_display::{DisplayState, SessionAnswers, TurnDisplay};
-use gosling_core::part;
 use gosling_recipes::recipe::{InputType, Library, Parameter, Recipe};
 use gosling_recipes::recipe_run::{self, RecipeOutcome, RecipeRun, RunError, RunOptions};
 use lexopt::prelude::*;
@@ -20,7 +18,6 @@ use std::env;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub(crate) const COMMAND: Command = Command {
     name: "run",
@@ -103,7 +100,13 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut run = find(&recipe, working_dir, &paths)?;
     check_values(&run.recipe, &options.values)?;
     run.values = std::mem::take(&mut options.values);
-    run_recipe(run, &options, &paths)
+    let names_session = !options.json;
+    chat::in_terminal(
+        &paths,
+        options.model.offline,
+        names_session,
+        |registry, interrupts| run_in_session(registry, interrupts, run, &options),
+    )
 }
 
 /// The recipe in this file, or with this name in the folders of recipes.
@@ -168,28 +171,6 @@ fn check_values(recipe: &Recipe, values: &Map<String, Json>) -> Result<(), Failu
         reason.push(')');
     }
     Err(Failure::Usage(reason))
-}
-
-fn run_recipe(run: RecipeRun, options: &Options, paths: &Paths) -> Result<(), Failure> {
-    sys::protect_memory();
-    signal::block();
-    logging::start_quietly(paths);
-    let registry = Arc::new(Registry::new(
-        Stores::new(paths),
-        part::all(),
-        options.model.offline,
-    ));
-    let interrupts = Interrupts::watch(registry.clone()).map_err(failed("no thread"))?;
-    let outcome = run_in_session(&registry, &interrupts, run, options);
-    if !options.json {
-        interrupts.end_session(&registry);
-    }
-    registry.close();
-    match interrupts.exit_code() {
-        // A signal explains every other failure.
-        Some(code) => Err(Failure::Signalled(code)),
-        None => outcome,
-    }
 }
 
 /// Runs the recipe in a new session, which is deleted if the run cannot begin.

@@ -1,15 +1,26 @@
-//! `GET /metrics`: what this process has done, in numbers for Prometheus. The core counts, see
+//! `GET /metrics`: what this process has done, in numbers for Prometheus; an addition of gosling. The core counts, see
 //! [`gosling_core::metrics`]; what is here writes the numbers as text.
 #![forbid(unsafe_code)]
 
-mod endpoint;
 mod rendering;
 
+use gosling_core::agent::Registry;
+use gosling_core::api::with;
+use gosling_core::http::{Access::Keyed, Error, Request, Response};
 use gosling_core::part::Part;
-use gosling_core::{agent, api, http, metrics, sys};
+use gosling_core::{metrics, sys};
 
 /// What this adds to gosling.
 pub const PART: Part = Part {
-    routes: Some(endpoint::routes),
+    routes: Some(|router, registry| router.get("/metrics", Keyed, with(registry, get_metrics))),
     ..Part::new("metrics")
 };
+
+fn get_metrics(registry: &Registry, _: &Request) -> Result<Response, Error> {
+    let (sessions, extensions) = registry.live_counts();
+    let text = rendering::render(&metrics::METRICS, sessions, extensions, &sys::usage());
+    Ok(Response::bytes(
+        "text/plain; version=0.0.4; charset=utf-8",
+        text,
+    ))
+}

@@ -2,128 +2,85 @@
 //!
 //! Names follow the conventions of Prometheus: base units, `_total` for counters.
 
-use crate::metrics::{BOUNDS, Counter, Durations, Metrics, Refusal};
+use crate::metrics::{BOUNDS, Durations, Metrics, Refusal};
+use crate::sys::Usage;
 use std::fmt::{Display, Write};
-use std::time::Duration;
 
-/// What is counted when it is asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Gauges {
-    /// Sessions with a live agent.
-    pub(crate) sessions: usize,
-    /// Extensions of these sessions that are active.
-    pub(crate) extensions: usize,
-    /// The threads of the process; `None` where the system does not tell.
-    pub(crate) threads: Option<u64>,
-    /// The memory of the process that is in RAM, in bytes.
-    pub(crate) resident: Option<u64>,
-    /// The processor time of the process.
-    pub(crate) cpu: Option<Duration>,
-    /// The open file descriptors of the process.
-    pub(crate) files: Option<u64>,
-}
+/// The name, the type and the meaning of each number.
+const NUMBERS: &str = "\
+gosling_build_info gauge The version of gosling.
+gosling_http_connections gauge Open connections of clients.
+gosling_http_connections_accepted_total counter Connections that were accepted.
+gosling_http_requests_total counter Requests that reached a handler.
+gosling_http_refused_requests_total counter Requests that were refused before they reached a handler, by reason.
+gosling_http_received_bytes_total counter Bytes that clients sent.
+gosling_http_sent_bytes_total counter Bytes that clients got.
+gosling_sessions gauge Sessions with a live agent.
+gosling_extensions gauge Active extensions of live sessions.
+gosling_extension_loads_total counter Extensions that became active.
+gosling_extension_load_failures_total counter Extensions that did not become active, by class of the failure.
+gosling_extension_load_duration_seconds histogram How long the starts of extensions took that succeeded.
+gosling_extension_restarts_total counter Servers of extensions that were restarted after a lost connection.
+gosling_tool_call_errors_total counter Tool calls that failed, or whose result is an error.
+gosling_tool_call_duration_seconds histogram How long tool calls took.
+gosling_turns_total counter Turns that began.
+gosling_turn_errors_total counter Turns that ended with an error.
+gosling_tokens_total counter Tokens that models read and wrote, as they report them.
+process_threads gauge Threads of the process.
+process_resident_memory_bytes gauge Memory of the process that is in RAM.
+process_open_fds gauge Open file descriptors.
+process_cpu_seconds_total counter Processor time of the process.
+";
 
-/// All numbers as text.
-pub(crate) fn render(metrics: &Metrics, gauges: &Gauges) -> String {
+/// All numbers as text. `sessions` are those with a live agent, `extensions` those of these sessions that are active.
+pub(crate) fn render(
+    metrics: &Metrics,
+    sessions: usize,
+    extensions: usize,
+    usage: &Usage,
+) -> String {
     let mut text = Text(String::with_capacity(8 << 10));
-    text.info();
-    let open = metrics
-        .connections
-        .get()
-        .saturating_sub(metrics.connections_ended.get());
-    text.gauge(
-        "gosling_http_connections",
-        "Open connections of clients.",
-        open,
-    );
-    text.counter(
-        "gosling_http_connections_accepted_total",
-        "Connections that were accepted.",
-        &metrics.connections,
-    );
-    text.counter(
-        "gosling_http_requests_total",
-        "Requests that reached a handler.",
-        &metrics.requests,
-    );
-    text.labelled(
-        "gosling_http_refused_requests_total",
-        "Requests that were refused before they reached a handler, by reason.",
-        "reason",
-        metrics
-            .refused()
-            .map(|(refusal, count)| (reason(refusal), count)),
-    );
-    text.counter(
-        "gosling_http_received_bytes_total",
-        "Bytes that clients sent.",
-        &metrics.received,
-    );
-    text.counter(
-        "gosling_http_sent_bytes_total",
-        "Bytes that clients got.",
-        &metrics.sent,
-    );
-    text.gauge(
-        "gosling_sessions",
-        "Sessions with a live agent.",
-        gauges.sessions,
-    );
-    text.gauge(
-        "gosling_extensions",
-        "Active extensions of live sessions.",
-        gauges.extensions,
-    );
-    text.counter(
-        "gosling_extension_loads_total",
-        "Extensions that became active.",
-        &metrics.loads,
-    );
-    text.labelled(
-        "gosling_extension_load_failures_total",
-        "Extensions that did not become active, by class of the failure.",
-        "class",
-        metrics
-            .failed_loads()
-            .map(|(class, count)| (class.name(), count)),
-    );
+    let version = ("version", env!("CARGO_PKG_VERSION"));
+    text.labelled("gosling_build_info", [(version, 1)]);
+    let accepted = metrics.connections.get();
+    let open = accepted.saturating_sub(metrics.connections_ended.get());
+    text.number("gosling_http_connections", open);
+    text.number("gosling_http_connections_accepted_total", accepted);
+    text.number("gosling_http_requests_total", metrics.requests.get());
+    let refused = metrics.refused();
+    let refused = refused.map(|(refusal, count)| (("reason", reason(refusal)), count.get()));
+    text.labelled("gosling_http_refused_requests_total", refused);
+    text.number("gosling_http_received_bytes_total", metrics.received.get());
+    text.number("gosling_http_sent_bytes_total", metrics.sent.get());
+    text.number("gosling_sessions", sessions);
+    text.number("gosling_extensions", extensions);
+    text.number("gosling_extension_loads_total", metrics.loads.get());
+    let failed = metrics.failed_loads();
+    let failed = failed.map(|(class, count)| (("class", class.name()), count.get()));
+    text.labelled("gosling_extension_load_failures_total", failed);
     text.durations(
         "gosling_extension_load_duration_seconds",
-        "How long the starts of extensions took that succeeded.",
         &metrics.load_durations,
     );
-    text.counter(
-        "gosling_extension_restarts_total",
-        "Servers of extensions that were restarted after a lost connection.",
-        &metrics.restarts,
-    );
-    text.counter(
-        "gosling_tool_call_errors_total",
-        "Tool calls that failed, or whose result is an error.",
-        &metrics.failed_calls,
-    );
+    text.number("gosling_extension_restarts_total", metrics.restarts.get());
+    text.number("gosling_tool_call_errors_total", metrics.failed_calls.get());
     text.durations(
         "gosling_tool_call_duration_seconds",
-        "How long tool calls took.",
         &metrics.call_durations,
     );
-    text.counter("gosling_turns_total", "Turns that began.", &metrics.turns);
-    text.counter(
-        "gosling_turn_errors_total",
-        "Turns that ended with an error.",
-        &metrics.failed_turns,
-    );
-    text.labelled(
-        "gosling_tokens_total",
-        "Tokens that models read and wrote, as they report them.",
-        "direction",
-        [
-            ("input", &metrics.input_tokens),
-            ("output", &metrics.output_tokens),
-        ]
-        .into_iter(),
-    );
-    text.process(gauges);
+    text.number("gosling_turns_total", metrics.turns.get());
+    text.number("gosling_turn_errors_total", metrics.failed_turns.get());
+    let tokens = [
+        ("input", &metrics.input_tokens),
+        ("output", &metrics.output_tokens),
+    ];
+    let tokens = tokens.map(|(direction, count)| (("direction", direction), count.get()));
+    text.labelled("gosling_tokens_total", tokens);
+    text.if_known("process_threads", usage.threads);
+    text.if_known("process_resident_memory_bytes", usage.resident);
+    text.if_known("process_open_fds", usage.files);
+    let cpu = usage.cpu.map(|cpu| cpu.as_secs_f64());
+    text.if_known("process_cpu_seconds_total", cpu);
     text.0
 }
 
@@ -142,35 +99,40 @@ fn reason(refusal: Refusal) -> &'static str {
 struct Text(String);
 
 impl Text {
-    fn head(&mut self, name: &str, help: &str, kind: &str) {
+    fn head(&mut self, name: &str) {
+        let mut lines = NUMBERS.lines().filter_map(|line| line.split_once(' '));
+        let about = lines.find(|(it, _)| *it == name);
+        let (kind, help) = about
+            .and_then(|(_, it)| it.split_once(' '))
+            .unwrap_or_default();
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
-        self.head(name, help, "gauge");
+    fn number(&mut self, name: &str, value: impl Display) {
+        self.head(name);
         let _ = writeln!(self.0, "{name} {value}");
     }
 
-    fn counter(&mut self, name: &str, help: &str, counter: &Counter) {
-        self.head(name, help, "counter");
-        let _ = writeln!(self.0, "{name} {}", counter.get());
-    }
-
-    fn labelled<'a>(
-        &mut self,
-        name: &str,
-        help: &str,
-        label: &str,
-        counters: impl Iterator<Item = (&'a str, &'a Counter)>,
-    ) {
-        self.head(name, help, "counter");
-        for (value, counter) in counters {
-            let _ = writeln!(self.0, "{name}{{{label}=\"{value}\"}} {}", counter.get());
+    fn if_known(&mut self, name: &str, value: Option<impl Display>) {
+        if let Some(value) = value {
+            self.number(name, value);
         }
     }
 
-    fn durations(&mut self, name: &str, help: &str, durations: &Durations) {
-        self.head(name, help, "histogram");
+    /// One line for each value of a label.
+    fn labelled<'a>(
+        &mut self,
+        name: &str,
+        counts: impl IntoIterator<Item = ((&'a str, &'a str), u64)>,
+    ) {
+        self.head(name);
+        for ((label, value), count) in counts {
+            let _ = writeln!(self.0, "{name}{{{label}=\"{value}\"}} {count}");
+        }
+    }
+
+    fn durations(&mut self, name: &str, durations: &Durations) {
+        self.head(name);
         let mut count = 0;
         let mut counts = durations.counts();
         for (bound, more) in BOUNDS.iter().zip(&mut counts) {
@@ -184,35 +146,20 @@ impl Text {
             "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {sum}\n{name}_count {count}"
         );
     }
-
-    fn info(&mut self) {
-        self.head("gosling_build_info", "The version of gosling.", "gauge");
-        let version = env!("CARGO_PKG_VERSION");
-        let _ = writeln!(self.0, "gosling_build_info{{version=\"{version}\"}} 1");
-    }
-
-    fn process(&mut self, gauges: &Gauges) {
-        if let Some(threads) = gauges.threads {
-            self.gauge("process_threads", "Threads of the process.", threads);
-        }
-        if let Some(resident) = gauges.resident {
-            let help = "Memory of the process that is in RAM.";
-            self.gauge("process_resident_memory_bytes", help, resident);
-        }
-        if let Some(files) = gauges.files {
-            self.gauge("process_open_fds", "Open file descriptors.", files);
-        }
-        if let Some(cpu) = gauges.cpu {
-            let name = "process_cpu_seconds_total";
-            self.head(name, "Processor time of the process.", "counter");
-            let _ = writeln!(self.0, "{name} {}", cpu.as_secs_f64());
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn every_number_has_its_type_and_meaning() {
+        let text = render(&crate::metrics::METRICS, 1, 1, &Usage::default());
+        for line in text.lines().filter_map(|line| line.strip_prefix("# ")) {
+            assert!(line.split(' ').all(|word| !word.is_empty()), "{line}");
+        }
+    }
 
     #[test]
     fn durations_count_up_to_each_bound() {
@@ -221,17 +168,17 @@ mod tests {
             durations.record(Duration::from_millis(millis));
         }
         let mut text = Text(String::new());
-        text.durations("d", "Help.", &durations);
+        text.durations("gosling_tool_call_duration_seconds", &durations);
         for line in [
-            "# TYPE d histogram",
-            "d_bucket{le=\"0.001\"} 2",
-            "d_bucket{le=\"0.005\"} 3",
-            "d_bucket{le=\"1\"} 4",
-            "d_bucket{le=\"2.5\"} 5",
-            "d_bucket{le=\"120\"} 5",
-            "d_bucket{le=\"+Inf\"} 6",
-            "d_sum 502.004",
-            "d_count 6",
+            "# TYPE gosling_tool_call_duration_seconds histogram",
+            "gosling_tool_call_duration_seconds_bucket{le=\"0.001\"} 2",
+            "gosling_tool_call_duration_seconds_bucket{le=\"0.005\"} 3",
+            "gosling_tool_call_duration_seconds_bucket{le=\"1\"} 4",
+            "gosling_tool_call_duration_seconds_bucket{le=\"2.5\"} 5",
+            "gosling_tool_call_duration_seconds_bucket{le=\"120\"} 5",
+            "gosling_tool_call_duration_seconds_bucket{le=\"+Inf\"} 6",
+            "gosling_tool_call_duration_seconds_sum 502.004",
+            "gosling_tool_call_duration_seconds_count 6",
         ] {
             assert!(text.0.lines().any(|it| it == line), "{line}: {}", text.0);
         }

@@ -19,7 +19,7 @@ impl Recipes for Hook {
     fn read(&self, given: Map<String, Value>) -> Result<Box<dyn StartRecipe>, String> {
         match Recipe::from_object(given) {
             Ok(recipe) => Ok(Box::new(recipe)),
-            Err(recipe::Error::Shape { reason }) => Err(reason),
+            Err(recipe::Error::Shape(reason)) => Err(reason),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -35,14 +35,14 @@ impl Recipes for Hook {
         let projects = projects.map(|it| (Library::of_project(&it), RecipeSource::Project));
         let users = (Library::of_user(config), RecipeSource::User);
         for (library, source) in std::iter::once(users).chain(projects) {
-            if let Some((file, recipe)) = library.find_file(id)? {
+            if let Some((file, recipe)) = library.find(id)? {
                 return Ok(SessionRecipe {
                     folder: file.parent().map(Path::to_owned),
                     ..SessionRecipe::new(Box::new(recipe), source)
                 });
             }
         }
-        Err(recipe::Error::Unknown { id: id.to_owned() }.into())
+        Err(recipe::Error::Unknown(id.to_owned()).into())
     }
 
     fn check_imported(&self, given: &Value) -> Result<(), Error> {
@@ -97,11 +97,12 @@ impl StartRecipe for Recipe {
     }
 
     fn extensions(&self) -> Option<&[Value]> {
-        Recipe::extensions(self)
+        self.fields().extensions.as_deref()
     }
 
     fn uses_origin(&self) -> bool {
-        Recipe::uses_origin(self)
+        // It runs commands or names files.
+        self.fields().retry.is_some() || !self.fields().sub_recipes.is_empty()
     }
 
     fn into_value(self: Box<Self>) -> Value {

@@ -184,9 +184,7 @@ fn slash_command(registry: &Registry, request: &Request) -> Result<Response, Err
         slash_command: Option<String>,
     }
     let body: Assign = request.json()?;
-    let unknown = || recipe::Error::Unknown {
-        id: body.id.clone(),
-    };
+    let unknown = || recipe::Error::Unknown(body.id.clone());
     let path = library_of(registry).path(&body.id).ok_or_else(unknown)?;
     let command = body.slash_command.as_deref();
     slash_commands::assign(&registry.stores().config, &path, command)?;

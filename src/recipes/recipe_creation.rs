@@ -125,20 +125,16 @@ fn fields(described: Description) -> Map<String, Value> {
         .iter()
         .map(|it| literal(&line(it, longest)));
     let activities: Vec<_> = activities.filter(|it| !it.is_empty()).take(count).collect();
-    let mut fields = Map::new();
-    for (name, value) in [
+    let text = |text: &str| json!(literal(&line(text, MAX_LINE)));
+    let fields = [
         ("version", json!("1.0.0")),
-        ("title", json!(literal(&line(&described.title, MAX_LINE)))),
-        (
-            "description",
-            json!(literal(&line(&described.description, MAX_LINE))),
-        ),
+        ("title", text(&described.title)),
+        ("description", text(&described.description)),
         ("instructions", json!(literal(&described.instructions))),
         ("activities", json!(activities)),
-    ] {
-        fields.insert(name.to_owned(), value);
-    }
-    fields
+    ];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value));
+    fields.into_iter().collect()
 }
 
 /// Text that a template renders as itself: the model writes no templates.

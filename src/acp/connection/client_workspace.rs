@@ -8,7 +8,6 @@ use crate::mcp::jsonrpc::RawJson;
 use crate::open_session::OpenSession;
 use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;
-use crate::updates;
 use crossbeam_channel::{Receiver, bounded};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -224,8 +223,7 @@ impl ClientWorkspace for SessionWorkspace {
                 "toolCallId": call,
                 "content": [{"type": "terminal", "terminalId": terminal_id}],
             });
-            let message = updates::notification(&self.session.id, &update);
-            self.connection.outbox.send(message);
+            self.connection.send_update(&self.session.id, &update);
         }
         let result = self.finish(&terminal_id, command.time_limit, cancel);
         self.tell("terminal/release", &terminal_id);

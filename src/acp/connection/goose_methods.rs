@@ -5,11 +5,11 @@ use super::ConnectionState;
 use super::session_methods::{START_LIMIT, commands, describe};
 use crate::agent::{self, Fork, ShownSetting};
 use crate::conversation::Session;
-use crate::error_objects::error_object;
+use crate::error_objects::{error_object, invalid_params};
 use crate::extension::configured::{self, Change};
 use crate::extension::{ExtensionConfig, config};
 use crate::goose_extensions::{self, from_goose, to_goose};
-use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::mcp::jsonrpc::ErrorObject;
 use crate::store;
 use crate::store::settings::{self, Setting};
 use crate::sys::cancel::Cancel;
@@ -20,7 +20,10 @@ use serde_json::{Value, json};
 const PREFIX: &str = "_goose/unstable/";
 
 /// A method: takes its parameters, and a token that is cancelled with the request.
-pub(crate) type Method = fn(&ConnectionState, &Params, &Cancel) -> Result<Value, ErrorObject>;
+pub(crate) type Method = fn(&ConnectionState, &Params, &Cancel) -> Outcome;
+
+/// The result of a request, or why there is none.
+pub(crate) type Outcome = Result<Value, ErrorObject>;
 
 /// The method of this name.
 pub(crate) fn find(name: &str) -> Option<Method> {
@@ -102,9 +105,7 @@ impl Params {
     }
 
     fn invalid(&self, field: &str, why: &str) -> ErrorObject {
-        let method = &self.method;
-        let text = format!("Invalid `params` of `{method}`: `{field}`: {why}");
-        ErrorObject::new(INVALID_PARAMS, text)
+        invalid_params(&self.method, &format!("`{field}`: {why}"))
     }
 }
 
@@ -118,8 +119,7 @@ impl ConnectionState {
         meta: &Value,
     ) -> Result<Option<Vec<Value>>, ErrorObject> {
         let refused = |field: &str, why: &str| {
-            let text = format!("Invalid `params` of `session/new`: `_meta.{field}`: {why}");
-            ErrorObject::new(INVALID_PARAMS, text)
+            invalid_params("session/new", &format!("`_meta.{field}`: {why}"))
         };
         for field in ["recipeId", "recipeDeeplink"] {
             if !meta[field].is_null() {
@@ -180,17 +180,13 @@ fn stored(error: store::Error) -> ErrorObject {
 }
 
 /// The empty result of a change.
-fn done(outcome: Result<(), agent::Error>) -> Result<Value, ErrorObject> {
+fn done(outcome: Result<(), agent::Error>) -> Outcome {
     outcome
         .map(|()| json!({}))
         .map_err(|error| error_object(&error))
 }
 
-fn read_setting(
-    state: &ConnectionState,
-    params: &Params,
-    _: &Cancel,
-) -> Result<Value, ErrorObject> {
+fn read_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let shown = (state.registry).shown_setting(params.text("key")?, params.flag("isSecret"));
     let value = match shown.map_err(stored)? {
         Some(ShownSetting::Plain(value)) => value,
@@ -200,7 +196,7 @@ fn read_setting(
     Ok(json!({ "value": value }))
 }
 
-fn set_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+fn set_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let (key, value) = (params.text("key")?, &params.all["value"]);
     let stores = state.registry.stores();
     let set = if params.flag("isSecret") {
@@ -211,11 +207,7 @@ fn set_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<V
     done(set.map_err(agent::Error::from))
 }
 
-fn remove_setting(
-    state: &ConnectionState,
-    params: &Params,
-    _: &Cancel,
-) -> Result<Value, ErrorObject> {
+fn remove_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let key = params.text("key")?;
     let stores = state.registry.stores();
     let removed = if params.flag("isSecret") {
@@ -226,17 +218,13 @@ fn remove_setting(
     done(removed.map_err(agent::Error::from))
 }
 
-fn read_defaults(state: &ConnectionState, _: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+fn read_defaults(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {
     let config = &state.registry.stores().config;
     let text = |setting: &Setting| setting.text(config).map_err(stored);
     Ok(json!({"providerId": text(&settings::PROVIDER)?, "modelId": text(&settings::MODEL)?}))
 }
 
-fn save_defaults(
-    state: &ConnectionState,
-    params: &Params,
-    _: &Cancel,
-) -> Result<Value, ErrorObject> {
+fn save_defaults(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let provider = params.text("providerId")?;
     let known = state.registry.catalog().provider(provider);
     known.map_err(|error| params.invalid("providerId", &error.to_string()))?;
@@ -251,11 +239,7 @@ fn save_defaults(
     Ok(json!({"providerId": provider, "modelId": params.all["modelId"]}))
 }
 
-fn list_providers(
-    state: &ConnectionState,
-    params: &Params,
-    _: &Cancel,
-) -> Result<Value, ErrorObject> {
+fn list_providers(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let wanted = params.all["providerIds"].as_array();
     let wanted = wanted.filter(|wanted| !wanted.is_empty());
     let mut providers = state.registry.catalog().entries();
@@ -290,7 +274,7 @@ fn list_providers(
     Ok(json!({"entries": entries.collect::<Value>()}))
 }
 
-fn model_info(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+fn model_info(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let catalog = state.registry.catalog();
     let known = catalog.model_info(params.text("provider")?, params.text("model")?);
     let known = known.map(|known| {
@@ -310,7 +294,7 @@ fn model_info(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Va
     Ok(json!({ "modelInfo": known }))
 }
 
-fn list_extensions(state: &ConnectionState, _: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+fn list_extensions(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {
     let listed = configured::list(&state.registry.stores().config).map_err(stored)?;
     let mut warnings = listed.warnings;
     let mut shown = Vec::new();
@@ -327,11 +311,7 @@ fn list_extensions(state: &ConnectionState, _: &Params, _: &Cancel) -> Result<Va
 }
 
 /// Stores an extension.
-fn add_extension(
-    state: &ConnectionState,
-    params: &Params,
-    _: &Cancel,
-) -> Result<Value, ErrorObject> {
+fn add_extension(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let store = &state.registry.stores().config;
     let invalid = |why: &str| params.invalid("extension", why);
     let extension = from_goose(params.all["extension"].clone()).map_err(|why| invalid(&why))?;
@@ -342,11 +322,7 @@ fn add_extension(
     Ok(json!({}))
 }
 
-fn change_extension(
-    state: &ConnectionState,
-    params: &Params,
-    change: Change,
-) -> Result<Value, ErrorObject> {
+fn change_extension(state: &ConnectionState, params: &Params, change: Change) -> Outcome {
     let store = &state.registry.stores().config;
     let key = params.text("configKey")?.to_owned();
     let changed = configured::change(store, std::slice::from_ref(&key), change);
@@ -355,7 +331,7 @@ fn change_extension(
 }
 
 /// Copies a session, up to a moment if one is given.
-fn fork(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+fn fork(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let fork = Fork {
         copy: true,
         until: params.all["_meta"]["conversationBefore"].as_i64(),
@@ -370,7 +346,7 @@ fn fork(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Value, E
 }
 
 /// Removes the messages from a moment on.
-fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Value, ErrorObject> {
+fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let from = params.all["truncateFrom"].as_i64();
     let from = from.ok_or_else(|| params.invalid("truncateFrom", "it is not a number"))?;
     let fork = Fork {
@@ -381,11 +357,7 @@ fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> Result<Valu
     done(truncated.map(drop))
 }
 
-fn list_tools(
-    state: &ConnectionState,
-    params: &Params,
-    cancel: &Cancel,
-) -> Result<Value, ErrorObject> {
+fn list_tools(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
     let failed = |error| error_object(&error);
     let id = params.text("sessionId")?;
     let agent = state.registry.agent(id).map_err(failed)?;
@@ -405,11 +377,7 @@ fn list_tools(
 }
 
 /// Calls a tool for the page of an MCP app.
-fn call_tool(
-    state: &ConnectionState,
-    params: &Params,
-    cancel: &Cancel,
-) -> Result<Value, ErrorObject> {
+fn call_tool(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
     let failed = |error| error_object(&error);
     let arguments = match &params.all["arguments"] {
         Value::Null => json!({}),
@@ -429,11 +397,7 @@ fn call_tool(
     }))
 }
 
-fn read_resource(
-    state: &ConnectionState,
-    params: &Params,
-    cancel: &Cancel,
-) -> Result<Value, ErrorObject> {
+fn read_resource(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
     let failed = |error| error_object(&error);
     let (id, uri) = (params.text("sessionId")?, params.text("uri")?);
     let agent = state.registry.agent(id).map_err(failed)?;

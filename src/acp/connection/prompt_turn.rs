@@ -212,10 +212,7 @@ impl EventSink for TurnUpdates<'_> {
 
 impl TurnUpdates<'_> {
     fn message(&mut self, message: &Message) {
-        let speaker = match message.role {
-            Role::User => Speaker::User,
-            Role::Assistant => Speaker::Agent,
-        };
+        let speaker = Speaker::of(message.role);
         let id = message.id.as_deref();
         for part in &message.content {
             match part {
@@ -226,7 +223,7 @@ impl TurnUpdates<'_> {
                 Content::Reasoning(reasoning) => self.text(Speaker::Thought, id, &reasoning.text),
                 Content::Image(_) => {
                     if let Some(block) = updates::block(part) {
-                        self.update(&updates::chunk(speaker, id, block));
+                        self.update(&updates::chunk(speaker, id, block, None));
                     }
                 }
                 Content::ToolRequest(request) => self.announce(request),
@@ -268,7 +265,8 @@ impl TurnUpdates<'_> {
     fn take_text(&mut self) {
         if let Some(pending) = self.text.take() {
             let id = pending.message.as_deref();
-            let chunk = updates::text_chunk(pending.speaker, id, &pending.text);
+            let block = updates::text_block(&pending.text);
+            let chunk = updates::chunk(pending.speaker, id, block, None);
             self.queue
                 .push(updates::notification(&self.session.id, &chunk));
         }
@@ -293,8 +291,12 @@ impl TurnUpdates<'_> {
             _ => Speaker::Agent,
         };
         self.take_text();
-        let chunk = updates::text_chunk(speaker, None, text);
-        self.update(&chunk);
+        self.update(&updates::chunk(
+            speaker,
+            None,
+            updates::text_block(text),
+            None,
+        ));
     }
 
     fn announce(&mut self, request: &ToolRequest) {

@@ -11,7 +11,6 @@ use crate::open_session::{OpenSession, ShownCall};
 use crate::text::printable;
 use crate::tool_call_display::{self, Display, TEXT_EDITOR};
 use crate::updates::{self, Status};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -158,45 +157,34 @@ impl ConnectionState {
             }
         };
         if is_shown && status != Status::Pending {
-            let update = status_update(call, status);
-            self.outbox
-                .send(updates::notification(&session.id, &update));
+            self.send_update(&session.id, &status_update(call, status));
         }
         self.registry.confirm(&session.id, call, answer);
     }
 }
 
+/// What a user can choose: the id, the name, and what it means.
+const OPTIONS: [(&str, &str, Confirmation); 4] = [
+    ("allow_once", "Allow", Confirmation::AllowOnce),
+    ("allow_always", "Always allow", Confirmation::AlwaysAllow),
+    ("reject_once", "Reject", Confirmation::DenyOnce),
+    ("reject_always", "Always reject", Confirmation::AlwaysDeny),
+];
+
 fn permission_options() -> Value {
-    let option = |id: &str, name: &str| json!({"optionId": id, "name": name, "kind": id});
-    json!([
-        option("allow_once", "Allow"),
-        option("allow_always", "Always allow"),
-        option("reject_once", "Reject"),
-        option("reject_always", "Always reject"),
-    ])
+    OPTIONS
+        .iter()
+        .map(|(id, name, _)| json!({"optionId": id, "name": name, "kind": id}))
+        .collect()
 }
 
 /// The user's answer. An error, and an option that was not offered, count as a dismissed question.
 fn confirmation_in(answer: Option<&RawJson>) -> Confirmation {
-    #[derive(Deserialize)]
-    struct Answer {
-        outcome: Outcome,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Outcome {
-        outcome: String,
-        option_id: Option<String>,
-    }
-    let read = |answer: &RawJson| crate::json::from_str::<Answer>(answer.get()).ok();
-    let Some(Answer { outcome }) = answer.and_then(read) else {
-        return Confirmation::Cancel;
-    };
-    match (outcome.outcome.as_str(), outcome.option_id.as_deref()) {
-        ("selected", Some("allow_once")) => Confirmation::AllowOnce,
-        ("selected", Some("allow_always")) => Confirmation::AlwaysAllow,
-        ("selected", Some("reject_once")) => Confirmation::DenyOnce,
-        ("selected", Some("reject_always")) => Confirmation::AlwaysDeny,
+    let read = |answer: &RawJson| crate::json::from_str::<Value>(answer.get()).ok();
+    let outcome = &answer.and_then(read).unwrap_or_default()["outcome"];
+    let mut chosen = OPTIONS.iter().filter(|(id, ..)| outcome["optionId"] == *id);
+    match chosen.next() {
+        Some((.., meaning)) if outcome["outcome"] == "selected" => *meaning,
         _ => Confirmation::Cancel,
     }
 }

@@ -4,9 +4,9 @@ use super::ConnectionState;
 use crate::agent::command_list::{self, CommandType};
 use crate::agent::{self, Start, checklist};
 use crate::conversation::Session;
-use crate::error_objects::error_object;
+use crate::error_objects::{error_object, invalid_params};
 use crate::extension::State;
-use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::mcp::jsonrpc::ErrorObject;
 use crate::mcp_servers::{self, McpServer};
 use crate::open_session::{OpenSession, UntoldFailures};
 use crate::sorting::sort_by;
@@ -84,10 +84,11 @@ pub(crate) struct Opened {
 impl ConnectionState {
     pub(crate) fn new_session(
         &self,
+        method: &str,
         params: NewSession,
         cancel: &Cancel,
     ) -> Result<Opened, ErrorObject> {
-        let cwd = absolute("session/new", &params.cwd)?;
+        let cwd = absolute(method, &params.cwd)?;
         let (client_extensions, failures) = mcp_servers::extensions(params.mcp_servers);
         let started = self.registry.start(Start {
             working_dir: cwd,
@@ -95,7 +96,7 @@ impl ConnectionState {
             extension_overrides: self.wanted_extensions(&params.meta)?,
             ..Start::default()
         });
-        let session = started.map_err(|error| open_error("session/new", &error))?;
+        let session = started.map_err(|error| open_error(method, &error))?;
         let mut result = self.state_of(&session);
         result["sessionId"] = session.id.as_str().into();
         let told = self.add_goose_state(&mut result, &session, cancel);
@@ -104,12 +105,11 @@ impl ConnectionState {
         Ok(Opened { result, session })
     }
 
-    /// Opens a stored session; with `history`, sends its messages first.
+    /// Opens a stored session; with `session/load`, sends its messages first.
     pub(crate) fn open_stored(
         &self,
         method: &str,
         params: OpenStored,
-        history: bool,
         cancel: &Cancel,
     ) -> Result<Opened, ErrorObject> {
         let cwd = absolute(method, &params.cwd)?;
@@ -117,7 +117,7 @@ impl ConnectionState {
         let (extensions, failures) = mcp_servers::extensions(params.mcp_servers);
         let opened = self.registry.open(id, &cwd, extensions);
         let session = opened.map_err(|error| open_error(method, &error))?;
-        if history {
+        if method == "session/load" {
             let stored = self.registry.session_with_messages(id);
             let stored = stored.map_err(|error| error_object(&error))?;
             let messages = stored.conversation.unwrap_or_default();
@@ -159,16 +159,14 @@ impl ConnectionState {
         let update = json!({
             "sessionUpdate": "available_commands_update", "availableCommands": commands,
         });
-        self.outbox
-            .send(updates::notification(&session.id, &update));
+        self.send_update(&session.id, &update);
         self.send_plan(&session);
         // Without notices, the user is told in the next turn.
         if self.client().notices {
             for limit in [Some(START_LIMIT), None] {
                 for (title, list) in self.untold_failures(&session, limit, cancel) {
                     let update = updates::notice("warning", title, Some(&list));
-                    let message = updates::notification(&session.id, &update);
-                    self.outbox.send(message);
+                    self.send_update(&session.id, &update);
                 }
             }
         }
@@ -180,9 +178,7 @@ impl ConnectionState {
             return;
         };
         if let Some(list) = checklist::of_session(&stored) {
-            let update = crate::plan::update(list);
-            self.outbox
-                .send(updates::notification(&session.id, &update));
+            self.send_update(&session.id, &crate::plan::update(list));
         }
     }
 
@@ -335,8 +331,7 @@ pub(crate) fn describe(session: &Session) -> Value {
 }
 
 fn unknown_cursor() -> ErrorObject {
-    let why = "Invalid `params` of `session/list`: `cursor` is not one of this agent";
-    ErrorObject::new(INVALID_PARAMS, why)
+    invalid_params("session/list", "`cursor` is not one of this agent")
 }
 
 /// The slash commands of the session.
@@ -372,16 +367,12 @@ fn absolute(method: &str, cwd: &str) -> Result<PathBuf, ErrorObject> {
     if path.is_absolute() {
         return Ok(path.to_owned());
     }
-    let why = format!("Invalid `params` of `{method}`: `cwd` must be an absolute path");
-    Err(ErrorObject::new(INVALID_PARAMS, why))
+    Err(invalid_params(method, "`cwd` must be an absolute path"))
 }
 
 fn open_error(method: &str, error: &agent::Error) -> ErrorObject {
     match error {
-        agent::Error::WorkingDir { .. } => {
-            let why = format!("Invalid `params` of `{method}`: `cwd`: {error}");
-            ErrorObject::new(INVALID_PARAMS, why)
-        }
+        agent::Error::WorkingDir { .. } => invalid_params(method, &format!("`cwd`: {error}")),
         error => error_object(error),
     }
 }

@@ -13,14 +13,14 @@ fn builtin_tools_have_titles_kinds_and_places() {
         (edit.title.as_str(), edit.kind),
         ("Edit src/../a.rs", "edit")
     );
-    assert_eq!(edit.locations, [(PathBuf::from("/work/a.rs"), Some(4))]);
+    assert_eq!(edit.location, Some((PathBuf::from("/work/a.rs"), Some(4))));
     let read = json!({"command": "view", "path": "/etc/hosts", "view_range": [10, 20]});
     let read = display(TEXT_EDITOR, read);
     assert_eq!(read.kind, "read");
-    assert_eq!(read.locations, [(PathBuf::from("/etc/hosts"), Some(10))]);
+    assert_eq!(read.location, Some((PathBuf::from("/etc/hosts"), Some(10))));
     let shell = display(SHELL, json!({"command": "cd x\nmake"}));
     assert_eq!((shell.title.as_str(), shell.kind), ("cd x …", "execute"));
-    assert_eq!(shell.locations, []);
+    assert_eq!(shell.location, None);
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn other_tools_are_named_after_their_extension() {
         (tool.title.as_str(), tool.kind),
         ("files: delete file", "delete")
     );
-    assert_eq!(tool.locations, []);
+    assert_eq!(tool.location, None);
     assert_eq!(display("x", json!([])).title, "x");
 }
 
@@ -41,5 +41,5 @@ fn odd_arguments_are_not_shown() {
         assert_eq!(shown.title, "Run a command");
     }
     let negative = json!({"command": "insert", "path": "a", "insert_line": i64::MIN});
-    assert_eq!(display(TEXT_EDITOR, negative).locations[0].1, None);
+    assert_eq!(display(TEXT_EDITOR, negative).location.unwrap().1, None);
 }

@@ -189,7 +189,6 @@ struct Shape {
     #[allow(dead_code)]
     name: String,
     #[allow(dead_code)]
-    #[serde(default)]
     arguments: Option<Value>,
     #[allow(dead_code)]
     #[serde(default)]

@@ -44,7 +44,7 @@ pub use hang_up::HangUp;
 pub use limits::Limits;
 pub use request::Request;
 pub use response::Response;
-pub use router::{Access, ErrorFormat, Router};
+pub use router::{Access, ErrorFormat, RouteHandler, Router};
 pub use server::Server;
 pub use socket::Socket;
 pub use stream::Stream;

@@ -86,11 +86,9 @@ impl HeadScanner {
                     }
                     self.end_line(empty, limits)?;
                 }
-                [b'\r' | b'\n', ..] => return Err(bad_line_end()),
+                [b'\r' | b'\n', ..] => return malformed("Lines of the head must end with CR LF"),
                 _ => {
-                    return Err(Error::bad_request(
-                        "The head of the request holds a control character",
-                    ));
+                    return malformed("The head of the request holds a control character");
                 }
             }
         }
@@ -111,22 +109,16 @@ impl HeadScanner {
             self.lines += 1;
             // One line is the request line.
             if self.lines > limits.max_headers + 1 {
-                return Err(Error::new(
-                    431,
-                    format!(
-                        "The request has more than {} header fields",
-                        limits.max_headers
-                    ),
-                ));
+                let most = limits.max_headers;
+                let message = format!("The request has more than {most} header fields");
+                return Err(Error::new(431, message));
             }
             return Ok(());
         }
         self.start = self.at;
         self.blank_lines += 1;
         if self.blank_lines > BLANK_LINES {
-            return Err(Error::bad_request(
-                "Empty lines arrived in place of a request",
-            ));
+            return malformed("Empty lines arrived in place of a request");
         }
         Ok(())
     }
@@ -169,22 +161,18 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Head, Error> {
     match parsed.parse(bytes) {
         Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
         Ok(_) => {
-            return Err(Error::bad_request(
-                "The head of the request is not HTTP/1.1",
-            ));
+            return malformed("The head of the request is not HTTP/1.1");
         }
         Err(httparse::Error::Version) if has_version(bytes) => {
             return Err(Error::new(505, "Use HTTP/1.1: this server speaks no other"));
         }
         Err(error) => {
-            return Err(Error::bad_request(format!(
-                "The head of the request is not HTTP/1.1: {error}"
-            )));
+            return malformed(&format!("The head of the request is not HTTP/1.1: {error}"));
         }
     }
     let (Some(method), Some(target), Some(minor)) = (parsed.method, parsed.path, parsed.version)
     else {
-        return Err(Error::bad_request("The request line is not complete"));
+        return malformed("The request line is not complete");
     };
     let version = HTTPVersion(1, minor);
     let fields = Fields(parsed.headers);
@@ -254,9 +242,9 @@ fn target_of<'a>(method: &Method, target: &'a str) -> Result<Target<'a>, Error> 
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && byte != b'#')
     {
-        return Err(Error::bad_request(
+        return malformed(
             "The target of the request holds a character that must be percent-encoded",
-        ));
+        );
     }
     if *method == Method::Connect {
         return Ok(whole(Some(target), ""));
@@ -272,9 +260,9 @@ fn target_of<'a>(method: &Method, target: &'a str) -> Result<Target<'a>, Error> 
         start.eq_ignore_ascii_case(scheme).then_some(rest)
     });
     let Some(rest) = rest else {
-        return Err(Error::bad_request(
+        return malformed(
             "The target of the request must be a path that begins with `/`, or an http URL",
-        ));
+        );
     };
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
@@ -301,10 +289,8 @@ fn host<'a>(fields: Fields<'a>, version: &HTTPVersion) -> Result<Option<&'a str>
             .map(Some)
             .map_err(|_| Error::bad_request("The `Host` of the request is not text")),
         (None, _) if *version == (1, 0) => Ok(None),
-        (None, _) => Err(Error::bad_request(
-            "Send a `Host` header: HTTP/1.1 needs it",
-        )),
-        (Some(_), Some(_)) => Err(Error::bad_request("Send one `Host` header, not several")),
+        (None, _) => malformed("Send a `Host` header: HTTP/1.1 needs it"),
+        (Some(_), Some(_)) => malformed("Send one `Host` header, not several"),
     }
 }
 
@@ -316,13 +302,11 @@ fn framing(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing, Error> 
     let mut lengths = fields.all("Content-Length");
     let length = lengths.next();
     if lengths.next().is_some() {
-        return Err(Error::bad_request("Send one `Content-Length`, not several"));
+        return malformed("Send one `Content-Length`, not several");
     }
     if fields.all("Transfer-Encoding").next().is_some() {
         if length.is_some() {
-            return Err(Error::bad_request(
-                "Send either `Content-Length` or `Transfer-Encoding`, not both",
-            ));
+            return malformed("Send either `Content-Length` or `Transfer-Encoding`, not both");
         }
         return transfer_coding(fields, version);
     }
@@ -330,14 +314,10 @@ fn framing(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing, Error> 
         return Ok(Framing::Empty);
     };
     if length.is_empty() || length.len() > LENGTH_DIGITS || !length.iter().all(u8::is_ascii_digit) {
-        return Err(Error::bad_request(
-            "`Content-Length` must be one decimal number of at most 19 digits",
-        ));
+        return malformed("`Content-Length` must be one decimal number of at most 19 digits");
     }
-    let length = length
-        .iter()
-        .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
-    Ok(match length {
+    let number = |sum, digit: &u8| sum * 10 + u64::from(digit - b'0');
+    Ok(match length.iter().fold(0, number) {
         0 => Framing::Empty,
         length => Framing::Sized(length),
     })
@@ -347,9 +327,7 @@ fn framing(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing, Error> 
 /// `chunked` the end of the body is unknown, and HTTP/1.0 has no transfer codings: 400 (§6.3).
 fn transfer_coding(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing, Error> {
     if *version == (1, 0) {
-        return Err(Error::bad_request(
-            "HTTP/1.0 has no `Transfer-Encoding`: send a `Content-Length`",
-        ));
+        return malformed("HTTP/1.0 has no `Transfer-Encoding`: send a `Content-Length`");
     }
     let codings: Vec<&[u8]> = fields.members("Transfer-Encoding").collect();
     let chunked = |coding: &&[u8]| coding.eq_ignore_ascii_case(b"chunked");
@@ -359,9 +337,7 @@ fn transfer_coding(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing,
             501,
             "This server understands no transfer coding but `chunked`",
         )),
-        _ => Err(Error::bad_request(
-            "`Transfer-Encoding` must be `chunked`, once",
-        )),
+        _ => malformed("`Transfer-Encoding` must be `chunked`, once"),
     }
 }
 
@@ -390,8 +366,8 @@ fn has_version(bytes: &[u8]) -> bool {
         if major.is_ascii_digit() && minor.is_ascii_digit())
 }
 
-fn bad_line_end() -> Error {
-    Error::bad_request("Lines of the head must end with CR LF")
+fn malformed<T>(reason: &str) -> Result<T, Error> {
+    Err(Error::bad_request(reason))
 }
 
 #[cfg(test)]

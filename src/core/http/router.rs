@@ -24,7 +24,10 @@ pub enum Access {
     Keyed,
 }
 
-type Handler = Box<dyn Fn(&Request) -> Result<Response, Error> + Send + Sync>;
+/// What answers the requests of a route.
+pub trait RouteHandler: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static {}
+
+impl<H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static> RouteHandler for H {}
 
 /// The routes of a server.
 ///
@@ -56,7 +59,7 @@ enum Segment {
 pub(super) struct Route {
     method: Method,
     access: Access,
-    pub(super) handler: Handler,
+    pub(super) handler: Box<dyn RouteHandler>,
 }
 
 impl Router {
@@ -66,16 +69,13 @@ impl Router {
     }
 
     /// Serves `method` on `pattern` with `handler`, which replaces an earlier handler.
-    pub fn route<H>(
+    pub fn route(
         mut self,
         method: Method,
         pattern: &'static str,
         access: Access,
-        handler: H,
-    ) -> Router
-    where
-        H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
-    {
+        handler: impl RouteHandler,
+    ) -> Router {
         let route = Route {
             method,
             access,
@@ -88,34 +88,27 @@ impl Router {
     }
 
     /// Serves `GET` and `HEAD`.
-    pub fn get<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
-    where
-        H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
-    {
+    pub fn get(self, pattern: &'static str, access: Access, handler: impl RouteHandler) -> Router {
         self.route(Method::Get, pattern, access, handler)
     }
 
     /// Serves `POST`.
-    pub fn post<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
-    where
-        H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
-    {
+    pub fn post(self, pattern: &'static str, access: Access, handler: impl RouteHandler) -> Router {
         self.route(Method::Post, pattern, access, handler)
     }
 
     /// Serves `PUT`.
-    pub fn put<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
-    where
-        H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
-    {
+    pub fn put(self, pattern: &'static str, access: Access, handler: impl RouteHandler) -> Router {
         self.route(Method::Put, pattern, access, handler)
     }
 
     /// Serves `DELETE`.
-    pub fn delete<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
-    where
-        H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
-    {
+    pub fn delete(
+        self,
+        pattern: &'static str,
+        access: Access,
+        handler: impl RouteHandler,
+    ) -> Router {
         self.route(Method::Delete, pattern, access, handler)
     }
 

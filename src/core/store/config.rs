@@ -102,10 +102,7 @@ impl Config {
     /// As [`Config::edit`]; [`Error::Unwritable`] for an empty key, and for an `extensions` that is not a
     /// mapping, because every extension would be lost.
     pub fn upsert(&self, key: &str, value: &Value) -> Result<()> {
-        let refused = |reason: &str| Error::Unwritable {
-            path: self.path().to_owned(),
-            reason: reason.to_owned(),
-        };
+        let refused = |reason: &str| Error::unwritable(self.path(), reason);
         if key.trim().is_empty() {
             return Err(refused("a setting needs a name"));
         }
@@ -265,15 +262,11 @@ impl Config {
                 }
                 Ok(changed)
             }
-            Some(_) => Err(self.invalid_extensions()),
+            Some(_) => {
+                let reason = "`extensions` is not a mapping of names to entries";
+                Err(Error::broken(self.path(), reason))
+            }
         })
-    }
-
-    fn invalid_extensions(&self) -> Error {
-        Error::broken(
-            self.path(),
-            "`extensions` is not a mapping of names to entries",
-        )
     }
 }
 

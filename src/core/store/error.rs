@@ -86,10 +86,30 @@ impl Error {
 
     /// An error that concerns the whole file.
     pub(super) fn broken(path: &Path, reason: impl Into<String>) -> Self {
+        Self::broken_at(path, (0, 0), reason)
+    }
+
+    /// An error in this line and column of the file.
+    pub fn broken_at(
+        path: &Path,
+        (line, column): (usize, usize),
+        reason: impl Into<String>,
+    ) -> Self {
         Self::Broken {
             path: path.to_owned(),
-            line: 0,
-            column: 0,
+            line,
+            column,
+            reason: reason.into(),
+        }
+    }
+
+    pub(super) fn not_found(id: &str) -> Self {
+        Self::SessionNotFound { id: id.to_owned() }
+    }
+
+    pub(super) fn unwritable(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Unwritable {
+            path: path.to_owned(),
             reason: reason.into(),
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Error, Result};
+use super::{Error, Result, files};
 use crate::sys::fs::{Stamp, open_regular_with, private};
 
 /// How long the store waits for a lock.
@@ -30,6 +30,14 @@ impl FileLock {
         let file = open_lock(path)?;
         take(&file, path, wait)?;
         Ok(Self { file })
+    }
+
+    /// Takes the lock of the lock file that belongs to the file `path`, which is beside it.
+    ///
+    /// # Errors
+    /// As [`FileLock::acquire`].
+    pub fn beside(path: &Path) -> Result<Self> {
+        Self::acquire(&files::beside(path, ".", ".lock"), LOCK_TIMEOUT)
     }
 
     /// Writes `text` into the lock file, for processes that find it locked. Does not write if the text is
@@ -103,7 +111,7 @@ impl LockFile {
     pub fn is_in_place(&self) -> Result<bool> {
         let ours = self.file.metadata().and_then(|it| Stamp::of(&it));
         let ours = ours.map_err(Error::io("read", &self.path))?;
-        Ok(super::files::stamp(&self.path)? == Some(ours))
+        Ok(files::stamp(&self.path)? == Some(ours))
     }
 }
 

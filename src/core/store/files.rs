@@ -3,10 +3,13 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use super::{Error, Result};
 use crate::sorting::sort_by;
 use crate::sys::fs::{Stamp, open_regular, private, private_dir, sync_data, sync_dir};
+use crate::sys::lock;
 
 /// Maximum length of a chain of symbolic links.
 const MAX_LINKS: usize = 40;
@@ -30,10 +33,18 @@ pub fn ensure_dir(path: &Path) -> Result<()> {
 /// # Errors
 /// [`Error::Io`] when it cannot be reached.
 pub fn stamp(path: &Path) -> Result<Option<Stamp>> {
-    match fs::metadata(path).and_then(|metadata| Stamp::of(&metadata)) {
-        Ok(stamp) => Ok(Some(stamp)),
+    let stamp = fs::metadata(path).and_then(|metadata| Stamp::of(&metadata));
+    if_exists(stamp).map_err(Error::io("read", path))
+}
+
+/// The result of an operation on a file or folder; `None` if it does not exist.
+///
+/// # Errors
+/// That of the operation, for another reason.
+pub fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("read", path)(error)),
+        result => result.map(Some),
     }
 }
 
@@ -43,9 +54,8 @@ pub fn stamp(path: &Path) -> Result<Option<Stamp>> {
 /// [`Error::Broken`] when it is not a regular file (opening a pipe would block), [`Error::Io`] when it cannot
 /// be opened.
 pub fn open(path: &Path) -> Result<Option<File>> {
-    match open_regular(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+    match if_exists(open_regular(path)) {
+        Ok(file) => Ok(file),
         Err(error) if error.raw_os_error().is_none() => Err(Error::broken(path, error.to_string())),
         Err(error) => Err(Error::io("read", path)(error)),
     }
@@ -83,15 +93,12 @@ pub fn read(file: &mut File, path: &Path, limit: u64) -> Result<(Vec<u8>, Stamp)
 pub fn follow_links(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_symlink() => {
-                let target = fs::read_link(&path).map_err(Error::io("follow the link", &path))?;
-                path = parent(&path).join(target);
-            }
-            Ok(_) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path),
-            Err(error) => return Err(Error::io("read", &path)(error)),
+        let metadata = if_exists(fs::symlink_metadata(&path)).map_err(Error::io("read", &path))?;
+        if !metadata.is_some_and(|metadata| metadata.is_symlink()) {
+            return Ok(path);
         }
+        let target = fs::read_link(&path).map_err(Error::io("follow the link", &path))?;
+        path = parent(&path).join(target);
     }
     let circle = io::Error::other("the symbolic links go round in a circle");
     Err(Error::io("follow the link", &path)(circle))
@@ -152,12 +159,7 @@ pub fn sync_names(dir: &Path) -> Result<()> {
 }
 
 fn write_new(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Error::io("remove the left-over", path)(error));
-        }
-        _ => {}
-    }
+    if_exists(fs::remove_file(path)).map_err(Error::io("remove the left-over", path))?;
     let mut file = private(OpenOptions::new().write(true).create_new(true))
         .open(path)
         .map_err(Error::io("create", path))?;
@@ -181,11 +183,48 @@ pub fn newest(folder: &Path, count: usize) -> Vec<(String, PathBuf)> {
         })
         .collect();
     sort_by(&mut files, |a, b| b.0.cmp(&a.0));
-    files.truncate(count);
-    files
-        .into_iter()
-        .map(|(_, name, path)| (name, path))
-        .collect()
+    let newest = files.into_iter().take(count);
+    newest.map(|(_, name, path)| (name, path)).collect()
+}
+
+/// The content of a file as it was read last.
+#[derive(Debug)]
+pub struct Cached<T>(Mutex<Option<(Stamp, SystemTime, Arc<T>)>>);
+
+impl<T> Default for Cached<T> {
+    fn default() -> Self {
+        Cached(Mutex::new(None))
+    }
+}
+
+impl<T: Default> Cached<T> {
+    /// The content of the file `path`, which `read` reads with its state if it has changed; empty if it does not
+    /// exist. Costs one `stat` while the file is unchanged.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be reached, and the errors of `read`.
+    pub fn load(
+        &self,
+        path: &Path,
+        read: impl FnOnce() -> Result<Option<(T, Stamp)>>,
+    ) -> Result<Arc<T>> {
+        let Some(stamp) = stamp(path)? else {
+            return Ok(Arc::default());
+        };
+        if let Some((known, read_at, content)) = &*lock(&self.0)
+            && *known == stamp
+            && stamp.is_settled(*read_at)
+        {
+            return Ok(Arc::clone(content));
+        }
+        let read_at = SystemTime::now();
+        let Some((content, stamp)) = read()? else {
+            return Ok(Arc::default());
+        };
+        let content = Arc::new(content);
+        *lock(&self.0) = Some((stamp, read_at, Arc::clone(&content)));
+        Ok(content)
+    }
 }
 
 /// The path of a companion file of `path`: `before` and `after` around its name.

@@ -8,6 +8,8 @@
 //! messages in `messages`, so that both take effect or neither. What this version does not understand stays in the
 //! file and is skipped; copies of the conversation keep it ([`JournalEntry`]).
 
+mod count;
+
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -21,6 +23,8 @@ use super::{Error, Result, file_lock, files};
 use crate::conversation::Message;
 use crate::mcp::jsonrpc::RawJson;
 use crate::sys::fs::{Stamp, open_regular_with, private, sync_data};
+
+pub use count::{Count, count};
 
 /// The open message log of one session.
 ///
@@ -89,13 +93,17 @@ struct AnyOperation {
     messages: Vec<RawJson>,
 }
 
-/// The meaning of a line.
-enum Line {
-    Entry(JournalEntry),
-    Clear(Vec<JournalEntry>),
-    Hide(Vec<JournalEntry>),
-    /// An empty line.
-    Nothing,
+/// The meaning of a line: what it does to the messages before it, and what it adds.
+struct Line {
+    before: Before,
+    entries: Vec<JournalEntry>,
+}
+
+/// What a line does to the messages before it.
+enum Before {
+    Keep,
+    Clear,
+    Hide,
 }
 
 impl Journal {
@@ -258,7 +266,7 @@ impl Journal {
             Some(file) => file,
             none => {
                 self.unsynced_names = true;
-                none.insert(open(path, true)?.ok_or_else(|| not_found(&self.id))?)
+                none.insert(open(path, true)?.ok_or_else(|| Error::not_found(&self.id))?)
             }
         };
         let end = self.place.map_or(0, |place| place.end);
@@ -293,7 +301,7 @@ impl Journal {
         }
         // After this session was deleted, another one may use the same path, but not the same lock file.
         if !self.lock.is_in_place()? {
-            return Err(not_found(&self.id));
+            return Err(Error::not_found(&self.id));
         }
         let known = self.place.take();
         let Some(mut file) = open(&self.path, false)? else {
@@ -416,7 +424,8 @@ impl Lines {
     fn take(&mut self, line: &[u8], at: u64, apply: &mut dyn FnMut(Line)) -> bool {
         match read_line(line) {
             Ok(line) => {
-                if line.has_unreadable() && self.unreadable.len() < MAX_NAMED {
+                let has_unreadable = line.entries.iter().any(|it| it.message().is_none());
+                if has_unreadable && self.unreadable.len() < MAX_NAMED {
                     self.unreadable.push(at);
                 }
                 apply(line);
@@ -437,7 +446,10 @@ impl Lines {
             log::warn!("skipped lines that are not messages file={path:?} lines={numbers:?}");
         }
         match self.broken.take() {
-            Some((at, error)) => Err(not_json(path, line_number(file, at), &error)),
+            Some((at, error)) => {
+                let place = (line_number(file, at), error.column());
+                Err(Error::broken_at(path, place, "this line is not JSON"))
+            }
             None => Ok(()),
         }
     }
@@ -458,17 +470,12 @@ pub fn walk(path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
         return Ok(());
     };
     let mut see_line = |line: &[u8]| {
-        let entries = match read_line(line) {
-            Ok(Line::Entry(entry)) => {
-                return entry
-                    .message()
-                    .is_none_or(|message| each(Step::Message(message)));
-            }
-            Ok(Line::Clear(entries)) if each(Step::Cleared) => entries,
-            Ok(Line::Clear(_)) => return false,
-            Ok(Line::Hide(entries)) => entries,
-            Ok(Line::Nothing) | Err(_) => return true,
+        let Ok(Line { before, entries }) = read_line(line) else {
+            return true;
         };
+        if matches!(before, Before::Clear) && !each(Step::Cleared) {
+            return false;
+        }
         let mut messages = entries.iter().filter_map(JournalEntry::message);
         messages.all(|message| each(Step::Message(message)))
     };
@@ -478,99 +485,13 @@ pub fn walk(path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
     Ok(())
 }
 
-/// The number of messages in a file, and the state of the file then.
-#[derive(Clone, Copy, Debug)]
-pub struct Count {
-    place: Place,
-    /// Number of messages, including a complete last line without a newline.
-    pub messages: usize,
-    in_lines: usize,
-}
-
-impl Count {
-    /// The state of the file then.
-    pub fn stamp(&self) -> Stamp {
-        self.place.stamp
-    }
-}
-
-/// Counts the messages in the file `path`, continuing from `known`; `None` if it does not exist.
-pub fn count(path: &Path, known: Option<Count>) -> Result<Option<Count>> {
-    let stamp = files::stamp(path)?;
-    if let (Some(known), Some(stamp)) = (known, stamp)
-        && known.place.stamp == stamp
-    {
-        return Ok(Some(known));
-    }
-    let Some(mut file) = files::open(path)? else {
-        return Ok(None);
-    };
-    let mut count = || -> io::Result<Count> {
-        let (start, mut messages) = match known {
-            Some(known) if known.place.is_in(&mut file)? => (known.place.end, known.in_lines),
-            _ => (0, 0),
-        };
-        let stamp = Stamp::of(&file.metadata()?)?;
-        let (end, tail) = scan(&mut file, start, |line, _| {
-            messages = count_own_line(line, messages);
-            true
-        })?;
-        let preceding = read_preceding(&mut file, end)?;
-        Ok(Count {
-            place: Place {
-                stamp,
-                end,
-                preceding,
-            },
-            messages: count_line(&tail, messages),
-            in_lines: messages,
-        })
-    };
-    count().map(Some).map_err(Error::io("read", path))
-}
-
-/// The number of messages after `line`, which ends in a newline, if there were `before`.
-fn count_own_line(line: &[u8], before: usize) -> usize {
-    // Recognizes lines of this program by their start and end, without parsing them.
-    let ends = [
-        b"\"agentVisible\":true}}".as_slice(),
-        b"\"agentVisible\":false}}",
-    ];
-    if line.starts_with(b"{\"id\":") && ends.iter().any(|end| line.ends_with(end)) {
-        before + 1
-    } else {
-        count_line(line, before)
-    }
-}
-
-/// As [`count_own_line`], also for a line that may be incomplete.
-fn count_line(line: &[u8], before: usize) -> usize {
-    let count = |entries: &[JournalEntry]| entries.iter().filter_map(JournalEntry::message).count();
-    match read_line(line) {
-        Ok(Line::Entry(entry)) => before + count(&[entry]),
-        Ok(Line::Clear(entries)) => count(&entries),
-        Ok(Line::Hide(entries)) => before + count(&entries),
-        Ok(Line::Nothing) | Err(_) => before,
-    }
-}
-
 fn apply(line: Line, messages: &mut Vec<Arc<Message>>) {
-    let more = match line {
-        Line::Nothing => return,
-        Line::Entry(entry) => {
-            messages.extend(entry.into_message().map(Arc::new));
-            return;
-        }
-        Line::Clear(more) => {
-            messages.clear();
-            more
-        }
-        Line::Hide(more) => {
-            hide(messages);
-            more
-        }
-    };
-    extend(messages, more);
+    match line.before {
+        Before::Keep => {}
+        Before::Clear => messages.clear(),
+        Before::Hide => hide(messages),
+    }
+    extend(messages, line.entries);
 }
 
 fn extend(messages: &mut Vec<Arc<Message>>, entries: Vec<JournalEntry>) {
@@ -579,19 +500,18 @@ fn extend(messages: &mut Vec<Arc<Message>>, entries: Vec<JournalEntry>) {
 }
 
 fn apply_to_entries(line: Line, entries: &mut Vec<JournalEntry>) {
-    match line {
-        Line::Nothing => {}
-        Line::Entry(entry) => entries.push(entry),
-        Line::Clear(more) => *entries = more,
-        Line::Hide(more) => {
+    match line.before {
+        Before::Keep => {}
+        Before::Clear => entries.clear(),
+        Before::Hide => {
             for entry in &mut *entries {
                 if let JournalEntry::Message(message) = entry {
                     message.metadata.agent_visible = false;
                 }
             }
-            entries.extend(more);
         }
     }
+    entries.extend(line.entries);
 }
 
 fn hide(messages: &mut [Arc<Message>]) {
@@ -602,39 +522,37 @@ fn hide(messages: &mut [Arc<Message>]) {
     }
 }
 
-impl Line {
-    fn has_unreadable(&self) -> bool {
-        let is_unreadable = |entry: &JournalEntry| entry.message().is_none();
-        match self {
-            Line::Nothing => false,
-            Line::Entry(entry) => is_unreadable(entry),
-            Line::Clear(entries) | Line::Hide(entries) => entries.iter().any(is_unreadable),
-        }
-    }
-}
-
 /// Parses a line, which another program may have written. Fails if it is not JSON.
 fn read_line(line: &[u8]) -> serde_json::Result<Line> {
+    let added = |entries| Line {
+        before: Before::Keep,
+        entries,
+    };
     if line.trim_ascii().is_empty() {
-        return Ok(Line::Nothing);
+        return Ok(added(Vec::new()));
     }
     let line = &*crate::json::sanitize_bytes(line);
     if let Ok(message) = crate::json::from_str(line) {
-        return Ok(Line::Entry(JournalEntry::Message(message)));
+        return Ok(added(vec![JournalEntry::Message(message)]));
     }
     let operation = crate::json::from_str::<AnyOperation>(line).ok();
+    let before = match operation.as_ref().map(|it| it.op.as_str()) {
+        Some("clear") => Before::Clear,
+        Some("hide") => Before::Hide,
+        _ => {
+            let unreadable = JournalEntry::Unreadable(crate::json::from_str(line)?);
+            return Ok(added(vec![unreadable]));
+        }
+    };
     let entry = |json: RawJson| match crate::json::from_str(json.get()) {
         Ok(message) => JournalEntry::Message(message),
         Err(_) => JournalEntry::Unreadable(json),
     };
-    let entries = |operation: AnyOperation| operation.messages.into_iter().map(entry).collect();
-    match operation {
-        Some(operation) if operation.op == "clear" => Ok(Line::Clear(entries(operation))),
-        Some(operation) if operation.op == "hide" => Ok(Line::Hide(entries(operation))),
-        _ => Ok(Line::Entry(JournalEntry::Unreadable(
-            crate::json::from_str(line)?,
-        ))),
-    }
+    let messages = operation.into_iter().flat_map(|it| it.messages);
+    Ok(Line {
+        before,
+        entries: messages.map(entry).collect(),
+    })
 }
 
 /// Passes each complete line of `file` from `start` on, with its offset, to `each`, until that returns false.
@@ -693,11 +611,8 @@ fn open(path: &Path, create: bool) -> Result<Option<File>> {
     }
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(create);
-    match open_regular_with(private(&mut options), path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("open", path)(error)),
-    }
+    let opened = open_regular_with(private(&mut options), path);
+    files::if_exists(opened).map_err(Error::io("open", path))
 }
 
 /// The bytes of `file` before `end`; zero-filled near the start of the file.
@@ -719,23 +634,12 @@ fn line_number(file: &mut File, at: u64) -> usize {
     counted.map_or(0, |_| line)
 }
 
-fn not_json(path: &Path, line: usize, error: &serde_json::Error) -> Error {
-    Error::Broken {
-        path: path.to_owned(),
-        line,
-        column: error.column(),
-        reason: "this line is not JSON".to_owned(),
-    }
-}
-
-fn not_found(id: &str) -> Error {
-    Error::SessionNotFound { id: id.to_owned() }
-}
-
 /// A missing folder means that the session does not exist.
 pub(super) fn gone(id: &str, error: Error) -> Error {
     match error {
-        Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => not_found(id),
+        Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            Error::not_found(id)
+        }
         error => error,
     }
 }

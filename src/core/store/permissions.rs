@@ -186,11 +186,7 @@ impl Permissions {
 
     /// Writes all three lists, also empty ones: Goose does not read a section that lacks one.
     fn decide(&self, section: &mut Mapping, tool: &str, wanted: PermissionLevel) -> Result<()> {
-        for level in [
-            PermissionLevel::AlwaysAllow,
-            PermissionLevel::AskBefore,
-            PermissionLevel::NeverAllow,
-        ] {
+        for level in PermissionLevel::ALL.into_iter().rev() {
             let before = self.list(section, level)?;
             let mut after: Vec<Yaml> = before.iter().filter(|it| *it != tool).cloned().collect();
             if level == wanted {

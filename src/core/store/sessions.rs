@@ -242,36 +242,28 @@ impl Sessions {
         let Some(file) = files::stamp(&path)? else {
             return Ok(None);
         };
-        if let Some(entry) = self.cache.get(id, file) {
-            let count = self.count(id)?;
-            let messages = count.map(|count| count.stamp());
-            if entry.messages == messages {
-                return Ok(Some(Arc::clone(&entry.session)));
+        let read_at = SystemTime::now();
+        let known = self.cache.get(id, file);
+        let count = self.count(id)?;
+        let messages = count.map(|count| count.stamp());
+        if let Some(entry) = known.as_ref().filter(|it| it.messages == messages) {
+            return Ok(Some(Arc::clone(&entry.session)));
+        }
+        let (session, file, is_settled) = match known {
+            Some(entry) => (Session::clone(&entry.session), file, true),
+            None => {
+                let Some(mut opened) = files::open(&path)? else {
+                    return Ok(None);
+                };
+                let (content, file) = files::read(&mut opened, &path, MAX_SIZE)?;
+                (parse(&content, &path)?, file, file.is_settled(read_at))
             }
-            let session = StoredSession::new(Session {
-                message_count: count.map_or(0, |count| count.messages),
-                ..Session::clone(&entry.session)
-            });
+        };
+        let session = StoredSession::new(completed(id, session, count));
+        if is_settled {
             let entry = Entry {
                 file,
                 messages,
-                session: Arc::clone(&session),
-            };
-            self.cache.put(id, entry);
-            return Ok(Some(session));
-        }
-        let read_at = SystemTime::now();
-        let Some(mut opened) = files::open(&path)? else {
-            return Ok(None);
-        };
-        let (content, file) = files::read(&mut opened, &path, MAX_SIZE)?;
-        let session: Session = parse(&content, &path)?;
-        let count = self.count(id)?;
-        let session = StoredSession::new(completed(id, session, count));
-        if file.is_settled(read_at) {
-            let entry = Entry {
-                file,
-                messages: count.map(|count| count.stamp()),
                 session: Arc::clone(&session),
             };
             self.cache.put(id, entry);
@@ -318,7 +310,7 @@ impl Sessions {
         let dir = self.require_dir(id)?;
         let path = dir.join(SESSION);
         let _lock = self.lock(id, &dir)?;
-        let mut file = files::open(&path)?.ok_or_else(|| not_found(id))?;
+        let mut file = files::open(&path)?.ok_or_else(|| Error::not_found(id))?;
         let (content, _) = files::read(&mut file, &path, MAX_SIZE)?;
         let stored = parse(&content, &path)?;
         let mut session = self.complete(id, parse(&content, &path)?)?;
@@ -432,20 +424,17 @@ impl Sessions {
         let doomed = self
             .root
             .join(format!("{DELETED}{id}-{}-{unique}", std::process::id()));
-        match fs::rename(&dir, &doomed) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            renamed => renamed.map_err(Error::io("remove", &dir))?,
+        let renamed = files::if_exists(fs::rename(&dir, &doomed));
+        if renamed.map_err(Error::io("remove", &dir))?.is_none() {
+            return Ok(false);
         }
         *lock(&self.names) = None;
         lock(&self.counts).remove(id);
         self.cache.forget(id);
         files::sync_names(&self.root)?;
-        match fs::remove_dir_all(&doomed) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Error::io("remove", &doomed)(error))
-            }
-            _ => Ok(true),
-        }
+        let removed = files::if_exists(fs::remove_dir_all(&doomed));
+        removed.map_err(Error::io("remove", &doomed))?;
+        Ok(true)
     }
 
     /// The marker that keeps the number of a deleted session from being assigned again.
@@ -490,7 +479,7 @@ impl Sessions {
     }
 
     fn require_dir(&self, id: &str) -> Result<PathBuf> {
-        self.dir_of_existing(id).ok_or_else(|| not_found(id))
+        self.dir_of_existing(id).ok_or_else(|| Error::not_found(id))
     }
 
     fn lock(&self, id: &str, dir: &Path) -> Result<file_lock::FileLock> {
@@ -636,12 +625,10 @@ impl Sessions {
     }
 
     fn entries(&self) -> Result<Vec<String>> {
-        let entries = match fs::read_dir(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(Error::io("list", &self.root))?,
-        };
+        let entries = files::if_exists(fs::read_dir(&self.root));
+        let entries = entries.map_err(Error::io("list", &self.root))?;
         let mut names = Vec::new();
-        for entry in entries {
+        for entry in entries.into_iter().flatten() {
             let name = entry.map_err(Error::io("list", &self.root))?.file_name();
             names.extend(name.into_string().ok());
         }
@@ -679,25 +666,16 @@ fn parse_id(id: &str) -> Option<(&str, u32)> {
         .map(|number| (day, number))
 }
 
-fn not_found(id: &str) -> Error {
-    Error::SessionNotFound { id: id.to_owned() }
-}
-
 fn parse<T: serde::de::DeserializeOwned>(content: &[u8], path: &Path) -> Result<T> {
-    crate::json::from_str(&crate::json::sanitize_bytes(content)).map_err(|error| Error::Broken {
-        path: path.to_owned(),
-        line: error.line(),
-        column: error.column(),
-        reason: "it is not the JSON of a session".to_owned(),
+    crate::json::from_str(&crate::json::sanitize_bytes(content)).map_err(|error| {
+        let place = (error.line(), error.column());
+        Error::broken_at(path, place, "it is not the JSON of a session")
     })
 }
 
 /// Serializes `session` over the `stored` fields, so that unknown fields stay.
 fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Result<Vec<u8>> {
-    let unwritable = |error: serde_json::Error| Error::Unwritable {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    };
+    let unwritable = |error: serde_json::Error| Error::unwritable(path, error.to_string());
     let Value::Object(fields) = crate::json::to_value(session).map_err(unwritable)? else {
         return Err(Error::broken(path, "a session must be a JSON object"));
     };

@@ -29,12 +29,17 @@ const MAX_OPEN: usize = 1_000;
 
 const WIDE_INTEGER: &str = "!gosling-wide-integer";
 
-/// Why text is not a valid mapping, and where (from 1; 0 if unknown).
+/// Why text is not a valid mapping, and where.
 #[derive(Debug)]
 pub struct YamlError {
-    pub line: usize,
-    pub column: usize,
+    /// Line and column, from 1; 0 if unknown.
+    pub place: (usize, usize),
     pub reason: String,
+}
+
+fn flaw(place: (usize, usize), reason: &str) -> YamlError {
+    let reason = reason.to_owned();
+    YamlError { place, reason }
 }
 
 /// Parses a document whose root is a mapping. A document without content is an empty mapping.
@@ -48,15 +53,11 @@ pub fn parse(text: &[u8]) -> Result<Mapping, YamlError> {
     refuse_other_encodings(text)?;
     refuse_depth(text)?;
     let document = yaml_serde::Deserializer::from_slice(text);
-    match (Node { budget: &budget }).deserialize(document) {
+    match Node(&budget).deserialize(document) {
         Ok(Value::Mapping(mapping)) => Ok(mapping),
         Ok(Value::Null) => Ok(Mapping::new()),
-        Ok(_) => Err(YamlError {
-            line: 1,
-            column: 1,
-            reason: "the file must consist of `key: value` pairs".to_owned(),
-        }),
-        Err(error) => Err(flaw(&error)),
+        Ok(_) => Err(flaw((1, 1), "the file must consist of `key: value` pairs")),
+        Err(error) => Err(flaw_of(&error)),
     }
 }
 
@@ -103,11 +104,10 @@ fn refuse_other_encodings(text: &[u8]) -> Result<(), YamlError> {
     };
     let before = String::from_utf8_lossy(&text[..error.valid_up_to()]);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    Err(YamlError {
-        line: 1 + before.matches('\n').count(),
-        column: 1 + before[line_start..].chars().count(),
-        reason: "it is not UTF-8; save it in this encoding".to_owned(),
-    })
+    let line = 1 + before.matches('\n').count();
+    let column = 1 + before[line_start..].chars().count();
+    let reason = "it is not UTF-8; save it in this encoding";
+    Err(flaw((line, column), reason))
 }
 
 /// Counts brackets in and outside of strings; no ordinary text has so many open.
@@ -120,29 +120,18 @@ fn refuse_depth(text: &[u8]) -> Result<(), YamlError> {
             _ => continue,
         }
         if open > MAX_OPEN {
-            let reason = "too many brackets are open at once".to_owned();
-            return Err(YamlError {
-                line: 0,
-                column: 0,
-                reason,
-            });
+            return Err(flaw((0, 0), "too many brackets are open at once"));
         }
     }
     Ok(())
 }
 
-fn flaw(error: &yaml_serde::Error) -> YamlError {
-    let (line, column) = error
-        .location()
-        .map_or((0, 0), |at| (at.line(), at.column()));
-    let reason = error
-        .to_string()
-        .replacen(&format!(" at line {line} column {column}"), "", 1);
-    YamlError {
-        line,
-        column,
-        reason,
-    }
+fn flaw_of(error: &yaml_serde::Error) -> YamlError {
+    let place = error.location().map(|at| (at.line(), at.column()));
+    let (line, column) = place.unwrap_or_default();
+    let place_in_text = format!(" at line {line} column {column}");
+    let reason = error.to_string().replacen(&place_in_text, "", 1);
+    flaw((line, column), &reason)
 }
 
 /// Converts a YAML value to JSON. Values without a JSON form become null (`.nan`), strings (keys that are
@@ -188,22 +177,7 @@ fn to_json_number(number: &yaml_serde::Number) -> Option<Number> {
 
 /// Converts JSON to YAML; every JSON value has a YAML form.
 pub fn from_json(value: &Json) -> Value {
-    match value {
-        Json::Null => Value::Null,
-        Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => match (number.as_u64(), number.as_i64()) {
-            (Some(value), _) => Value::from(value),
-            (_, Some(value)) => Value::from(value),
-            _ => number.as_f64().map_or(Value::Null, Value::from),
-        },
-        Json::String(text) => Value::String(text.clone()),
-        Json::Array(items) => items.iter().map(from_json).collect(),
-        Json::Object(object) => object
-            .iter()
-            .map(|(key, value)| (Value::String(key.clone()), from_json(value)))
-            .collect::<Mapping>()
-            .into(),
-    }
+    yaml_serde::to_value(value).unwrap_or_default()
 }
 
 enum Wide {
@@ -237,17 +211,15 @@ struct Budget {
 
 /// Builds one value and charges it to the budget of the document.
 #[derive(Clone, Copy)]
-struct Node<'a> {
-    budget: &'a Budget,
-}
+struct Node<'a>(&'a Budget);
 
 impl Node<'_> {
     fn pay<E: de::Error>(&self, text: usize) -> Result<(), E> {
         let left = |purse: &Cell<usize>, price| purse.get().checked_sub(price);
-        match (left(&self.budget.values, 1), left(&self.budget.text, text)) {
+        match (left(&self.0.values, 1), left(&self.0.text, text)) {
             (Some(values), Some(text)) => {
-                self.budget.values.set(values);
-                self.budget.text.set(text);
+                self.0.values.set(values);
+                self.0.text.set(text);
                 Ok(())
             }
             _ => Err(E::custom("too many values, with all aliases followed")),

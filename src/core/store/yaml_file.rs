@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
 
 use serde_json::{Map, Value as Json};
 use yaml_serde::Mapping;
 
-use super::{Error, Result, file_lock, files, yaml};
+use super::file_lock::FileLock;
+use super::{Error, Result, files, yaml};
 use crate::sys::fs::{Stamp, make_private, read_start};
 use crate::sys::lock;
 
@@ -25,19 +25,12 @@ const OLDER_BACKUPS: usize = 3;
 pub struct YamlFile {
     path: PathBuf,
     secret: bool,
-    cache: Mutex<Option<Cached>>,
+    cache: files::Cached<Mapping>,
     /// Gets the content whenever the file was read for [`load`](Self::load), to report what is odd in it.
     report: fn(&Path, &Mapping),
     /// The state of the file that this process wrote last. Any other content is backed up before it is
     /// rewritten.
     written: Mutex<Option<Stamp>>,
-}
-
-#[derive(Debug)]
-struct Cached {
-    stamp: Stamp,
-    read_at: SystemTime,
-    mapping: Arc<Mapping>,
 }
 
 /// The content and state of a file.
@@ -53,7 +46,7 @@ impl YamlFile {
         Self {
             path,
             secret: false,
-            cache: Mutex::new(None),
+            cache: files::Cached::default(),
             report: |_, _| {},
             written: Mutex::new(None),
         }
@@ -80,27 +73,13 @@ impl YamlFile {
 
     /// The content of the file; empty if it does not exist. Costs one `stat` while the file is unchanged.
     pub fn load(&self) -> Result<Arc<Mapping>> {
-        let Some(stamp) = files::stamp(&self.path)? else {
-            return Ok(Arc::default());
-        };
-        if let Some(cached) = &*lock(&self.cache)
-            && cached.stamp == stamp
-            && stamp.is_settled(cached.read_at)
-        {
-            return Ok(Arc::clone(&cached.mapping));
-        }
-        let read_at = SystemTime::now();
-        let Some(Snapshot { stamp, mapping, .. }) = self.read()? else {
-            return Ok(Arc::default());
-        };
-        (self.report)(&self.path, &mapping);
-        let mapping = Arc::new(mapping);
-        *lock(&self.cache) = Some(Cached {
-            stamp,
-            read_at,
-            mapping: Arc::clone(&mapping),
-        });
-        Ok(mapping)
+        self.cache.load(&self.path, || {
+            let Some(Snapshot { stamp, mapping, .. }) = self.read()? else {
+                return Ok(None);
+            };
+            (self.report)(&self.path, &mapping);
+            Ok(Some((mapping, stamp)))
+        })
     }
 
     /// Reads, changes and rewrites the file under the lock between processes.
@@ -110,10 +89,7 @@ impl YamlFile {
     pub fn edit<R>(&self, mut change: impl FnMut(&mut Mapping) -> Result<R>) -> Result<R> {
         files::ensure_dir(files::parent(&self.path))?;
         let target = files::follow_links(&self.path)?;
-        let _lock = file_lock::FileLock::acquire(
-            &files::beside(&target, ".", ".lock"),
-            file_lock::LOCK_TIMEOUT,
-        )?;
+        let _lock = FileLock::beside(&target)?;
         for _ in 0..ATTEMPTS {
             let before = self.read()?;
             let known = before.as_ref().map(|it| &it.mapping);
@@ -137,11 +113,10 @@ impl YamlFile {
     /// if there is no file. Makes no copy equal to the newest.
     pub fn back_up(&self) -> Result<Option<PathBuf>> {
         let target = files::follow_links(&self.path)?;
-        let lock_file = files::beside(&target, ".", ".lock");
         if files::stamp(&self.path)?.is_none() {
             return Ok(None);
         }
-        let _lock = file_lock::FileLock::acquire(&lock_file, file_lock::LOCK_TIMEOUT)?;
+        let _lock = FileLock::beside(&target)?;
         match self.read()? {
             Some(snapshot) => self.keep(&snapshot.content).map(Some),
             None => Ok(None),
@@ -156,24 +131,17 @@ impl YamlFile {
     }
 
     fn replace(&self, target: &Path, before: Option<&Snapshot>, mapping: &Mapping) -> Result<()> {
-        let text = yaml::render(mapping).map_err(|reason| Error::Unwritable {
-            path: self.path.clone(),
-            reason: if self.secret {
-                "it has no faithful form in YAML".to_owned()
-            } else {
-                reason
-            },
+        let text = yaml::render(mapping).map_err(|reason| match self.secret {
+            true => Error::unwritable(&self.path, "it has no faithful form in YAML"),
+            false => Error::unwritable(&self.path, reason),
         })?;
         if text.len() as u64 > MAX_SIZE {
-            return Err(Error::Unwritable {
-                path: self.path.clone(),
-                reason: format!("the file would be larger than {} MiB", MAX_SIZE >> 20),
-            });
+            let reason = format!("the file would be larger than {} MiB", MAX_SIZE >> 20);
+            return Err(Error::unwritable(&self.path, reason));
         }
         if before.is_some_and(|it| yaml::has_anchors(&it.content)) {
-            return Err(Error::Anchors {
-                path: self.path.clone(),
-            });
+            let path = self.path.clone();
+            return Err(Error::Anchors { path });
         }
         if let Some(before) = before
             && !self.secret
@@ -219,15 +187,11 @@ impl YamlFile {
             let _ = make_private(&file);
         }
         let (content, stamp) = files::read(&mut file, &self.path, MAX_SIZE)?;
-        let mapping = yaml::parse(&content).map_err(|flaw| Error::Broken {
-            path: self.path.clone(),
-            line: flaw.line,
-            column: flaw.column,
-            reason: if self.secret {
-                "it is not valid YAML".to_owned()
-            } else {
-                flaw.reason
-            },
+        let mapping = yaml::parse(&content).map_err(|mut flaw| {
+            if self.secret {
+                flaw.reason = "it is not valid YAML".to_owned();
+            }
+            Error::broken_at(&self.path, flaw.place, flaw.reason)
         })?;
         Ok(Some(Snapshot {
             content,
@@ -259,19 +223,14 @@ pub fn read_object_with_text(
         return Ok(None);
     };
     let (content, _) = files::read(&mut file, path, limit)?;
-    let broken = |line, column, reason| Error::Broken {
-        path: path.to_owned(),
-        line,
-        column,
-        reason,
-    };
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
     let object = if path.extension().is_some_and(|it| it == "json") {
-        crate::json::from_str(&crate::json::sanitize_bytes(content))
-            .map_err(|error| broken(error.line(), error.column(), error.to_string()))?
+        crate::json::from_str(&crate::json::sanitize_bytes(content)).map_err(|error| {
+            Error::broken_at(path, (error.line(), error.column()), error.to_string())
+        })?
     } else {
         let mapping = yaml::parse(content);
-        let mapping = mapping.map_err(|flaw| broken(flaw.line, flaw.column, flaw.reason))?;
+        let mapping = mapping.map_err(|flaw| Error::broken_at(path, flaw.place, flaw.reason))?;
         yaml::to_json_object(&mapping)
     };
     let text = String::from_utf8_lossy(content).into_owned();
@@ -283,7 +242,7 @@ pub fn read_object_with_text(
 /// # Errors
 /// Where and why the text is invalid.
 pub fn parse_yaml_object(text: &str) -> std::result::Result<Map<String, Json>, String> {
-    let mapping = yaml::parse(text.as_bytes()).map_err(|flaw| match flaw.line {
+    let mapping = yaml::parse(text.as_bytes()).map_err(|flaw| match flaw.place.0 {
         0 => flaw.reason,
         line => format!("line {line}: {}", flaw.reason),
     })?;
@@ -301,10 +260,6 @@ pub fn render_yaml_object(fields: &Map<String, Json>) -> std::result::Result<Str
 }
 
 fn rename_if_exists(from: &Path, to: &Path) -> Result<()> {
-    match std::fs::rename(from, to) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("keep the backup", from)(error))
-        }
-        _ => Ok(()),
-    }
+    let renamed = files::if_exists(std::fs::rename(from, to)).map(drop);
+    renamed.map_err(Error::io("keep the backup", from))
 }

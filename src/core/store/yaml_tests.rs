@@ -121,9 +121,9 @@ fn nothing_is_an_empty_mapping() {
 #[test]
 fn mistakes_have_a_place() {
     let flaw = refused("a: 1\nb: [1, 2\nc: 3\n");
-    assert_eq!(flaw.line, 3, "{flaw:?}");
+    assert_eq!(flaw.place.0, 3, "{flaw:?}");
     assert!(
-        flaw.column > 0 && !flaw.reason.contains("at line 3"),
+        flaw.place.1 > 0 && !flaw.reason.contains("at line 3"),
         "{flaw:?}"
     );
     for text in [

@@ -48,6 +48,11 @@ pub(super) fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     out
 }
 
+/// A sequence of the parts.
+pub(super) fn sequence(parts: &[&[u8]]) -> Vec<u8> {
+    element(SEQUENCE, parts)
+}
+
 /// An INTEGER from the bytes of a non-negative number, the most significant first.
 pub(super) fn unsigned(mut bytes: &[u8]) -> Vec<u8> {
     while let [0, rest @ ..] = bytes {

@@ -14,7 +14,7 @@ mod self_signed;
 mod session;
 
 use crate::http::Encryption;
-use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
+use crate::store::file_lock::FileLock;
 use crate::store::{self, files};
 use crate::sys::clock;
 use crate::sys::fs::{self, Stamp};
@@ -140,7 +140,7 @@ impl Credentials {
     pub fn self_signed(folder: &Path) -> Result<Credentials, Error> {
         files::ensure_dir(folder)?;
         let path = folder.join(SELF_SIGNED);
-        let _lock = FileLock::acquire(&files::beside(&path, ".", ".lock"), LOCK_TIMEOUT)?;
+        let _lock = FileLock::beside(&path)?;
         let files = [path.clone(), path];
         let now = clock::unix_seconds();
         let loaded = match load_if_valid(&files, now) {

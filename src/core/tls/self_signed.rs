@@ -1,6 +1,6 @@
 //! A self-signed X.509 certificate for this machine (RFC 5280), with a new P-256 key.
 
-use super::der::{self, element, explicit, implicit, object_identifier, unsigned};
+use super::der::{self, element, explicit, implicit, object_identifier, sequence, unsigned};
 use crate::sys::clock::Utc;
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
@@ -37,14 +37,11 @@ pub(super) fn generate(now: i64) -> Result<SelfSigned, ring::error::Unspecified>
     let to_sign = certificate_to_sign(&serial, now, pair.public_key().as_ref());
     let signature = pair.sign(&random, &to_sign)?;
     Ok(SelfSigned {
-        certificate: element(
-            der::SEQUENCE,
-            &[
-                &to_sign,
-                &signature_algorithm(),
-                &bit_string(signature.as_ref()),
-            ],
-        ),
+        certificate: sequence(&[
+            &to_sign,
+            &signature_algorithm(),
+            &bit_string(signature.as_ref()),
+        ]),
         key: key.as_ref().to_vec(),
     })
 }
@@ -52,48 +49,39 @@ pub(super) fn generate(now: i64) -> Result<SelfSigned, ring::error::Unspecified>
 /// The `TBSCertificate` (RFC 5280 §4.1).
 fn certificate_to_sign(serial: &[u8], now: i64, public_key: &[u8]) -> Vec<u8> {
     let name = name();
-    let validity = element(
-        der::SEQUENCE,
-        &[&time(now - VALID_BEFORE), &time(now + VALID_AFTER)],
-    );
-    let extensions = element(
-        der::SEQUENCE,
-        &[
-            // Of basicConstraints nothing is given, so that this is not an authority's certificate.
-            &extension(19, true, &element(der::SEQUENCE, &[])),
-            // keyUsage: the first of the bits, digitalSignature; seven bits are unused.
-            &extension(15, true, &element(der::BIT_STRING, &[&[7, 0x80]])),
-            &extension(37, false, &server_authentication()),
-            &extension(17, false, &alternative_names()),
-        ],
-    );
-    element(
-        der::SEQUENCE,
-        &[
-            // Version 3.
-            &element(explicit(0), &[&unsigned(&[2])]),
-            &unsigned(serial),
-            &signature_algorithm(),
-            &name,
-            &validity,
-            &name,
-            &public_key_info(public_key),
-            &element(explicit(3), &[&extensions]),
-        ],
-    )
+    let validity = sequence(&[&time(now - VALID_BEFORE), &time(now + VALID_AFTER)]);
+    let extensions = sequence(&[
+        // Of basicConstraints nothing is given, so that this is not an authority's certificate.
+        &extension(19, true, &sequence(&[])),
+        // keyUsage: the first of the bits, digitalSignature; seven bits are unused.
+        &extension(15, true, &element(der::BIT_STRING, &[&[7, 0x80]])),
+        &extension(37, false, &server_authentication()),
+        &extension(17, false, &alternative_names()),
+    ]);
+    sequence(&[
+        // Version 3.
+        &element(explicit(0), &[&unsigned(&[2])]),
+        &unsigned(serial),
+        &signature_algorithm(),
+        &name,
+        &validity,
+        &name,
+        &public_key_info(public_key),
+        &element(explicit(3), &[&extensions]),
+    ])
 }
 
 /// ecdsa-with-SHA256 (RFC 5758 §3.2).
 fn signature_algorithm() -> Vec<u8> {
     let identifier = object_identifier(&[1, 2, 840, 10045, 4, 3, 2]);
-    element(der::SEQUENCE, &[&identifier])
+    sequence(&[&identifier])
 }
 
 /// A `Name` with a common name only.
 fn name() -> Vec<u8> {
     let value = element(der::UTF8_STRING, &[COMMON_NAME.as_bytes()]);
-    let attribute = element(der::SEQUENCE, &[&object_identifier(&[2, 5, 4, 3]), &value]);
-    element(der::SEQUENCE, &[&element(der::SET, &[&attribute])])
+    let attribute = sequence(&[&object_identifier(&[2, 5, 4, 3]), &value]);
+    sequence(&[&element(der::SET, &[&attribute])])
 }
 
 /// A `Time`: UTCTime before 2050, GeneralizedTime from then on (RFC 5280 §4.1.2.5).
@@ -110,14 +98,11 @@ fn time(seconds: i64) -> Vec<u8> {
 
 /// The `SubjectPublicKeyInfo` of a point on P-256 (RFC 5480 §2).
 fn public_key_info(point: &[u8]) -> Vec<u8> {
-    let algorithm = element(
-        der::SEQUENCE,
-        &[
-            &object_identifier(&[1, 2, 840, 10045, 2, 1]),
-            &object_identifier(&[1, 2, 840, 10045, 3, 1, 7]),
-        ],
-    );
-    element(der::SEQUENCE, &[&algorithm, &bit_string(point)])
+    let algorithm = sequence(&[
+        &object_identifier(&[1, 2, 840, 10045, 2, 1]),
+        &object_identifier(&[1, 2, 840, 10045, 3, 1, 7]),
+    ]);
+    sequence(&[&algorithm, &bit_string(point)])
 }
 
 /// An extension with the identifier `2.5.29.number`.
@@ -128,34 +113,28 @@ fn extension(number: u32, is_critical: bool, value: &[u8]) -> Vec<u8> {
         // The default is not written.
         Vec::new()
     };
-    element(
-        der::SEQUENCE,
-        &[
-            &object_identifier(&[2, 5, 29, number]),
-            &critical,
-            &element(der::OCTET_STRING, &[value]),
-        ],
-    )
+    sequence(&[
+        &object_identifier(&[2, 5, 29, number]),
+        &critical,
+        &element(der::OCTET_STRING, &[value]),
+    ])
 }
 
 /// The value of extKeyUsage: serverAuth.
 fn server_authentication() -> Vec<u8> {
     let purpose = object_identifier(&[1, 3, 6, 1, 5, 5, 7, 3, 1]);
-    element(der::SEQUENCE, &[&purpose])
+    sequence(&[&purpose])
 }
 
 /// The value of subjectAltName (RFC 5280 §4.2.1.6).
 fn alternative_names() -> Vec<u8> {
     let [mut ip6, ip4] = [vec![0; 16], vec![127, 0, 0, 1]];
     ip6[15] = 1;
-    element(
-        der::SEQUENCE,
-        &[
-            &element(implicit(2), &[b"localhost"]),
-            &element(implicit(7), &[&ip4]),
-            &element(implicit(7), &[&ip6]),
-        ],
-    )
+    sequence(&[
+        &element(implicit(2), &[b"localhost"]),
+        &element(implicit(7), &[&ip4]),
+        &element(implicit(7), &[&ip6]),
+    ])
 }
 
 /// A BIT STRING of whole bytes.
@@ -195,16 +174,10 @@ fn read_time(input: &mut &[u8]) -> Option<i64> {
     if digits.len() != 14 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let part = |range: std::ops::Range<usize>| &digits[range];
-    let text = format!(
-        "{}-{}-{}T{}:{}:{}Z",
-        part(0..4),
-        part(4..6),
-        part(6..8),
-        part(8..10),
-        part(10..12),
-        part(12..14)
-    );
+    let (date, time) = digits.split_at(8);
+    let (year, month, day) = (&date[..4], &date[4..6], &date[6..]);
+    let (hour, minute, second) = (&time[..2], &time[2..4], &time[4..]);
+    let text = format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z");
     Utc::parse(&text).map(Utc::unix_seconds)
 }
 

@@ -13,31 +13,16 @@ pub enum Error {
     Empty,
     /// The link does not contain a recipe.
     Link,
-    /// A field is missing or has another type.
-    Shape {
-        /// What is wrong.
-        reason: String,
-    },
-    /// Two parameters have the same key.
-    Duplicate {
-        /// The key.
-        key: String,
-    },
-    /// A parameter of type `select` has no options.
-    NoOptions {
-        /// Its key.
-        key: String,
-    },
-    /// Optional parameters have no default.
-    NoDefault {
-        /// Their keys.
-        keys: Vec<String>,
-    },
-    /// File parameters have a default, so the recipe could read files that the user has not named.
-    FileDefault {
-        /// Their keys.
-        keys: Vec<String>,
-    },
+    /// A field is missing or has another type: which, and how.
+    Shape(String),
+    /// Two parameters have this same key.
+    Duplicate(String),
+    /// The parameter with this key is of type `select` and has no options.
+    NoOptions(String),
+    /// The optional parameters with these keys have no default.
+    NoDefault(Vec<String>),
+    /// The file parameters with these keys have a default, so the recipe could read files that the user has not named.
+    FileDefault(Vec<String>),
     /// Templates and parameters do not match.
     Mismatch {
         /// Variables without a parameter.
@@ -45,23 +30,14 @@ pub enum Error {
         /// Parameters that no template uses.
         unused: Vec<String>,
     },
-    /// The configuration of an extension is invalid.
-    Extension {
-        /// What is wrong with it.
-        reason: String,
-    },
+    /// The configuration of an extension is invalid, for this reason.
+    Extension(String),
     /// The JSON schema of the response is not an object.
     Schema,
-    /// A template is invalid or exceeds its limits.
-    Template {
-        /// What is wrong.
-        reason: String,
-    },
-    /// Parameters have no value.
-    Missing {
-        /// Their keys.
-        keys: Vec<String>,
-    },
+    /// A template is invalid or exceeds its limits, for this reason.
+    Template(String),
+    /// The parameters with these keys have no value.
+    Missing(Vec<String>),
     /// A value does not fit its parameter.
     Value {
         /// The parameter's key.
@@ -82,16 +58,10 @@ pub enum Error {
     LongText,
     /// The recipe has characters that hide text from a person.
     HiddenText,
-    /// The recipe cannot be written as YAML.
-    Yaml {
-        /// Why.
-        reason: String,
-    },
+    /// The recipe cannot be written as YAML, for this reason.
+    Yaml(String),
     /// No recipe file has this id.
-    Unknown {
-        /// The id.
-        id: String,
-    },
+    Unknown(String),
     /// The slash command is that of another recipe, or a builtin one.
     CommandTaken {
         /// The command.
@@ -99,16 +69,10 @@ pub enum Error {
         /// What has it.
         by: String,
     },
-    /// The slash command has characters that a message cannot have there.
-    Command {
-        /// The command.
-        command: String,
-    },
-    /// A file or folder cannot be read or written.
-    Store {
-        /// Why.
-        reason: String,
-    },
+    /// This slash command has characters that a message cannot have there.
+    Command(String),
+    /// A file or folder cannot be read or written, for this reason.
+    Store(String),
 }
 
 impl fmt::Display for Error {
@@ -122,21 +86,21 @@ impl fmt::Display for Error {
                  you save it",
             ),
             Error::Link => f.write_str("Failed to decode recipe deeplink"),
-            Error::Shape { reason } => write!(f, "the recipe is not valid: {reason}"),
-            Error::Duplicate { key } => write!(
+            Error::Shape(reason) => write!(f, "the recipe is not valid: {reason}"),
+            Error::Duplicate(key) => write!(
                 f,
                 "two parameters of the recipe have the key `{key}`; rename one"
             ),
-            Error::NoOptions { key } => write!(
+            Error::NoOptions(key) => write!(
                 f,
                 "the parameter `{key}` is of type select; give it `options` to select from"
             ),
-            Error::NoDefault { keys } => write!(
+            Error::NoDefault(keys) => write!(
                 f,
                 "optional parameters need a `default`, which is missing for {}",
                 quoted(keys)
             ),
-            Error::FileDefault { keys } => write!(
+            Error::FileDefault(keys) => write!(
                 f,
                 "file parameters must not have a `default`, lest a recipe read files unasked: \
                  remove it from {}",
@@ -162,10 +126,10 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
-            Error::Extension { reason } => write!(f, "an extension of the recipe: {reason}"),
+            Error::Extension(reason) => write!(f, "an extension of the recipe: {reason}"),
             Error::Schema => f.write_str("`response.json_schema` of the recipe must be an object"),
-            Error::Template { reason } => write!(f, "a template of the recipe: {reason}"),
-            Error::Missing { keys } => {
+            Error::Template(reason) => write!(f, "a template of the recipe: {reason}"),
+            Error::Missing(keys) => {
                 write!(
                     f,
                     "the recipe needs values for its parameters {}",
@@ -186,19 +150,19 @@ impl fmt::Display for Error {
                 "the text of the recipe is too long; {} KiB are the most",
                 MAX_TEXT >> 10
             ),
-            Error::Yaml { reason } => {
+            Error::Yaml(reason) => {
                 write!(f, "the recipe cannot be written as YAML: {reason}")
             }
-            Error::Unknown { id } => write!(f, "Recipe not found: {id}"),
+            Error::Unknown(id) => write!(f, "Recipe not found: {id}"),
             Error::CommandTaken { command, by } => write!(
                 f,
                 "the command /{command} is taken by {by}; choose another one"
             ),
-            Error::Command { command } => write!(
+            Error::Command(command) => write!(
                 f,
                 "{command:?} cannot be a command: up to 64 letters, digits, `-`, `_` and `.`"
             ),
-            Error::Store { reason } => f.write_str(reason),
+            Error::Store(reason) => f.write_str(reason),
         }
     }
 }
@@ -207,9 +171,7 @@ impl std::error::Error for Error {}
 
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
-        Error::Store {
-            reason: error.to_string(),
-        }
+        Error::Store(error.to_string())
     }
 }
 
@@ -217,8 +179,8 @@ impl From<Error> for agent::Error {
     fn from(error: Error) -> Self {
         let reason = error.to_string();
         let fault = match error {
-            Error::Unknown { .. } => RecipeFault::Unknown,
-            Error::Store { .. } => RecipeFault::Files,
+            Error::Unknown(_) => RecipeFault::Unknown,
+            Error::Store(_) => RecipeFault::Files,
             _ => RecipeFault::Invalid,
         };
         agent::Error::Recipe { fault, reason }

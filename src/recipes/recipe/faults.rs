@@ -498,7 +498,7 @@ impl Texts {
                 path: place,
                 variable: None,
                 reason: match error {
-                    Error::Template { reason } => reason,
+                    Error::Template(reason) => reason,
                     error => error.to_string(),
                 },
             }),

@@ -15,34 +15,27 @@ pub struct RecipeFields {
     /// The purpose.
     pub description: String,
     /// Instructions for the model, for the whole session.
-    #[serde(default)]
     pub instructions: Option<String>,
     /// The first message, as if the user had written it.
-    #[serde(default)]
     pub prompt: Option<String>,
     /// The configurations of the extensions to use; `None` for those of the configuration.
-    #[serde(default)]
     pub extensions: Option<Vec<Value>>,
     /// The provider and model to use.
-    #[serde(default)]
     pub settings: Option<Settings>,
     /// Suggestions that a client shows.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub activities: Vec<String>,
     /// The author.
-    #[serde(default)]
     pub author: Option<Author>,
     /// The parameters.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub parameters: Vec<Parameter>,
     /// The form of the final answer.
-    #[serde(default)]
     pub response: Option<ResponseForm>,
     /// Recipes that this one may run.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub sub_recipes: Vec<SubRecipe>,
     /// What to do when the recipe fails.
-    #[serde(default)]
     pub retry: Option<Retry>,
 }
 
@@ -61,7 +54,6 @@ pub struct Parameter {
     #[serde(default, deserialize_with = "scalar")]
     pub default: Option<String>,
     /// The choices of a [`InputType::Select`].
-    #[serde(default)]
     pub options: Option<Vec<String>>,
 }
 
@@ -99,19 +91,14 @@ pub enum Requirement {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Settings {
     /// The provider's name.
-    #[serde(default)]
     pub goose_provider: Option<String>,
     /// The model's name.
-    #[serde(default)]
     pub goose_model: Option<String>,
     /// When tools are called, if that is stricter than what the user has set: see [`MODE`].
-    #[serde(default)]
     pub goose_mode: Option<String>,
     /// The sampling temperature.
-    #[serde(default)]
     pub temperature: Option<f32>,
     /// How many requests to the model one turn may make.
-    #[serde(default)]
     pub max_turns: Option<usize>,
 }
 
@@ -137,10 +124,8 @@ impl Settings {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Author {
     /// How to reach them.
-    #[serde(default)]
     pub contact: Option<String>,
     /// Anything else.
-    #[serde(default)]
     pub metadata: Option<String>,
 }
 
@@ -148,7 +133,6 @@ pub struct Author {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct ResponseForm {
     /// A JSON schema that the answer must fit.
-    #[serde(default)]
     pub json_schema: Option<Value>,
 }
 
@@ -160,13 +144,11 @@ pub struct SubRecipe {
     /// Where its file is.
     pub path: String,
     /// Values of its parameters.
-    #[serde(default)]
     pub values: Option<Map<String, Value>>,
     /// Whether several runs of it are sequential.
     #[serde(default)]
     pub sequential_when_repeated: bool,
     /// A description for the model.
-    #[serde(default)]
     pub description: Option<String>,
 }
 
@@ -206,13 +188,10 @@ pub struct Retry {
     /// The checks that decide about success.
     pub checks: Vec<SuccessCheck>,
     /// A shell command that cleans up.
-    #[serde(default)]
     pub on_failure: Option<String>,
     /// How long a check may take, in seconds.
-    #[serde(default)]
     pub timeout_seconds: Option<TimeLimit>,
     /// How long the clean-up may take, in seconds.
-    #[serde(default)]
     pub on_failure_timeout_seconds: Option<TimeLimit>,
 }
 

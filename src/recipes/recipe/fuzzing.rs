@@ -10,7 +10,7 @@ use std::path::Path;
 /// Checks that a recipe passes through a link unchanged, and that rendering it is deterministic.
 pub fn recipe(input: &[u8]) {
     let [text, value] = texts(input);
-    if let Ok(recipe) = deeplink::decode(&text) {
+    if let Ok(recipe) = Recipe::from_link(&text) {
         through_link(&recipe);
     }
     let Ok(recipe) = json::from_str::<Recipe>(&text) else {
@@ -52,11 +52,11 @@ pub fn recipe(input: &[u8]) {
 }
 
 fn through_link(recipe: &Recipe) {
-    let link = deeplink::encode(recipe);
+    let link = recipe.to_link();
     if link.len() <= deeplink::MAX_LINK {
-        assert_eq!(deeplink::decode(&link).as_ref(), Ok(recipe));
+        assert_eq!(Recipe::from_link(&link).as_ref(), Ok(recipe));
         assert_eq!(
-            deeplink::decode(&format!(" {link}==\n")).as_ref(),
+            Recipe::from_link(&format!(" {link}==\n")).as_ref(),
             Ok(recipe)
         );
     }

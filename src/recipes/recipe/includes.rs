@@ -40,15 +40,7 @@ fn expand(given: &Map<String, Value>, folder: &Path) -> Result<Option<Map<String
         return Ok(None);
     }
     let mut includes = Includes::new(folder);
-    let fields = given.iter().map(|(key, value)| {
-        let value = if key == template::NOT_RENDERED {
-            value.clone()
-        } else {
-            includes.value(value)?
-        };
-        Ok((key.clone(), value))
-    });
-    fields.collect::<Result<_, Error>>().map(Some)
+    template::map_texts(given, &mut |text| includes.in_text(text)).map(Some)
 }
 
 fn has_include(value: &Value) -> bool {
@@ -61,9 +53,7 @@ fn has_include(value: &Value) -> bool {
 }
 
 fn refused(reason: &str) -> Error {
-    Error::Template {
-        reason: reason.to_owned(),
-    }
+    Error::Template(reason.to_owned())
 }
 
 /// What the texts of a recipe may still include.
@@ -85,22 +75,6 @@ impl Includes {
             files: MAX_FILES,
             size: MAX_FILE,
         }
-    }
-
-    fn value(&mut self, value: &Value) -> Result<Value, Error> {
-        Ok(match value {
-            Value::String(text) => Value::String(self.in_text(text)?),
-            Value::Array(items) => {
-                let items = items.iter().map(|item| self.value(item));
-                Value::Array(items.collect::<Result<_, _>>()?)
-            }
-            Value::Object(fields) => {
-                let fields = fields.iter();
-                let fields = fields.map(|(key, value)| Ok((key.clone(), self.value(value)?)));
-                Value::Object(fields.collect::<Result<_, Error>>()?)
-            }
-            other => other.clone(),
-        })
     }
 
     /// The text with the files that it includes.
@@ -151,7 +125,7 @@ impl Includes {
         // A file is a template by itself: its blocks begin and end in it.
         match template::variables_of(&self.environment, &content) {
             Ok(_) => Ok(content),
-            Err(Error::Template { reason }) => Err(failed(&reason)),
+            Err(Error::Template(reason)) => Err(failed(&reason)),
             Err(error) => Err(error),
         }
     }

@@ -6,7 +6,6 @@ use crate::store::{self, files};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -97,19 +96,11 @@ impl Library {
         entries.collect()
     }
 
-    /// The recipe with this id; `None` if no file has it.
+    /// The recipe with this id, and its file; `None` if no file has it.
     ///
     /// # Errors
     /// [`Error::File`] when its file does not contain a valid recipe.
-    pub fn find(&self, wanted: &str) -> Result<Option<Recipe>, Error> {
-        Ok(self.find_file(wanted)?.map(|(_, recipe)| recipe))
-    }
-
-    /// As [`find`](Self::find), with the recipe's file.
-    ///
-    /// # Errors
-    /// As [`find`](Self::find).
-    pub fn find_file(&self, wanted: &str) -> Result<Option<(PathBuf, Recipe)>, Error> {
+    pub fn find(&self, wanted: &str) -> Result<Option<(PathBuf, Recipe)>, Error> {
         match self.path(wanted) {
             Some(path) => load(&path).map(|recipe| Some((path, recipe))),
             None => Ok(None),
@@ -156,11 +147,9 @@ impl Library {
     /// [`Error::Unknown`] when no file has the id, [`Error::Store`].
     pub fn delete(&self, wanted: &str) -> Result<PathBuf, Error> {
         let path = self.path(wanted).ok_or_else(|| unknown(wanted))?;
-        match fs::remove_file(&path) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown(wanted)),
-            Err(error) => return Err(store::Error::io("remove", &path)(error).into()),
-        }
+        let removed = files::if_exists(fs::remove_file(&path));
+        let removed = removed.map_err(store::Error::io("remove", &path))?;
+        removed.ok_or_else(|| unknown(wanted))?;
         files::sync_names(files::parent(&path))?;
         Ok(path)
     }
@@ -223,7 +212,7 @@ pub fn read(path: &Path) -> Result<Recipe, Error> {
         .ok_or_else(|| failed("there is no such file".to_owned()))?;
     from_object(&mut object).map_err(|error| {
         failed(match error {
-            Error::Shape { reason } => reason,
+            Error::Shape(reason) => reason,
             error => error.to_string(),
         })
     })
@@ -242,7 +231,7 @@ pub fn parse(text: &str) -> Result<Recipe, Error> {
     } else {
         store::parse_yaml_object(text)
     };
-    from_object(&mut object.map_err(|reason| Error::Shape { reason })?)
+    from_object(&mut object.map_err(Error::Shape)?)
 }
 
 /// The YAML text of a recipe.
@@ -255,7 +244,7 @@ pub fn to_yaml(recipe: &Recipe) -> Result<String, Error> {
         return Err(Error::TooLarge);
     }
     let text = store::render_yaml_object(&recipe.given);
-    text.map_err(|reason| Error::Yaml { reason })
+    text.map_err(Error::Yaml)
 }
 
 fn from_object(object: &mut Map<String, Value>) -> Result<Recipe, Error> {
@@ -314,7 +303,7 @@ fn unused_path(folder: &Path, title: &str) -> PathBuf {
 }
 
 fn unknown(id: &str) -> Error {
-    Error::Unknown { id: id.to_owned() }
+    Error::Unknown(id.to_owned())
 }
 
 fn files_in(folder: &Path) -> Vec<PathBuf> {

@@ -28,7 +28,6 @@ pub use rendering::{Rendered, apply, of_session, settings_of};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
-use std::path::Path;
 
 /// A recipe: its JSON as it was given, with field order and unknown fields, and its typed fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,74 +42,14 @@ impl Recipe {
     /// # Errors
     /// [`Error::Shape`] when `title` or `description` is missing or a field has another type.
     pub fn from_object(given: Map<String, Value>) -> Result<Self, Error> {
-        let fields = crate::json::from_object(&given).map_err(|error| Error::Shape {
-            reason: error.to_string(),
-        })?;
+        let fields =
+            crate::json::from_object(&given).map_err(|error| Error::Shape(error.to_string()))?;
         Ok(Recipe { given, fields })
-    }
-
-    /// Reads a recipe link; see [`deeplink::decode`].
-    ///
-    /// # Errors
-    /// [`Error::Link`].
-    pub fn from_link(text: &str) -> Result<Self, Error> {
-        deeplink::decode(text)
-    }
-
-    /// The link that holds the recipe; see [`deeplink::encode`].
-    pub fn to_link(&self) -> String {
-        deeplink::encode(self)
     }
 
     /// The typed fields.
     pub fn fields(&self) -> &RecipeFields {
         &self.fields
-    }
-
-    /// The configurations of its extensions; `None` if it names none.
-    pub fn extensions(&self) -> Option<&[Value]> {
-        self.fields.extensions.as_deref()
-    }
-
-    /// The provider, the model and the limits that it sets.
-    pub fn settings(&self) -> Option<&Settings> {
-        self.fields.settings.as_ref()
-    }
-
-    /// Whether it matters where the recipe comes from, because it runs commands or names files.
-    pub fn uses_origin(&self) -> bool {
-        self.fields.retry.is_some() || !self.fields.sub_recipes.is_empty()
-    }
-
-    /// Validates the recipe.
-    ///
-    /// # Errors
-    /// The first error that is found.
-    pub fn check(&self) -> Result<(), Error> {
-        validation::check(self)
-    }
-
-    /// Renders the recipe with `values`. Missing values take their defaults; values without a parameter are
-    /// ignored. Relative paths of file parameters start at `base`, which is also the value of `recipe_dir`.
-    ///
-    /// # Errors
-    /// [`Error::Missing`] with every parameter that has no value, [`Error::Value`] for one that does
-    /// not fit, [`Error::Template`] and [`Error::TooLarge`] when a template is invalid or exceeds its limits.
-    pub fn render(&self, values: &Map<String, Value>, base: &Path) -> Result<Rendered, Error> {
-        rendering::render(self, base, values, base)
-    }
-
-    /// As [`render`](Self::render), where `recipe_dir` is `folder`, that of the recipe's file.
-    ///
-    /// # Errors
-    /// As [`render`](Self::render).
-    pub fn render_in(
-        &self,
-        folder: &Path,
-        values: &Map<String, Value>,
-        base: &Path,
-    ) -> Result<Rendered, Error> {
-        rendering::render(self, folder, values, base)
     }
 
     /// The recipe as it was given.

@@ -25,7 +25,7 @@ pub(crate) fn render(text: &str, names: &[&str], values: &Value) -> Result<Strin
     let fault = |line: Option<usize>, error: Error| TemplateFault {
         line,
         reason: match error {
-            Error::Template { reason } => reason,
+            Error::Template(reason) => reason,
             other => other.to_string(),
         },
     };
@@ -55,7 +55,7 @@ fn rendered(
     let refused = |error: minijinja::Error| TemplateFault {
         line: error.line(),
         reason: match template::refused(error) {
-            Error::Template { reason } => reason,
+            Error::Template(reason) => reason,
             other => other.to_string(),
         },
     };

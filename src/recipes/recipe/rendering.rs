@@ -2,6 +2,7 @@
 
 use super::{Error, InputType, Parameter, Recipe, template};
 use crate::conversation::Session;
+use crate::sys::clock::Utc;
 use crate::sys::fs::read_start;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub fn of_session(session: &Session) -> Result<Option<Rendered>, Error> {
     let folder = folder.as_deref().unwrap_or(&session.working_dir);
     match recipe.render_in(folder, values, &session.working_dir) {
         Ok(rendered) => Ok(Some(rendered)),
-        Err(Error::Missing { .. }) => Ok(None),
+        Err(Error::Missing(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -69,24 +70,40 @@ pub fn settings_of(session: &Session) -> Value {
     rendered.as_ref().map_or(given, settings)
 }
 
-pub(super) fn render(
-    recipe: &Recipe,
-    folder: &Path,
-    values: &Map<String, Value>,
-    base: &Path,
-) -> Result<Rendered, Error> {
-    let mut texts = texts(&recipe.fields().parameters, values, base)?;
-    let recipe_dir = folder.to_string_lossy().into_owned();
-    texts.insert(template::RECIPE_DIR.to_owned(), recipe_dir);
-    let given = template::fill_in(&recipe.given, &texts)?;
-    let recipe = Recipe::from_object(given)?;
-    let fields = recipe.fields();
-    Ok(Rendered {
-        instructions: fields.instructions.clone(),
-        prompt: fields.prompt.clone(),
-        activities: fields.activities.clone(),
-        recipe,
-    })
+impl Recipe {
+    /// Renders the recipe with `values`. Missing values take their defaults; values without a parameter are
+    /// ignored. Relative paths of file parameters start at `base`, which is also the value of `recipe_dir`.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] with every parameter that has no value, [`Error::Value`] for one that does
+    /// not fit, [`Error::Template`] and [`Error::TooLarge`] when a template is invalid or exceeds its limits.
+    pub fn render(&self, values: &Map<String, Value>, base: &Path) -> Result<Rendered, Error> {
+        self.render_in(base, values, base)
+    }
+
+    /// As [`render`](Self::render), where `recipe_dir` is `folder`, that of the recipe's file.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    pub fn render_in(
+        &self,
+        folder: &Path,
+        values: &Map<String, Value>,
+        base: &Path,
+    ) -> Result<Rendered, Error> {
+        let mut texts = texts(&self.fields.parameters, values, base)?;
+        let recipe_dir = folder.to_string_lossy().into_owned();
+        texts.insert(template::RECIPE_DIR.to_owned(), recipe_dir);
+        let given = template::fill_in(&self.given, &texts)?;
+        let recipe = Recipe::from_object(given)?;
+        let fields = recipe.fields();
+        Ok(Rendered {
+            instructions: fields.instructions.clone(),
+            prompt: fields.prompt.clone(),
+            activities: fields.activities.clone(),
+            recipe,
+        })
+    }
 }
 
 /// The value of each parameter as text, as in Goose, so that a template that compares with `"true"` or `"3"`
@@ -123,7 +140,7 @@ fn texts(
     if missing.is_empty() {
         Ok(texts)
     } else {
-        Err(Error::Missing { keys: missing })
+        Err(Error::Missing(missing))
     }
 }
 
@@ -137,39 +154,25 @@ fn scalar(value: &Value) -> Option<String> {
 
 pub(super) fn coerce(parameter: &Parameter, text: String, base: &Path) -> Result<String, Error> {
     let trimmed = text.trim();
+    let refused = |reason: String| Err(wrong(parameter, &reason));
     match parameter.input_type {
         InputType::String => Ok(text),
         InputType::Number => match trimmed.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(trimmed.to_owned()),
-            _ => Err(wrong(parameter, &format!("{text:?} is not a number"))),
+            _ => refused(format!("{text:?} is not a number")),
         },
         InputType::Boolean => match trimmed.to_ascii_lowercase().as_str() {
             "true" | "yes" | "1" => Ok("true".to_owned()),
             "false" | "no" | "0" => Ok("false".to_owned()),
-            _ => Err(wrong(
-                parameter,
-                &format!("{text:?} is neither true nor false"),
-            )),
+            _ => refused(format!("{text:?} is neither true nor false")),
         },
-        InputType::Date => {
-            if is_date(trimmed) {
-                Ok(trimmed.to_owned())
-            } else {
-                Err(wrong(
-                    parameter,
-                    &format!("{text:?} is not a day; write it as in 2026-11-22"),
-                ))
-            }
-        }
+        InputType::Date if is_date(trimmed) => Ok(trimmed.to_owned()),
+        InputType::Date => refused(format!("{text:?} is not a day; write it as in 2026-11-22")),
         InputType::Select => {
             let options = parameter.options.as_deref().unwrap_or_default();
-            if options.contains(&text) {
-                Ok(text)
-            } else {
-                Err(wrong(
-                    parameter,
-                    &format!("{text:?} is not one of {}", options.join(", ")),
-                ))
+            match options.contains(&text) {
+                true => Ok(text),
+                false => refused(format!("{text:?} is not one of {}", options.join(", "))),
             }
         }
         InputType::File => read(Path::new(trimmed), base).map_err(|e| wrong(parameter, &e)),
@@ -185,27 +188,7 @@ fn wrong(parameter: &Parameter, reason: &str) -> Error {
 
 /// A day of the Gregorian calendar, as `YYYY-MM-DD`.
 fn is_date(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let [year, month, day] = parts[..] else {
-        return false;
-    };
-    let number = |text: &str, digits: usize| -> Option<u32> {
-        let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-        plain.then(|| text.parse().ok()).flatten()
-    };
-    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2))
-    else {
-        return false;
-    };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        _ => 0,
-    };
-    (1..=days).contains(&day)
+    text.len() == "2026-11-22".len() && Utc::parse(text).is_some()
 }
 
 fn read(path: &Path, base: &Path) -> Result<String, String> {

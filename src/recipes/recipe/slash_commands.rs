@@ -47,7 +47,7 @@ pub fn assign(config: &Config, path: &Path, command: Option<&str>) -> Result<(),
     let command = command.map(normalized).unwrap_or_default();
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     if command.chars().count() > MAX_COMMAND || !command.chars().all(fits) {
-        return Err(Error::Command { command });
+        return Err(Error::Command(command));
     }
     if is_builtin(&command) {
         let by = "gosling".to_owned();

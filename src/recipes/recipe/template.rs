@@ -99,11 +99,36 @@ pub(super) fn fill_in(
         output: MAX_OUTPUT,
         work: MAX_WORK,
     };
+    map_texts(recipe, &mut |text| filler.text(text))
+}
+
+/// The recipe with `change` made to each text outside of the parameters.
+pub(super) fn map_texts(
+    recipe: &Map<String, Value>,
+    change: &mut impl FnMut(&str) -> Result<String, Error>,
+) -> Result<Map<String, Value>, Error> {
+    fn changed(
+        value: &Value,
+        change: &mut impl FnMut(&str) -> Result<String, Error>,
+    ) -> Result<Value, Error> {
+        Ok(match value {
+            Value::String(text) => Value::String(change(text)?),
+            Value::Array(items) => {
+                let items = items.iter().map(|item| changed(item, change));
+                Value::Array(items.collect::<Result<_, _>>()?)
+            }
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                let fields = fields.map(|(key, value)| Ok((key.clone(), changed(value, change)?)));
+                Value::Object(fields.collect::<Result<_, Error>>()?)
+            }
+            other => other.clone(),
+        })
+    }
     let fields = recipe.iter().map(|(key, value)| {
-        let value = if key == NOT_RENDERED {
-            value.clone()
-        } else {
-            filler.value(value)?
+        let value = match key.as_str() {
+            NOT_RENDERED => value.clone(),
+            _ => changed(value, change)?,
         };
         Ok((key.clone(), value))
     });
@@ -127,23 +152,10 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    fn value(&mut self, value: &Value) -> Result<Value, Error> {
-        Ok(match value {
-            Value::String(text) if !is_plain(text) => Value::String(self.text(text)?),
-            Value::Array(items) => {
-                let items = items.iter().map(|item| self.value(item));
-                Value::Array(items.collect::<Result<_, _>>()?)
-            }
-            Value::Object(fields) => {
-                let fields = fields.iter();
-                let fields = fields.map(|(key, value)| Ok((key.clone(), self.value(value)?)));
-                Value::Object(fields.collect::<Result<_, Error>>()?)
-            }
-            other => other.clone(),
-        })
-    }
-
     fn text(&mut self, text: &str) -> Result<String, Error> {
+        if is_plain(text) {
+            return Ok(text.to_owned());
+        }
         let text = mark_foreign_braces(&self.environment, text);
         let size = size_of_largest(&text, self.size, Tags::OfRecipes)?;
         self.environment.set_fuel(Some((self.work / size) as u64));
@@ -189,21 +201,16 @@ impl Write for Bounded {
 }
 
 pub(super) fn refused(error: minijinja::Error) -> Error {
-    Error::Template {
-        reason: match error.kind() {
-            ErrorKind::OutOfFuel => "it would run for too long".to_owned(),
-            kind => {
-                let detail = error.detail().map(|detail| format!(": {detail}"));
-                let line = error.line().filter(|line| *line > 1);
-                let line = line.map(|line| format!(" (line {line} of the text)"));
-                format!(
-                    "{kind}{}{}",
-                    detail.unwrap_or_default(),
-                    line.unwrap_or_default()
-                )
-            }
-        },
-    }
+    Error::Template(match error.kind() {
+        ErrorKind::OutOfFuel => "it would run for too long".to_owned(),
+        kind => {
+            let detail = error.detail().map(|detail| format!(": {detail}"));
+            let line = error.line().filter(|line| *line > 1);
+            let line = line.map(|line| format!(" (line {line} of the text)"));
+            let (detail, line) = (detail.unwrap_or_default(), line.unwrap_or_default());
+            format!("{kind}{detail}{line}")
+        }
+    })
 }
 
 pub(super) fn is_plain(text: &str) -> bool {
@@ -315,9 +322,7 @@ pub(super) fn size_of_largest(text: &str, size: usize, tags: Tags) -> Result<usi
 }
 
 fn forbidden<T>(reason: &str) -> Result<T, Error> {
-    Err(Error::Template {
-        reason: reason.to_owned(),
-    })
+    Err(Error::Template(reason.to_owned()))
 }
 
 /// Which tags a template may use.
@@ -347,10 +352,10 @@ impl Tags {
             let after = tag.get(at + 1 + usize::from(is_negated));
             match (token, after) {
                 (Token::Pipe, Some(Token::Ident(name))) if !FILTERS.contains(name) => {
-                    return unknown("filter", name, &FILTERS);
+                    return unknown("filter", name, FILTERS);
                 }
                 (Token::Ident("is"), Some(Token::Ident(name))) if !TESTS.contains(name) => {
-                    return unknown("test", name, &TESTS);
+                    return unknown("test", name, TESTS);
                 }
                 _ => {}
             }
@@ -445,62 +450,75 @@ const KEYWORDS: [&str; 13] = [
     "in", "is", "not", "and", "or", "if", "else", "true", "false", "none", "True", "False", "None",
 ];
 
-/// The filters in [`environment`].
-const FILTERS: [&str; 26] = [
-    "abs",
-    "bool",
-    "capitalize",
-    "count",
-    "d",
-    "default",
-    "first",
-    "float",
-    "indent",
-    "int",
-    "join",
-    "last",
-    "length",
-    "lines",
-    "list",
-    "lower",
-    "replace",
-    "reverse",
-    "round",
-    "safe",
-    "sort",
-    "split",
-    "title",
-    "trim",
-    "unique",
-    "upper",
-];
+/// Adds filters or tests to an environment, and lists their names.
+macro_rules! named {
+    ($list:ident, $add:ident, $method:ident($largest:ident) { $($name:literal => $run:expr,)* }) => {
+        const $list: &[&str] = &[$($name),*];
 
-/// The tests in [`environment`].
-const TESTS: [&str; 23] = [
-    "boolean",
-    "defined",
-    "divisibleby",
-    "endingwith",
-    "eq",
-    "equalto",
-    "even",
-    "ge",
-    "gt",
-    "in",
-    "integer",
-    "iterable",
-    "le",
-    "lt",
-    "mapping",
-    "ne",
-    "none",
-    "number",
-    "odd",
-    "sequence",
-    "startingwith",
-    "string",
-    "undefined",
-];
+        fn $add(environment: &mut Environment<'_>, $largest: usize) {
+            $(environment.$method($name, $run);)*
+        }
+    };
+}
+
+named! {
+    FILTERS, add_filters, add_filter(largest) {
+        "abs" => filters::abs,
+        "bool" => filters::bool,
+        "capitalize" => capitalize,
+        "count" => filters::length,
+        "d" => filters::default,
+        "default" => filters::default,
+        "first" => filters::first,
+        "float" => filters::float,
+        "indent" => indent(largest),
+        "int" => filters::int,
+        "join" => join(largest),
+        "last" => filters::last,
+        "length" => filters::length,
+        "lines" => lines,
+        "list" => filters::list,
+        "lower" => lower,
+        "replace" => replace(largest),
+        "reverse" => filters::reverse,
+        "round" => filters::round,
+        "safe" => safe,
+        "sort" => filters::sort,
+        "split" => split,
+        "title" => title,
+        "trim" => trim,
+        "unique" => filters::unique,
+        "upper" => upper,
+    }
+}
+
+named! {
+    TESTS, add_tests, add_test(_largest) {
+        "boolean" => tests::is_boolean,
+        "defined" => tests::is_defined,
+        "divisibleby" => tests::is_divisibleby,
+        "endingwith" => tests::is_endingwith,
+        "eq" => tests::is_eq,
+        "equalto" => tests::is_eq,
+        "even" => tests::is_even,
+        "ge" => tests::is_ge,
+        "gt" => tests::is_gt,
+        "in" => tests::is_in,
+        "integer" => tests::is_integer,
+        "iterable" => tests::is_iterable,
+        "le" => tests::is_le,
+        "lt" => tests::is_lt,
+        "mapping" => tests::is_mapping,
+        "ne" => tests::is_ne,
+        "none" => tests::is_none,
+        "number" => tests::is_number,
+        "odd" => tests::is_odd,
+        "sequence" => tests::is_sequence,
+        "startingwith" => tests::is_startingwith,
+        "string" => tests::is_string,
+        "undefined" => tests::is_undefined,
+    }
+}
 
 /// The functions, filters and tests of templates. None does I/O, none makes a text larger than `largest`, and
 /// none converts a list to text implicitly.
@@ -508,55 +526,8 @@ pub(super) fn environment(largest: usize) -> Environment<'static> {
     let mut it = Environment::empty();
     it.set_undefined_behavior(UndefinedBehavior::Strict);
     it.add_function("range", range);
-    it.add_filter("abs", filters::abs);
-    it.add_filter("bool", filters::bool);
-    it.add_filter("capitalize", capitalize);
-    it.add_filter("count", filters::length);
-    it.add_filter("d", filters::default);
-    it.add_filter("default", filters::default);
-    it.add_filter("first", filters::first);
-    it.add_filter("float", filters::float);
-    it.add_filter("indent", indent(largest));
-    it.add_filter("int", filters::int);
-    it.add_filter("join", join(largest));
-    it.add_filter("last", filters::last);
-    it.add_filter("length", filters::length);
-    it.add_filter("lines", lines);
-    it.add_filter("list", filters::list);
-    it.add_filter("lower", lower);
-    it.add_filter("replace", replace(largest));
-    it.add_filter("reverse", filters::reverse);
-    it.add_filter("round", filters::round);
-    it.add_filter("safe", safe);
-    it.add_filter("sort", filters::sort);
-    it.add_filter("split", split);
-    it.add_filter("title", title);
-    it.add_filter("trim", trim);
-    it.add_filter("unique", filters::unique);
-    it.add_filter("upper", upper);
-    it.add_test("boolean", tests::is_boolean);
-    it.add_test("defined", tests::is_defined);
-    it.add_test("divisibleby", tests::is_divisibleby);
-    it.add_test("endingwith", tests::is_endingwith);
-    it.add_test("eq", tests::is_eq);
-    it.add_test("equalto", tests::is_eq);
-    it.add_test("even", tests::is_even);
-    it.add_test("ge", tests::is_ge);
-    it.add_test("gt", tests::is_gt);
-    it.add_test("in", tests::is_in);
-    it.add_test("integer", tests::is_integer);
-    it.add_test("iterable", tests::is_iterable);
-    it.add_test("le", tests::is_le);
-    it.add_test("lt", tests::is_lt);
-    it.add_test("mapping", tests::is_mapping);
-    it.add_test("ne", tests::is_ne);
-    it.add_test("none", tests::is_none);
-    it.add_test("number", tests::is_number);
-    it.add_test("odd", tests::is_odd);
-    it.add_test("sequence", tests::is_sequence);
-    it.add_test("startingwith", tests::is_startingwith);
-    it.add_test("string", tests::is_string);
-    it.add_test("undefined", tests::is_undefined);
+    add_filters(&mut it, largest);
+    add_tests(&mut it, largest);
     it
 }
 

@@ -15,7 +15,7 @@ fn what_was_given_comes_back_as_it_was() {
     let model = recipe.fields();
     assert_eq!(model.parameters[0].input_type, InputType::Select);
     assert_eq!(model.parameters[0].default.as_deref(), Some("3"));
-    let settings = recipe.settings().unwrap();
+    let settings = recipe.fields().settings.as_ref().unwrap();
     assert_eq!(settings.goose_model.as_deref(), Some("m"));
     assert_eq!(settings.temperature, Some(0.5));
 }

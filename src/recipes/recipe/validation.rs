@@ -6,43 +6,48 @@ use super::{
 use crate::extension::ExtensionConfig;
 use std::collections::BTreeSet;
 
-/// Errs with the first error in `recipe`.
-pub(super) fn check(recipe: &Recipe) -> Result<(), Error> {
-    let fields = recipe.fields();
-    let has_text =
-        |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
-    if !has_text(&fields.instructions) && !has_text(&fields.prompt) {
-        return Err(Error::Empty);
-    }
-    check_parameters(&fields.parameters)?;
-    check_use(recipe)?;
-    for extension in fields.extensions.iter().flatten() {
-        ExtensionConfig::from_value(extension.clone())
-            .and_then(|config| config.check_environment())
-            .map_err(|reason| Error::Extension { reason })?;
-    }
-    if let Some((field, reason)) = fields.settings.as_ref().and_then(Settings::fault) {
-        let reason = format!("settings.{field}: {reason}");
-        return Err(Error::Shape { reason });
-    }
-    if let Some((field, check, reason)) = fields.retry.iter().flat_map(Retry::faults).next() {
-        let check = check.map_or(String::new(), |index| format!("[{index}]"));
-        let reason = format!("retry.{field}{check}: {reason}");
-        return Err(Error::Shape { reason });
-    }
-    let sub_recipes = fields.sub_recipes.iter().cloned().enumerate();
-    let sub_recipes: Vec<_> = sub_recipes.collect();
-    if let Some((index, field, reason)) = SubRecipe::faults(&sub_recipes).into_iter().next() {
-        let reason = format!("sub_recipes[{index}].{field}: {reason}");
-        return Err(Error::Shape { reason });
-    }
-    match fields
-        .response
-        .as_ref()
-        .and_then(|it| it.json_schema.as_ref())
-    {
-        Some(schema) if !schema.is_object() => Err(Error::Schema),
-        _ => Ok(()),
+impl Recipe {
+    /// Validates the recipe.
+    ///
+    /// # Errors
+    /// The first error that is found.
+    pub fn check(&self) -> Result<(), Error> {
+        let fields = &self.fields;
+        let has_text =
+            |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
+        if !has_text(&fields.instructions) && !has_text(&fields.prompt) {
+            return Err(Error::Empty);
+        }
+        check_parameters(&fields.parameters)?;
+        check_use(self)?;
+        for extension in fields.extensions.iter().flatten() {
+            ExtensionConfig::from_value(extension.clone())
+                .and_then(|config| config.check_environment())
+                .map_err(Error::Extension)?;
+        }
+        if let Some((field, reason)) = fields.settings.as_ref().and_then(Settings::fault) {
+            let reason = format!("settings.{field}: {reason}");
+            return Err(Error::Shape(reason));
+        }
+        if let Some((field, check, reason)) = fields.retry.iter().flat_map(Retry::faults).next() {
+            let check = check.map_or(String::new(), |index| format!("[{index}]"));
+            let reason = format!("retry.{field}{check}: {reason}");
+            return Err(Error::Shape(reason));
+        }
+        let sub_recipes = fields.sub_recipes.iter().cloned().enumerate();
+        let sub_recipes: Vec<_> = sub_recipes.collect();
+        if let Some((index, field, reason)) = SubRecipe::faults(&sub_recipes).into_iter().next() {
+            let reason = format!("sub_recipes[{index}].{field}: {reason}");
+            return Err(Error::Shape(reason));
+        }
+        match fields
+            .response
+            .as_ref()
+            .and_then(|it| it.json_schema.as_ref())
+        {
+            Some(schema) if !schema.is_object() => Err(Error::Schema),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -51,11 +56,11 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), Error> {
     for parameter in parameters {
         let key = &parameter.key;
         if !known.insert(key) {
-            return Err(Error::Duplicate { key: key.clone() });
+            return Err(Error::Duplicate(key.clone()));
         }
         let choices = parameter.options.as_deref().unwrap_or_default();
         if parameter.input_type == InputType::Select && choices.is_empty() {
-            return Err(Error::NoOptions { key: key.clone() });
+            return Err(Error::NoOptions(key.clone()));
         }
     }
     let all = |wrong: fn(&Parameter) -> bool| -> Vec<String> {
@@ -64,13 +69,13 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), Error> {
     };
     let keys = all(|it| it.input_type == InputType::File && it.default.is_some());
     if !keys.is_empty() {
-        return Err(Error::FileDefault { keys });
+        return Err(Error::FileDefault(keys));
     }
     let keys = all(|it| it.requirement == Requirement::Optional && it.default.is_none());
     if keys.is_empty() {
         Ok(())
     } else {
-        Err(Error::NoDefault { keys })
+        Err(Error::NoDefault(keys))
     }
 }
 

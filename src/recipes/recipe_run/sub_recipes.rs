@@ -47,9 +47,7 @@ struct Entry {
 #[derive(Deserialize)]
 struct Arguments {
     subrecipe: String,
-    #[serde(default)]
     parameters: Option<Map<String, Value>>,
-    #[serde(default)]
     instructions: Option<String>,
 }
 
@@ -196,7 +194,7 @@ impl SubRecipes {
 
     /// Lets the model of this session answer, unless the sub-recipe names one.
     fn set_model(&self, registry: &Registry, id: &str, recipe: &Recipe) {
-        let settings = recipe.settings();
+        let settings = recipe.fields().settings.as_ref();
         if settings.is_some_and(|it| it.goose_provider.is_some() || it.goose_model.is_some()) {
             return;
         }

@@ -146,9 +146,9 @@ impl From<schedule::Error> for Error {
     fn from(error: schedule::Error) -> Self {
         let message = error.to_string();
         match error {
-            schedule::Error::NotFound { .. } => Error::not_found(message),
-            schedule::Error::Exists { .. } => Error::new(409, message),
-            schedule::Error::Id { .. }
+            schedule::Error::NotFound(_) => Error::not_found(message),
+            schedule::Error::Exists(_) => Error::new(409, message),
+            schedule::Error::Id(_)
             | schedule::Error::TooMany
             | schedule::Error::Cron(_)
             | schedule::Error::Recipe(_)

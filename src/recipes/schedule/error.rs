@@ -8,20 +8,11 @@ use std::fmt;
 #[derive(Debug)]
 pub enum Error {
     /// No schedule has this id.
-    NotFound {
-        /// The id.
-        id: String,
-    },
+    NotFound(String),
     /// A schedule with this id exists.
-    Exists {
-        /// The id.
-        id: String,
-    },
+    Exists(String),
     /// The id is not allowed.
-    Id {
-        /// The id.
-        id: String,
-    },
+    Id(String),
     /// There are too many schedules.
     TooMany,
     /// The cron line is invalid.
@@ -62,12 +53,12 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::NotFound { id } => write!(f, "there is no schedule {id:?}"),
-            Error::Exists { id } => write!(
+            Error::NotFound(id) => write!(f, "there is no schedule {id:?}"),
+            Error::Exists(id) => write!(
                 f,
                 "there is a schedule {id:?} already; choose another id or delete that one"
             ),
-            Error::Id { id } => write!(
+            Error::Id(id) => write!(
                 f,
                 "{:?} cannot be the id of a schedule; use at most {} letters from a to z, digits, hyphens, \
                  underscores and spaces",

@@ -9,15 +9,14 @@
 
 use super::{Error, MAX_ID, MAX_SCHEDULES};
 use crate::recipe::library;
-use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
+use crate::store::file_lock::FileLock;
 use crate::store::{self, Paths, files};
 use crate::sys::clock::Utc;
 use crate::sys::fs::Stamp;
-use crate::sys::lock;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The name of the file, in the folder for data.
 pub const NAME: &str = "schedule.json";
@@ -187,7 +186,7 @@ impl Job {
 /// The schedule with this id.
 pub(super) fn find<'a>(jobs: &'a mut [Job], id: &str) -> Result<&'a mut Job, Error> {
     let found = jobs.iter_mut().find(|job| job.id() == id);
-    found.ok_or_else(|| Error::NotFound { id: id.to_owned() })
+    found.ok_or_else(|| Error::NotFound(id.to_owned()))
 }
 
 /// Checks the id of a new schedule, which becomes a part of the name of a file.
@@ -196,7 +195,7 @@ pub(super) fn check_id(id: &str) -> Result<(), Error> {
     if !id.is_empty() && id.len() <= MAX_ID && id.bytes().all(allowed) {
         Ok(())
     } else {
-        Err(Error::Id { id: id.to_owned() })
+        Err(Error::Id(id.to_owned()))
     }
 }
 
@@ -205,14 +204,7 @@ pub(super) fn check_id(id: &str) -> Result<(), Error> {
 pub struct ScheduleFile {
     path: PathBuf,
     recipes: PathBuf,
-    cache: Mutex<Option<Cached>>,
-}
-
-#[derive(Debug)]
-struct Cached {
-    stamp: Stamp,
-    read_at: SystemTime,
-    jobs: Arc<Vec<Job>>,
+    cache: files::Cached<Vec<Job>>,
 }
 
 impl ScheduleFile {
@@ -221,7 +213,7 @@ impl ScheduleFile {
         ScheduleFile {
             path: paths.data.join(NAME),
             recipes: paths.data.join("scheduled_recipes"),
-            cache: Mutex::new(None),
+            cache: files::Cached::default(),
         }
     }
 
@@ -240,26 +232,7 @@ impl ScheduleFile {
     /// # Errors
     /// When the file cannot be read, or is not a list of schedules.
     pub fn load(&self) -> Result<Arc<Vec<Job>>, store::Error> {
-        let Some(stamp) = files::stamp(&self.path)? else {
-            return Ok(Arc::default());
-        };
-        if let Some(cached) = &*lock(&self.cache)
-            && cached.stamp == stamp
-            && stamp.is_settled(cached.read_at)
-        {
-            return Ok(Arc::clone(&cached.jobs));
-        }
-        let read_at = SystemTime::now();
-        let Some((jobs, stamp)) = self.read()? else {
-            return Ok(Arc::default());
-        };
-        let jobs = Arc::new(jobs);
-        *lock(&self.cache) = Some(Cached {
-            stamp,
-            read_at,
-            jobs: Arc::clone(&jobs),
-        });
-        Ok(jobs)
+        self.cache.load(&self.path, || self.read())
     }
 
     /// Reads, changes and rewrites the file under the lock between processes. Writes nothing if `change` fails
@@ -270,7 +243,7 @@ impl ScheduleFile {
     ) -> Result<R, Error> {
         files::ensure_dir(self.folder())?;
         let target = files::follow_links(&self.path)?;
-        let _lock = FileLock::acquire(&files::beside(&target, ".", ".lock"), LOCK_TIMEOUT)?;
+        let _lock = FileLock::beside(&target)?;
         let before = self.read()?.map(|(jobs, _)| jobs).unwrap_or_default();
         let mut jobs = before.clone();
         let result = change(&mut jobs)?;
@@ -306,24 +279,19 @@ impl ScheduleFile {
         if content.trim_ascii().is_empty() {
             return Ok(Some((Vec::new(), stamp)));
         }
-        let broken = |line, column, reason| store::Error::Broken {
-            path: self.path.clone(),
-            line,
-            column,
-            reason,
-        };
+        let broken = |place, reason| store::Error::broken_at(&self.path, place, reason);
         let list: Vec<Map<String, Value>> = crate::json::from_slice(&content)
-            .map_err(|error| broken(error.line(), error.column(), error.to_string()))?;
+            .map_err(|error| broken((error.line(), error.column()), error.to_string()))?;
         if list.len() > MAX_SCHEDULES {
             let reason = format!("it has more than {MAX_SCHEDULES} schedules");
-            return Err(broken(0, 0, reason));
+            return Err(broken((0, 0), reason));
         }
         let jobs: Vec<Job> = list.into_iter().map(Job).collect();
         for (n, job) in jobs.iter().enumerate() {
             for key in ["id", "source", "cron"] {
                 if job.text(key).is_none() {
                     let reason = format!("schedule {} of the list has no text `{key}`", n + 1);
-                    return Err(broken(0, 0, reason));
+                    return Err(broken((0, 0), reason));
                 }
             }
         }

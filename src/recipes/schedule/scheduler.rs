@@ -158,7 +158,7 @@ impl Scheduler {
         let mut written = false;
         let result = self.file.edit(|jobs| {
             if find(jobs, id).is_ok() {
-                return Err(Error::Exists { id: id.to_owned() });
+                return Err(Error::Exists(id.to_owned()));
             }
             files::ensure_dir(self.file.recipes())?;
             files::write_atomic(&path, text.as_bytes())?;
@@ -325,7 +325,7 @@ impl Scheduler {
     fn job(&self, id: &str) -> Result<Job, Error> {
         let jobs = self.current_jobs()?;
         let job = jobs.iter().find(|job| job.id() == id).cloned();
-        job.ok_or_else(|| Error::NotFound { id: id.to_owned() })
+        job.ok_or_else(|| Error::NotFound(id.to_owned()))
     }
 
     /// Changes a schedule, which must not be running if there is an `action` to refuse then.
@@ -421,7 +421,7 @@ impl Scheduler {
             let begun = self.begin(&id, Some(due)).map(drop);
             match begun {
                 // The run has logged its end.
-                Ok(()) | Err(Error::Run { .. } | Error::NotFound { .. } | Error::Stopping) => {}
+                Ok(()) | Err(Error::Run { .. } | Error::NotFound(_) | Error::Stopping) => {}
                 Err(error) => {
                     let reason = error.to_string();
                     log::error!("schedule not run id={id:?} reason={reason:?}");

@@ -24,7 +24,11 @@ fn a_link_is_read_in_every_form_that_it_takes() {
         escaped,
         format!(" {}\n", URL_SAFE.encode(&text)),
     ] {
-        assert_eq!(decode(&link).unwrap().into_value(), recipe(), "{link}");
+        assert_eq!(
+            Recipe::from_link(&link).unwrap().into_value(),
+            recipe(),
+            "{link}"
+        );
     }
 }
 
@@ -32,13 +36,13 @@ fn a_link_is_read_in_every_form_that_it_takes() {
 fn what_is_written_is_the_compact_json_in_the_order_given() {
     let given = r#"{"version":"1.0.0","title":"T","description":"D","instructions":"Be brief","prompt":"go"}"#;
     let recipe: Recipe = serde_json::from_str(given).unwrap();
-    let link = encode(&recipe);
+    let link = recipe.to_link();
     assert_eq!(
         link,
         "eyJ2ZXJzaW9uIjoiMS4wLjAiLCJ0aXRsZSI6IlQiLCJkZXNjcmlwdGlvbiI6IkQiLCJpbnN0cnVjdGlvbnMiOi\
          JCZSBicmllZiIsInByb21wdCI6ImdvIn0"
     );
-    assert_eq!(decode(&link).unwrap(), recipe);
+    assert_eq!(Recipe::from_link(&link).unwrap(), recipe);
 }
 
 #[test]
@@ -54,6 +58,6 @@ fn anything_else_is_no_link() {
         "====",
         &long,
     ] {
-        assert_eq!(decode(link), Err(Error::Link), "{link:.20}");
+        assert_eq!(Recipe::from_link(link), Err(Error::Link), "{link:.20}");
     }
 }

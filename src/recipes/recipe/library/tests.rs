@@ -45,7 +45,7 @@ fn recipes_are_found_by_where_they_are() {
     for entry in &listed {
         assert_eq!(entry.id.len(), 16);
         let found = library.find(&entry.id).unwrap();
-        assert_eq!(found.as_ref(), Some(&entry.recipe));
+        assert_eq!(found, Some((entry.path.clone(), entry.recipe.clone())));
     }
     assert_eq!(library.find("0000000000000000"), Ok(None));
     let broken = library.find(&id(&folder.0.join("broken.yaml")));

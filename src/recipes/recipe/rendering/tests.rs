@@ -74,7 +74,7 @@ fn every_missing_value_is_named() {
     let none = Map::from_iter([("c".to_owned(), Value::Null)]);
     assert_eq!(
         recipe.render(&none, Path::new("/")),
-        Err(Error::Missing { keys })
+        Err(Error::Missing(keys))
     );
     let all = json!({"a": "1", "c": "3", "z": "ignored"});
     let rendered = recipe
@@ -117,7 +117,7 @@ fn the_default_of_a_file_parameter_is_not_read() {
     let recipe = recipe("file", json!({"default": "/etc/passwd"}));
     let keys = vec!["v".to_owned()];
     let rendered = recipe.render(&Map::new(), Path::new("/"));
-    assert_eq!(rendered, Err(Error::Missing { keys }));
+    assert_eq!(rendered, Err(Error::Missing(keys)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ fn error_of(mut fields: Value) -> Option<String> {
     fields["title"] = json!("T");
     fields["description"] = json!("D");
     let recipe: Recipe = serde_json::from_value(fields).unwrap();
-    check(&recipe).err().map(|error| error.to_string())
+    recipe.check().err().map(|error| error.to_string())
 }
 
 fn parameter(key: &str, input_type: &str, requirement: &str) -> Value {
