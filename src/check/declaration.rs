@@ -125,13 +125,11 @@ pub struct Check {
 
 /// Declares the checks that a file decides: a constant for each, and `CHECKS` with all of them.
 macro_rules! declare_checks {
-    ($($check:ident {
-        $number:literal $name:literal $section:literal $level:ident $profile:ident
-        $rows:tt
+    ($($check:ident = $number:literal $name:literal $section:literal $level:ident $profile:ident $rows:tt
         requires: $requires:literal
         why: $why:literal
         fix: $fix:literal
-    })*) => {
+    )*) => {
         $(pub(crate) const $check: &$crate::declaration::Check = &$crate::declaration::Check {
             number: $number,
             name: $name,

@@ -21,55 +21,34 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 declare_checks! {
-    IDS_RETURNED {
-        9 "ids-returned" "3.1" Must Minimum
-        [("3.1", 1)]
+    IDS_RETURNED = 9 "ids-returned" "3.1" Must Minimum [("3.1", 1)]
         requires: "A response has the `id` of its request, with the same type: strings stay strings and numbers stay numbers."
         why: "A client cannot find the request of a response with another `id` and waits until its timeout."
         fix: "Keep the `id` as it was received, and return it unchanged."
-    }
-    ANSWERED_ONCE {
-        10 "answered-once" "3.1" Must Minimum
-        [("3.1", 1)]
+    ANSWERED_ONCE = 10 "answered-once" "3.1" Must Minimum [("3.1", 1)]
         requires: "Each request gets exactly one response, and no response comes without a request."
         why: "A second response may be taken for the response to another request."
         fix: "Send one response for each request, also when the request fails after it has begun."
-    }
-    MESSAGE_SHAPE {
-        11 "message-shape" "3.1" Must Minimum
-        [("3.1", 1)]
+    MESSAGE_SHAPE = 11 "message-shape" "3.1" Must Minimum [("3.1", 1)]
         requires: "Each message of the server is a JSON-RPC 2.0 message: `jsonrpc` is \"2.0\", and it is a request, a notification or a response with either `result` or `error`."
         why: "Strict clients drop or refuse other messages."
         fix: "Let a JSON-RPC library write the messages, or compare them with the specification of JSON-RPC 2.0."
-    }
-    STDOUT_CLEAN {
-        20 "stdout-clean" "4.2" Must Minimum
-        [("4.2", 3), ("12", 7)]
+    STDOUT_CLEAN = 20 "stdout-clean" "4.2" Must Minimum [("4.2", 3), ("12", 7)]
         requires: "Every line on stdout is a message of MCP."
         why: "Clients take every line for a message, and some disconnect at the first other line."
         fix: "Write logs, banners and progress bars to stderr; look for `print` and for libraries and wrappers that write to stdout."
-    }
-    PROGRESS {
-        91 "progress" "5.4" Should Minimum
-        [("5.4", 2)]
+    PROGRESS = 91 "progress" "5.4" Should Minimum [("5.4", 2)]
         requires: "Progress has the token of a running request, and its numbers increase."
         why: "Clients cannot find the call otherwise, and show progress that runs backwards."
         fix: "Return `_meta.progressToken` of the request unchanged; send none without it or after the response."
-    }
-    VALID_JSON {
-        110 "valid-json" "7" Must Minimum
-        [("7", 1)]
+    VALID_JSON = 110 "valid-json" "7" Must Minimum [("7", 1)]
         requires: "Each message is valid JSON in UTF-8, without NaN, Infinity or single quotes."
         why: "A client loses the whole message."
         fix: "Use a JSON library in its strict mode (Python: `allow_nan=False`)."
-    }
-    ERROR_SHAPE {
-        121 "error-shape" "8" Must Minimum
-        [("8", 1)]
+    ERROR_SHAPE = 121 "error-shape" "8" Must Minimum [("8", 1)]
         requires: "An error has an integer `code` and a string `message`."
         why: "Clients cannot read other errors and wait until their timeout."
         fix: "Return `{\"code\": …, \"message\": …}`."
-    }
 }
 
 /// The most faults, responses without a request, and notifications that are kept of one connection.
