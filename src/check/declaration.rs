@@ -47,8 +47,7 @@ impl RequirementLevel {
 }
 
 /// The profiles of SERVER §11. Each contains those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {
     /// Life cycle, a transport, tools (§11.1).
     Minimum,

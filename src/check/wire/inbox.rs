@@ -303,40 +303,39 @@ impl Inbox {
     /// Handles one message or batch.
     pub(crate) fn receive(&self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_TEXT)]).into_owned();
-        let Ok(whole) = std::str::from_utf8(bytes) else {
-            let detail = "a message is not UTF-8";
-            return lock(&self.state).fault(VALID_JSON, detail, &text);
-        };
-        if crate::text::json::is_deeper_than(MAX_DEPTH, bytes) {
-            let detail = format!("a message is nested more than {MAX_DEPTH} levels deep");
-            return lock(&self.state).fault(MESSAGE_SHAPE, detail, &text);
-        }
-        let memory = MEMORY + MEMORY_PER_BYTE * bytes.len();
-        match crate::text::json::from_slice_within::<Value>(bytes, memory) {
-            Err(error) if crate::text::json::is_too_much(&error) => {
-                let detail = "the values of a message take too much memory";
-                lock(&self.state).fault(MESSAGE_SHAPE, detail, &text);
-            }
-            Ok(Value::Array(parts)) => {
-                for part in parts {
-                    self.message_value(part, &text);
-                }
-            }
-            Ok(message) => self.message_value(message, &text),
-            Err(error) => {
-                let is_json_like = whole.trim_start().starts_with(['{', '[']);
-                let (check, detail) = if self.is_stdio && !is_json_like {
-                    let detail = "a line on stdout is not a message".to_owned();
-                    (STDOUT_CLEAN, detail)
-                } else {
-                    (VALID_JSON, format!("a message is not JSON: {error}"))
-                };
-                lock(&self.state).fault(check, detail, &text);
-            }
+        match self.read(bytes) {
+            Ok(Value::Array(parts)) => parts.into_iter().for_each(|it| self.part(it, &text)),
+            Ok(message) => self.part(message, &text),
+            Err((check, detail)) => lock(&self.state).fault(check, detail, &text),
         }
     }
 
-    fn message_value(&self, message: Value, text: &str) {
+    /// The value of a message or batch.
+    fn read(&self, bytes: &[u8]) -> Result<Value, (&'static Check, String)> {
+        let Ok(whole) = std::str::from_utf8(bytes) else {
+            return Err((VALID_JSON, "a message is not UTF-8".to_owned()));
+        };
+        if crate::text::json::is_deeper_than(MAX_DEPTH, bytes) {
+            let detail = format!("a message is nested more than {MAX_DEPTH} levels deep");
+            return Err((MESSAGE_SHAPE, detail));
+        }
+        let memory = MEMORY + MEMORY_PER_BYTE * bytes.len();
+        crate::text::json::from_slice_within(bytes, memory).map_err(|error| {
+            let is_json_like = whole.trim_start().starts_with(['{', '[']);
+            if crate::text::json::is_too_much(&error) {
+                let detail = "the values of a message take too much memory";
+                (MESSAGE_SHAPE, detail.to_owned())
+            } else if self.is_stdio && !is_json_like {
+                let detail = "a line on stdout is not a message";
+                (STDOUT_CLEAN, detail.to_owned())
+            } else {
+                (VALID_JSON, format!("a message is not JSON: {error}"))
+            }
+        })
+    }
+
+    /// Handles one message.
+    fn part(&self, message: Value, text: &str) {
         let Value::Object(fields) = &message else {
             // A number or a text alone is more likely output of the program than a message.
             let check = if self.is_stdio {
@@ -346,16 +345,15 @@ impl Inbox {
             };
             return lock(&self.state).fault(check, "a message is not an object", text);
         };
+        let wrong = |detail: &str| lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
         if fields.get("jsonrpc").is_none_or(|version| version != "2.0") {
-            let detail = "`jsonrpc` is not \"2.0\"";
-            lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
+            wrong("`jsonrpc` is not \"2.0\"");
         }
         let has_outcome = fields.contains_key("result") || fields.contains_key("error");
         match fields.get("method") {
             Some(Value::String(method)) => {
                 if has_outcome {
-                    let detail = "a message has `method` and `result` or `error`";
-                    lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
+                    wrong("a message has `method` and `result` or `error`");
                 }
                 let params = fields.get("params");
                 match fields.get("id") {
@@ -363,21 +361,12 @@ impl Inbox {
                     Some(id) if id.is_i64() || id.is_u64() || id.is_string() => {
                         self.server_request(id, method, params, text);
                     }
-                    Some(_) => {
-                        let detail = "the `id` of a request is neither an integer nor a string";
-                        lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
-                    }
+                    Some(_) => wrong("the `id` of a request is neither an integer nor a string"),
                 }
             }
-            Some(_) => {
-                let detail = "`method` is not a string";
-                lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
-            }
+            Some(_) => wrong("`method` is not a string"),
             None if has_outcome => self.response(&message, text),
-            None => {
-                let detail = "a message has neither `method` nor `result` nor `error`";
-                lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
-            }
+            None => wrong("a message has neither `method` nor `result` nor `error`"),
         }
     }
 
@@ -420,14 +409,11 @@ impl Inbox {
     }
 
     fn progress(&self, state: &mut InboxState, params: &Value, text: &str) {
-        let token = params["progressToken"].to_string();
-        let (Some(now), true) = (
-            params["progress"].as_f64(),
-            params["progressToken"] != Value::Null,
-        ) else {
+        let token = &params["progressToken"];
+        let Some(now) = params["progress"].as_f64().filter(|_| !token.is_null()) else {
             return;
         };
-        let fault = match state.progress.get_mut(&token) {
+        let fault = match state.progress.get_mut(&token.to_string()) {
             None => Some("progress has a token that no request has"),
             // Over HTTP it may come on another stream than the response, and later.
             Some(None) => self.is_stdio.then_some("progress came after the response"),
@@ -486,18 +472,12 @@ fn read_error(error: &Value, text: &str, state: &mut InboxState) -> RawAnswer {
         }
     };
     if code.is_none() {
-        state.fault(
-            ERROR_SHAPE,
-            "the `code` of an error is not an integer",
-            text,
-        );
+        let detail = "the `code` of an error is not an integer";
+        state.fault(ERROR_SHAPE, detail, text);
     }
     if !error["message"].is_string() {
-        state.fault(
-            ERROR_SHAPE,
-            "the `message` of an error is not a string",
-            text,
-        );
+        let detail = "the `message` of an error is not a string";
+        state.fault(ERROR_SHAPE, detail, text);
     }
     RawAnswer::Error {
         code: code.unwrap_or(0),
