@@ -55,7 +55,7 @@ fn run(run: &mut CheckRun<'_>) {
         Err(reason) => return run.findings.none_checked(CHECKS, &reason),
     }
     // A server that ends during one of them is started again for the next.
-    let checks: [(&'static Check, fn(&RawConnection) -> Observed); 5] = [
+    let checks: [(&'static Check, Attempt); 5] = [
         (FRAMING_UNDER_LOAD, burst),
         (BIG_MESSAGE, |main| {
             let params = json!({"_meta": {"gosling/big": "x".repeat(BIG)}});
@@ -81,6 +81,9 @@ fn run(run: &mut CheckRun<'_>) {
         }
     }
 }
+
+/// Makes a check on the main connection.
+type Attempt = fn(&RawConnection) -> Observed;
 
 /// Passes if the request got any answer.
 fn alive(what: &str, reply: ServerReply) -> Observed {
