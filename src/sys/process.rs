@@ -56,7 +56,7 @@ pub(super) use start_limit::StartLimit;
 
 use super::cancel::Cancel;
 pub use super::command::Command;
-use super::process_mark::ProcessMark;
+use super::process_mark::{MARK, ProcessMark};
 use super::{lock, marked_processes, spawner, unix};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -65,8 +65,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// The environment variable that carries the mark.
-pub const MARK: &str = "GOSLING_PROCESS_MARK";
 /// The variable with the server's key. Children do not inherit it, because the key gives access to the server.
 pub const SERVER_KEY: &str = "GOOSE_SERVER__SECRET_KEY";
 /// How long a killed process may take to disappear.
