@@ -56,7 +56,8 @@ pub(super) use start_limit::StartLimit;
 
 use super::cancel::Cancel;
 pub use super::command::Command;
-use super::process_mark::{MARK, ProcessMark};
+pub use super::process_mark::MARK;
+use super::process_mark::ProcessMark;
 use super::{lock, marked_processes, spawner, unix};
 use std::io;
 use std::os::fd::OwnedFd;

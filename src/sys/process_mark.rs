@@ -10,7 +10,7 @@
 //! sets them.
 
 /// The environment variable that carries the mark.
-pub(super) const MARK: &str = "GOSLING_PROCESS_MARK";
+pub const MARK: &str = "GOSLING_PROCESS_MARK";
 
 /// The bits of a limit with the number of the child; the bits above identify the server.
 const CHILD_NUMBER_BITS: u64 = (1 << 24) - 1;
