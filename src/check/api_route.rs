@@ -24,11 +24,8 @@ pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
 #[derive(Deserialize)]
 struct CheckRequest {
     config: ExtensionConfig,
-    #[serde(default)]
     working_dir: Option<PathBuf>,
-    #[serde(default)]
     profile: Option<String>,
-    #[serde(default)]
     timeout: Option<u64>,
 }
 

@@ -212,7 +212,7 @@ impl<'a> CheckRun<'a> {
         }
         let list = match self.main() {
             Ok(main) => FetchedList::fetch(main, kind),
-            Err(reason) => FetchedList::failed(reason),
+            Err(reason) => FetchedList::failed(kind, reason),
         };
         let list = Arc::new(list);
         self.lists.insert(kind, list.clone());

@@ -47,8 +47,7 @@ impl RequirementLevel {
 }
 
 /// The profiles of SERVER §11. Each contains those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Profile {
     /// Life cycle, a transport, tools (§11.1).
     Minimum,
@@ -125,13 +124,11 @@ pub struct Check {
 
 /// Declares the checks that a file decides: a constant for each, and `CHECKS` with all of them.
 macro_rules! declare_checks {
-    ($($check:ident {
-        $number:literal $name:literal $section:literal $level:ident $profile:ident
-        $rows:tt
+    ($($check:ident = $number:literal $name:literal $section:literal $level:ident $profile:ident $rows:tt
         requires: $requires:literal
         why: $why:literal
         fix: $fix:literal
-    })*) => {
+    )*) => {
         $(pub(crate) const $check: &$crate::declaration::Check = &$crate::declaration::Check {
             number: $number,
             name: $name,

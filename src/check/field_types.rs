@@ -10,20 +10,14 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 declare_checks! {
-    TYPES_STEADY {
-        111 "types-steady" "7" Must Minimum
-        [("7", 2), ("7", 3)]
+    TYPES_STEADY = 111 "types-steady" "7" Must Minimum [("7", 2), ("7", 3)]
         requires: "A field has the same type in all answers to the same request."
         why: "Typed clients fail on the answer that differs."
         fix: "Return empty lists as `[]`, single values in lists of one, and leave out missing fields."
-    }
-    INTEGERS {
-        112 "integers" "7" Should Minimum
-        [("7", 5)]
+    INTEGERS = 112 "integers" "7" Should Minimum [("7", 5)]
         requires: "Whole numbers are written as such: neither as 1.0 nor as text."
         why: "Typed clients refuse fractions and texts where they expect integers."
         fix: "Convert the value to an integer before you write it."
-    }
 }
 
 /// The most places of an answer that are compared.
@@ -56,6 +50,79 @@ const INTEGER_FIELDS: [&str; 8] = [
     "ttl",
 ];
 
+/// What a field has to be: what a value of another type is in words, and whether a value is right.
+pub(super) type FieldType = (&'static str, fn(&Value) -> bool);
+
+pub(super) const STRING: FieldType = ("not a string", Value::is_string);
+pub(super) const NUMBER: FieldType = ("not a number", Value::is_number);
+pub(super) const BOOLEAN: FieldType = ("not a boolean", Value::is_boolean);
+pub(super) const OBJECT: FieldType = ("not an object", Value::is_object);
+pub(super) const LIST: FieldType = ("not a list", Value::is_array);
+const TEXT: FieldType = ("not a text", is_filled);
+const BASE64: FieldType = ("not base64", is_base64);
+
+/// Whether a field has to be there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// It is missing otherwise.
+    Required,
+    /// It has a wrong type otherwise.
+    Typed,
+    Optional,
+}
+pub(super) use Presence::{Optional, Required, Typed};
+
+/// What a field has to be. A dot in its name leads into an object.
+pub(super) type FieldRule = (&'static str, Presence, FieldType);
+
+/// The fields of all entries.
+const OF_ENTRIES: &[FieldRule] = &[
+    ("name", Required, TEXT),
+    ("title", Optional, STRING),
+    ("description", Optional, STRING),
+    ("_meta", Optional, OBJECT),
+];
+
+/// The other fields of the entries of a list.
+fn rules(kind: ListKind) -> &'static [FieldRule] {
+    match kind {
+        ListKind::Tools => &[
+            ("inputSchema", Required, OBJECT),
+            ("outputSchema", Optional, OBJECT),
+            ("annotations", Optional, OBJECT),
+            ("annotations.readOnlyHint", Optional, BOOLEAN),
+            ("annotations.destructiveHint", Optional, BOOLEAN),
+            ("annotations.idempotentHint", Optional, BOOLEAN),
+            ("annotations.openWorldHint", Optional, BOOLEAN),
+        ],
+        ListKind::Resources => &[
+            ("uri", Required, TEXT),
+            ("mimeType", Optional, STRING),
+            ("size", Optional, NUMBER),
+        ],
+        ListKind::Templates => &[
+            ("uriTemplate", Required, TEXT),
+            ("mimeType", Optional, STRING),
+        ],
+        ListKind::Prompts => &[("arguments", Optional, LIST)],
+    }
+}
+
+/// What is wrong with these fields, one sentence each.
+pub(super) fn faults(value: &Value, rules: &[FieldRule]) -> impl Iterator<Item = String> {
+    rules
+        .iter()
+        .filter_map(move |(field, presence, (wrong, is_right))| {
+            let found = field.split('.').try_fold(value, |it, name| it.get(name));
+            match found {
+                Some(found) if is_right(found) => None,
+                None if *presence == Optional => None,
+                None if *presence == Required => Some(format!("`{field}` is missing")),
+                _ => Some(format!("`{field}` is {wrong}")),
+            }
+        })
+}
+
 /// What is wrong with the fields of an entry.
 pub(super) fn entry_faults(kind: ListKind, entry: &Value) -> Vec<String> {
     let name = entry["name"].as_str().or(entry["uri"].as_str());
@@ -63,72 +130,26 @@ pub(super) fn entry_faults(kind: ListKind, entry: &Value) -> Vec<String> {
     if !entry.is_object() {
         return vec![format!("{}: an entry is not an object", kind.method())];
     }
-    let mut faults = Vec::new();
-    let mut expect =
-        |field: &str, is_required: bool, kind: &str, is_right: fn(&Value) -> bool| match entry
-            .get(field)
-        {
-            None if is_required => faults.push(format!("{name}: `{field}` is missing")),
-            Some(value) if !is_right(value) => {
-                faults.push(format!("{name}: `{field}` is not {kind}"));
+    let mut found: Vec<String> = faults(entry, OF_ENTRIES).collect();
+    found.extend(faults(entry, rules(kind)));
+    if kind == ListKind::Prompts {
+        for argument in entry["arguments"].as_array().into_iter().flatten() {
+            if !is_filled(&argument["name"]) {
+                found.push("an argument has no `name`".to_owned());
             }
-            _ => {}
-        };
-    expect("name", true, "a text", is_filled);
-    for field in ["title", "description"] {
-        expect(field, false, "a string", Value::is_string);
-    }
-    expect("_meta", false, "an object", Value::is_object);
-    match kind {
-        ListKind::Tools => {
-            expect("inputSchema", true, "an object", Value::is_object);
-            expect("outputSchema", false, "an object", Value::is_object);
-            expect("annotations", false, "an object", Value::is_object);
-            for hint in [
-                "readOnlyHint",
-                "destructiveHint",
-                "idempotentHint",
-                "openWorldHint",
-            ] {
-                if entry["annotations"]
-                    .get(hint)
-                    .is_some_and(|it| !it.is_boolean())
-                {
-                    faults.push(format!("{name}: `annotations.{hint}` is not a boolean"));
-                }
-            }
-        }
-        ListKind::Resources => {
-            expect("uri", true, "a text", is_filled);
-            expect("mimeType", false, "a string", Value::is_string);
-            expect("size", false, "a number", Value::is_number);
-        }
-        ListKind::Templates => {
-            expect("uriTemplate", true, "a text", is_filled);
-            expect("mimeType", false, "a string", Value::is_string);
-        }
-        ListKind::Prompts => {
-            expect("arguments", false, "a list", Value::is_array);
-            for argument in entry["arguments"].as_array().into_iter().flatten() {
-                if !is_filled(&argument["name"]) {
-                    faults.push(format!("{name}: an argument has no `name`"));
-                }
-                let required = argument.get("required");
-                if required.is_some_and(|required| !required.is_boolean()) {
-                    faults.push(format!(
-                        "{name}: `required` of an argument is not a boolean"
-                    ));
-                }
-                let description = argument.get("description");
-                if description.is_some_and(|description| !description.is_string()) {
-                    faults.push(format!(
-                        "{name}: `description` of an argument is not a string"
-                    ));
-                }
-            }
+            let rules = [("required", BOOLEAN), ("description", STRING)];
+            let wrong = rules.into_iter().filter(|(field, (_, is_right))| {
+                argument.get(field).is_some_and(|it| !is_right(it))
+            });
+            found.extend(
+                wrong.map(|(field, (wrong, _))| format!("`{field}` of an argument is {wrong}")),
+            );
         }
     }
-    faults
+    found
+        .iter()
+        .map(|fault| format!("{name}: {fault}"))
+        .collect()
 }
 
 fn is_filled(value: &Value) -> bool {
@@ -137,43 +158,40 @@ fn is_filled(value: &Value) -> bool {
 
 /// What is wrong with one part of a content, of a tool's result or of a prompt's message.
 pub(super) fn content_fault(part: &Value) -> Option<String> {
-    let kind = part["type"].as_str().unwrap_or_default();
-    let fault = match kind {
-        "text" if !part["text"].is_string() => "`text` is not a string",
-        "image" | "audio" if !part["mimeType"].is_string() => "`mimeType` is not a string",
-        "image" | "audio" if !is_base64(&part["data"]) => "`data` is not base64",
+    let rules: &[FieldRule] = match part["type"].as_str().unwrap_or_default() {
+        "text" => &[("text", Typed, STRING)],
+        "image" | "audio" => &[("mimeType", Typed, STRING), ("data", Typed, BASE64)],
         "resource" => return resource_fault(&part["resource"]),
-        "resource_link" if !is_filled(&part["uri"]) => "`uri` is not a text",
-        "resource_link" if !is_filled(&part["name"]) => "`name` is not a text",
-        "text" | "image" | "audio" | "resource_link" => return None,
-        _ => "its `type` is not text, image, audio, resource or resource_link",
+        "resource_link" => &[("uri", Typed, TEXT), ("name", Typed, TEXT)],
+        _ => {
+            let fault = "its `type` is not text, image, audio, resource or resource_link";
+            return Some(format!("a part of the content: {fault}"));
+        }
     };
-    Some(format!("a part of the content: {fault}"))
+    let fault = faults(part, rules).next();
+    fault.map(|fault| format!("a part of the content: {fault}"))
 }
 
 /// What is wrong with one of the contents of a resource.
 pub(super) fn resource_fault(contents: &Value) -> Option<String> {
     let uri = printable(contents["uri"].as_str().unwrap_or("contents"), 80);
-    let fault = if !is_filled(&contents["uri"]) {
-        "`uri` is not a text"
-    } else if contents.get("mimeType").is_some_and(|it| !it.is_string()) {
-        "`mimeType` is not a string"
-    } else {
+    let rules = [("uri", Typed, TEXT), ("mimeType", Optional, STRING)];
+    let fault = faults(contents, &rules).next().or_else(|| {
         match (contents.get("text"), contents.get("blob")) {
-            (Some(_), Some(_)) => "it has both `text` and `blob`",
-            (None, None) => "it has neither `text` nor `blob`",
-            (Some(text), None) if !text.is_string() => "`text` is not a string",
-            (None, Some(blob)) if !is_base64(blob) => "`blob` is not base64",
-            _ => return None,
+            (Some(_), Some(_)) => Some("it has both `text` and `blob`".to_owned()),
+            (None, None) => Some("it has neither `text` nor `blob`".to_owned()),
+            _ => {
+                let rules = [("text", Optional, STRING), ("blob", Optional, BASE64)];
+                faults(contents, &rules).next()
+            }
         }
-    };
-    Some(format!("{uri}: {fault}"))
+    });
+    fault.map(|fault| format!("{uri}: {fault}"))
 }
 
 fn is_base64(value: &Value) -> bool {
-    value
-        .as_str()
-        .is_some_and(|text| STANDARD.decode(text).is_ok())
+    let text = value.as_str();
+    text.is_some_and(|text| STANDARD.decode(text).is_ok())
 }
 
 /// The place of a number that should be written as an integer and is a fraction or a text, if there is one. Looks

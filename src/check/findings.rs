@@ -44,6 +44,12 @@ pub enum CheckOutcome {
     },
 }
 
+/// Something wrong, and where it was seen.
+pub(super) type Fault = (String, ShownExchange);
+
+/// What a check has seen: something right, in a few words that may be missing, or something wrong.
+pub(super) type Observed = Result<String, Fault>;
+
 impl CheckOutcome {
     /// The outcome with its detail or reason as `shown` writes it.
     pub(super) fn with_texts(mut self, shown: impl Fn(&str) -> String) -> Self {
@@ -57,11 +63,10 @@ impl CheckOutcome {
 }
 
 /// The outcomes by check.
-#[derive(Default)]
 pub(super) struct CheckFindings {
     outcomes: BTreeMap<&'static Check, CheckOutcome>,
     /// When the run is over: what seems wrong later may only have had no time.
-    end: Option<Instant>,
+    end: Instant,
 }
 
 impl CheckFindings {
@@ -69,7 +74,15 @@ impl CheckFindings {
     pub(super) fn until(end: Instant) -> Self {
         CheckFindings {
             outcomes: BTreeMap::new(),
-            end: Some(end),
+            end,
+        }
+    }
+
+    /// Records what a check has seen.
+    pub(super) fn note(&mut self, check: &'static Check, observed: Observed) {
+        match observed {
+            Ok(detail) => self.pass(check, detail),
+            Err(fault) => self.fail(check, fault),
         }
     }
 
@@ -77,27 +90,25 @@ impl CheckFindings {
     pub(super) fn fail(
         &mut self,
         check: &'static Check,
-        detail: impl Into<String>,
-        exchange: ShownExchange,
+        (detail, exchange): (impl Into<String>, ShownExchange),
     ) {
-        if self.end.is_some_and(|end| end <= Instant::now()) {
-            return self.not_checked(check, "the run took too long");
-        }
-        if let Some(CheckOutcome::Failed { times, .. }) = self.outcomes.get_mut(&check) {
+        if self.end <= Instant::now() {
+            self.not_checked(check, "the run took too long");
+        } else if let Some(CheckOutcome::Failed { times, .. }) = self.outcomes.get_mut(&check) {
             *times += 1;
-            return;
+        } else {
+            let failed = CheckOutcome::Failed {
+                detail: detail.into(),
+                exchange,
+                times: 1,
+            };
+            self.outcomes.insert(check, failed);
         }
-        let failed = CheckOutcome::Failed {
-            detail: detail.into(),
-            exchange,
-            times: 1,
-        };
-        self.outcomes.insert(check, failed);
     }
 
     /// Records that something was right.
     pub(super) fn pass(&mut self, check: &'static Check, detail: impl Into<String>) {
-        if !matches!(self.outcomes.get(&check), Some(CheckOutcome::Failed { .. })) {
+        if !self.has_failed(check) {
             let detail = detail.into();
             self.outcomes.insert(check, CheckOutcome::Passed { detail });
         }

@@ -17,39 +17,40 @@ impl ListKind {
         ListKind::Prompts,
     ];
 
-    pub(super) fn method(self) -> &'static str {
+    /// Those that every server with their capability has.
+    pub(super) const EXPECTED: [ListKind; 3] =
+        [ListKind::Tools, ListKind::Resources, ListKind::Prompts];
+
+    /// The method, the capability, the field of the result, and the field that identifies an entry.
+    const fn names(self) -> [&'static str; 4] {
         match self {
-            ListKind::Tools => "tools/list",
-            ListKind::Resources => "resources/list",
-            ListKind::Templates => "resources/templates/list",
-            ListKind::Prompts => "prompts/list",
+            ListKind::Tools => ["tools/list", "tools", "tools", "name"],
+            ListKind::Resources => ["resources/list", "resources", "resources", "uri"],
+            ListKind::Templates => [
+                "resources/templates/list",
+                "resources",
+                "resourceTemplates",
+                "uriTemplate",
+            ],
+            ListKind::Prompts => ["prompts/list", "prompts", "prompts", "name"],
         }
     }
 
-    pub(super) fn capability(self) -> &'static str {
-        match self {
-            ListKind::Tools => "tools",
-            ListKind::Resources | ListKind::Templates => "resources",
-            ListKind::Prompts => "prompts",
-        }
+    pub(super) const fn method(self) -> &'static str {
+        self.names()[0]
+    }
+
+    pub(super) const fn capability(self) -> &'static str {
+        self.names()[1]
     }
 
     /// The field of the result.
-    pub(super) fn field(self) -> &'static str {
-        match self {
-            ListKind::Tools => "tools",
-            ListKind::Resources => "resources",
-            ListKind::Templates => "resourceTemplates",
-            ListKind::Prompts => "prompts",
-        }
+    pub(super) const fn field(self) -> &'static str {
+        self.names()[2]
     }
 
     /// The field that identifies an entry.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            ListKind::Tools | ListKind::Prompts => "name",
-            ListKind::Resources => "uri",
-            ListKind::Templates => "uriTemplate",
-        }
+    pub(super) const fn key(self) -> &'static str {
+        self.names()[3]
     }
 }

@@ -67,24 +67,12 @@ impl CheckReport {
     /// Whether the server holds a profile: it declares what belongs to the profile, and fails no check of it
     /// that is a MUST.
     pub fn holds(&self, profile: Profile) -> bool {
-        self.has_parts_of(profile)
-            && !self
-                .checks
-                .iter()
-                .any(|checked| checked.is_broken() && checked.check.profile <= profile)
+        self.why_not(profile).is_empty()
     }
 
     /// Whether the server holds the minimum profile and fails no MUST in anything that it declares.
     pub fn holds_what_it_declares(&self) -> bool {
-        self.has_parts_of(Profile::Minimum) && !self.checks.iter().any(CheckResult::is_broken)
-    }
-
-    fn has_parts_of(&self, profile: Profile) -> bool {
-        let parts = ["tools", "resources", "prompts", "ui"];
-        let needed = &parts[..=profile as usize];
-        needed
-            .iter()
-            .all(|part| self.capabilities.iter().any(|it| it == part))
+        self.holds(Profile::Minimum) && !self.checks.iter().any(CheckResult::is_broken)
     }
 
     /// How many checks passed, failed, were not applicable, and could not be made.
@@ -112,17 +100,13 @@ impl CheckReport {
 
     /// Why the server does not hold a profile: the names of failed checks, or of what it lacks.
     pub(crate) fn why_not(&self, profile: Profile) -> Vec<&str> {
-        let broken = self
-            .checks
-            .iter()
-            .filter(|checked| checked.is_broken() && checked.check.profile <= profile);
+        let broken = self.checks.iter().filter(|checked| checked.is_broken());
+        let broken = broken.filter(|checked| checked.check.profile <= profile);
         let mut reasons: Vec<&str> = broken.map(|checked| checked.check.name).collect();
-        if reasons.is_empty() && !self.holds(profile) {
+        if reasons.is_empty() {
             let parts = ["tools", "resources", "prompts", "ui"];
-            let missing = parts[..=profile as usize]
-                .iter()
-                .filter(|part| !self.capabilities.iter().any(|it| it == *part));
-            reasons.extend(missing);
+            let needed = parts[..=profile as usize].iter();
+            reasons.extend(needed.filter(|part| !self.capabilities.iter().any(|it| it == *part)));
         }
         reasons
     }

@@ -6,48 +6,30 @@ use gosling_json_schema::Schema;
 use serde_json::Value;
 
 declare_checks! {
-    TOOL_SCHEMA_VALID {
-        56 "tool-schema-valid" "5.1" Must Minimum
-        [("5.1", 4), ("7", 4), ("12", 5)]
+    TOOL_SCHEMA_VALID = 56 "tool-schema-valid" "5.1" Must Minimum [("5.1", 4), ("7", 4), ("12", 5)]
         requires: "Each `inputSchema` is valid JSON Schema."
         why: "Models' APIs refuse the whole request for one invalid schema."
         fix: "Validate the schema with a JSON Schema validator."
-    }
-    TOOL_SCHEMA_OBJECT {
-        57 "tool-schema-object" "5.1" Must Minimum
-        [("5.1", 4), ("12", 5)]
+    TOOL_SCHEMA_OBJECT = 57 "tool-schema-object" "5.1" Must Minimum [("5.1", 4), ("12", 5)]
         requires: "Each `inputSchema` has `\"type\": \"object\"` at its root."
         why: "Arguments are always objects, and models' APIs refuse other schemas."
         fix: "Make the root an object with `properties`. A tool without arguments has `{\"type\": \"object\"}`."
-    }
-    TOOL_SCHEMA_REQUIRED {
-        58 "tool-schema-required" "5.1" Must Minimum
-        [("5.1", 4), ("12", 5)]
+    TOOL_SCHEMA_REQUIRED = 58 "tool-schema-required" "5.1" Must Minimum [("5.1", 4), ("12", 5)]
         requires: "Each name in `required` is one of `properties`."
         why: "Strict models' APIs refuse such schemas, and the model does not know what to fill in."
         fix: "Add the property, or remove the name from `required`."
-    }
-    TOOL_SCHEMA_LOCAL {
-        59 "tool-schema-local" "5.1" Must Minimum
-        [("5.1", 4), ("12", 5)]
+    TOOL_SCHEMA_LOCAL = 59 "tool-schema-local" "5.1" Must Minimum [("5.1", 4), ("12", 5)]
         requires: "Each `$ref` in a schema leads to a place in the same schema."
         why: "Clients do not fetch other documents, least of all offline."
         fix: "Inline the other document, or put it into `$defs`."
-    }
-    TOOL_SCHEMA_SIZE {
-        60 "tool-schema-size" "5.1" Should Minimum
-        [("5.1", 4)]
+    TOOL_SCHEMA_SIZE = 60 "tool-schema-size" "5.1" Should Minimum [("5.1", 4)]
         requires: "No `inputSchema` has more than 32 KiB."
         why: "The model gets all schemas with every request; large ones cost tokens and exceed limits of APIs."
         fix: "Shorten the schema, or split the tool."
-    }
-    OUTPUT_SCHEMA_VALID {
-        61 "output-schema-valid" "5.1" Must Minimum
-        [("7", 4)]
+    OUTPUT_SCHEMA_VALID = 61 "output-schema-valid" "5.1" Must Minimum [("7", 4)]
         requires: "Each `outputSchema` is valid JSON Schema with `\"type\": \"object\"` at its root."
         why: "Clients that check structured results fail on the schema."
         fix: "Correct the schema, or leave it out."
-    }
 }
 
 /// The largest input schema, in bytes of JSON.

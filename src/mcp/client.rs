@@ -144,26 +144,8 @@ struct Inner {
     this: Weak<Inner>,
 }
 
-#[derive(Serialize)]
-struct InitializeParams<'a> {
-    #[serde(rename = "protocolVersion")]
-    protocol_version: &'a str,
-    capabilities: &'a serde_json::Map<String, serde_json::Value>,
-    #[serde(rename = "clientInfo")]
-    client_info: &'a Implementation,
-}
-
 /// Makes the bytes of the request with this id.
 type MakeMessage<'a> = dyn Fn(i64) -> serde_json::Result<Vec<u8>> + 'a;
-
-/// The parameters of every request after `initialize`.
-#[derive(Serialize)]
-struct Params<'a, P> {
-    #[serde(flatten)]
-    own: P,
-    #[serde(rename = "_meta")]
-    meta: &'a serde_json::Map<String, serde_json::Value>,
-}
 
 impl Client {
     /// Starts the transport and initializes the server: offers the newest protocol version, accepts an older
@@ -220,14 +202,13 @@ impl Client {
             .transport
             .start(inner.clone())
             .map_err(Error::Transport)?;
-        let capabilities = inner.options.declared();
-        let params = InitializeParams {
-            protocol_version: VERSIONS[0],
-            capabilities: &capabilities,
-            client_info: &inner.options.client,
-        };
+        let params = json!({
+            "protocolVersion": VERSIONS[0],
+            "capabilities": inner.options.declared(),
+            "clientInfo": inner.options.client,
+        });
         const METHOD: &str = "initialize";
-        let answer = self.ask(METHOD, Some(&params), cancel)?;
+        let answer = self.ask(METHOD, Some(params), cancel)?;
         let (answer, overlooked) = self.decode_overlooking::<InitializeResult>(METHOD, &answer)?;
         // What a server can do is not beside the point.
         if let Some(wrong) = overlooked.iter().find(|it| it.starts_with("`capabilities")) {
@@ -351,12 +332,8 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn read_resource(&self, uri: &str, cancel: &Cancel) -> Result<ReadResourceResult, Error> {
-        #[derive(Serialize)]
-        struct Own<'a> {
-            uri: &'a str,
-        }
         self.require(self.server().capabilities.resources.is_some(), "resources")?;
-        self.request("resources/read", self.params(Own { uri }), cancel)
+        self.request("resources/read", self.params(json!({ "uri": uri })), cancel)
     }
 
     /// Gets a prompt, filled in with arguments.
@@ -369,13 +346,9 @@ impl Client {
         arguments: &serde_json::Map<String, serde_json::Value>,
         cancel: &Cancel,
     ) -> Result<GetPromptResult, Error> {
-        #[derive(Serialize)]
-        struct Own<'a> {
-            name: &'a str,
-            arguments: &'a serde_json::Map<String, serde_json::Value>,
-        }
         self.require(self.server().capabilities.prompts.is_some(), "prompts")?;
-        self.request("prompts/get", self.params(Own { name, arguments }), cancel)
+        let own = json!({"name": name, "arguments": arguments});
+        self.request("prompts/get", self.params(own), cancel)
     }
 
     /// Sets the lowest level of the log messages that the server sends: `debug`, `info`, `notice`, `warning`,
@@ -384,12 +357,9 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn set_level(&self, level: &str, cancel: &Cancel) -> Result<(), Error> {
-        #[derive(Serialize)]
-        struct Own<'a> {
-            level: &'a str,
-        }
         self.require(self.server().capabilities.logging.is_some(), "logging")?;
-        let _: RawJson = self.request("logging/setLevel", self.params(Own { level }), cancel)?;
+        let params = self.params(json!({ "level": level }));
+        let _: RawJson = self.request("logging/setLevel", params, cancel)?;
         Ok(())
     }
 
@@ -398,10 +368,6 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn subscribe(&self, uri: &str, on: bool, cancel: &Cancel) -> Result<(), Error> {
-        #[derive(Serialize)]
-        struct Own<'a> {
-            uri: &'a str,
-        }
         let resources = self.server().capabilities.resources.as_ref();
         let able = resources.is_some_and(|resources| resources.subscribe == Some(true));
         self.require(able, "resources.subscribe")?;
@@ -410,7 +376,7 @@ impl Client {
         } else {
             "resources/unsubscribe"
         };
-        let _: RawJson = self.request(method, self.params(Own { uri }), cancel)?;
+        let _: RawJson = self.request(method, self.params(json!({ "uri": uri })), cancel)?;
         Ok(())
     }
 
@@ -419,7 +385,7 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn ping(&self, cancel: &Cancel) -> Result<(), Error> {
-        let _: RawJson = self.request("ping", None::<()>, cancel)?;
+        let _: RawJson = self.request("ping", None, cancel)?;
         Ok(())
     }
 
@@ -440,26 +406,25 @@ impl Client {
         }
     }
 
-    fn params<P: Serialize>(&self, own: P) -> Option<Params<'_, P>> {
-        Some(Params {
-            own,
-            meta: &self.inner.options.meta,
-        })
+    /// The parameters of a request after `initialize`.
+    fn params(&self, mut own: serde_json::Value) -> Option<serde_json::Value> {
+        own["_meta"] = self.inner.options.meta.clone().into();
+        Some(own)
     }
 
-    fn request<P: Serialize, R: DeserializeOwned>(
+    fn request<R: DeserializeOwned>(
         &self,
         method: &'static str,
-        params: Option<P>,
+        params: Option<serde_json::Value>,
         cancel: &Cancel,
     ) -> Result<R, Error> {
         self.decode(method, &self.ask(method, params, cancel)?)
     }
 
-    fn ask<P: Serialize>(
+    fn ask(
         &self,
         method: &'static str,
-        params: Option<P>,
+        params: Option<serde_json::Value>,
         cancel: &Cancel,
     ) -> Result<RawJson, Error> {
         let message = |id| jsonrpc::request(&Id::Number(id), method, params.as_ref());
@@ -637,12 +602,6 @@ impl Inner {
     /// Cancels a request at the server after its deadline or its caller's cancellation. `initialize` cannot
     /// be cancelled: the connection is closed instead (MCP basic/utilities/cancellation).
     fn abandon(&self, method: &str, id: i64, outcome: &Outcome) {
-        #[derive(Serialize)]
-        struct Cancelled<'a> {
-            #[serde(rename = "requestId")]
-            request: i64,
-            reason: &'a str,
-        }
         let reason = match outcome {
             Outcome::TimedOut => "the deadline passed",
             Outcome::Cancelled => "the caller cancelled the request",
@@ -651,10 +610,7 @@ impl Inner {
         self.transport.abandon(id);
         self.cancel_requests_of(id, self.pending.oldest_call().is_none());
         if method != "initialize" {
-            let params = Cancelled {
-                request: id,
-                reason,
-            };
+            let params = json!({"requestId": id, "reason": reason});
             let _ = self.notify("notifications/cancelled", Some(&params));
         }
     }

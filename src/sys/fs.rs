@@ -3,55 +3,13 @@
 //! On Windows a file inherits the access list of the user's profile, and the file system makes renames durable,
 //! so modes and folder syncs do not apply there.
 
+pub use super::stamp::Stamp;
+
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::{Duration, SystemTime};
-
-/// The state of a file, from one `stat`: it differs when the file has changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// The modification time of the content.
-    pub modified: SystemTime,
-    /// Its size in bytes.
-    pub len: u64,
-    pub(super) inode: u64,
-    pub(super) changed: (i64, i64),
-}
-
-impl Stamp {
-    /// The state that `metadata` describes.
-    ///
-    /// # Errors
-    /// When the platform has no modification times.
-    pub fn of(metadata: &Metadata) -> io::Result<Self> {
-        let (inode, changed) = identity(metadata);
-        Ok(Self {
-            modified: metadata.modified()?,
-            len: metadata.len(),
-            inode,
-            changed,
-        })
-    }
-
-    /// Whether this state, read at `read_at`, would differ if the file had changed since. Clocks of file
-    /// systems have a coarse resolution, some of one or two seconds, so right after a change it may not.
-    pub fn is_settled(&self, read_at: SystemTime) -> bool {
-        const SETTLED: Duration = Duration::from_millis(50);
-        const SETTLED_IN_SECONDS: Duration = Duration::from_secs(3);
-        let modified = self.modified.duration_since(SystemTime::UNIX_EPOCH);
-        let is_whole = modified.is_ok_and(|time| time.subsec_nanos() == 0);
-        let settled = if is_whole {
-            SETTLED_IN_SECONDS
-        } else {
-            SETTLED
-        };
-        let age = read_at.duration_since(self.modified);
-        age.is_ok_and(|age| age > settled)
-    }
-}
 
 /// An open folder, to read the states of many files in it without resolving its path again.
 #[derive(Debug)]
@@ -91,17 +49,6 @@ impl Folder {
             stamp => stamp.map(Some),
         }
     }
-}
-
-#[cfg(unix)]
-fn identity(metadata: &Metadata) -> (u64, (i64, i64)) {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.ino(), (metadata.ctime(), metadata.ctime_nsec()))
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> (u64, (i64, i64)) {
-    (0, (0, 0))
 }
 
 /// Makes `options` create files with mode 0600.

@@ -16,6 +16,7 @@ pub mod process;
 mod process_mark;
 pub mod signal;
 mod spawner;
+mod stamp;
 pub mod sync;
 pub mod threads;
 mod time_limit;

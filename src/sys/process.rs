@@ -56,6 +56,7 @@ pub(super) use start_limit::StartLimit;
 
 use super::cancel::Cancel;
 pub use super::command::Command;
+pub use super::process_mark::MARK;
 use super::process_mark::ProcessMark;
 use super::{lock, marked_processes, spawner, unix};
 use std::io;
@@ -65,8 +66,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// The environment variable that carries the mark.
-pub const MARK: &str = "GOSLING_PROCESS_MARK";
 /// The variable with the server's key. Children do not inherit it, because the key gives access to the server.
 pub const SERVER_KEY: &str = "GOOSE_SERVER__SECRET_KEY";
 /// How long a killed process may take to disappear.

@@ -9,7 +9,8 @@
 //! This module does no I/O: [`descendants`](super::descendants) searches for marks, and [`unix`](super::unix)
 //! sets them.
 
-use super::process::MARK;
+/// The environment variable that carries the mark.
+pub const MARK: &str = "GOSLING_PROCESS_MARK";
 
 /// The bits of a limit with the number of the child; the bits above identify the server.
 const CHILD_NUMBER_BITS: u64 = (1 << 24) - 1;

@@ -13,7 +13,7 @@ mod attributes;
 mod executable;
 mod start;
 
-use super::fs::Stamp;
+use super::stamp::Stamp;
 
 #[cfg(target_os = "linux")]
 pub(super) use alarm::AlarmFiles;

@@ -8,41 +8,26 @@ use crate::text::printable;
 use serde_json::Value;
 
 declare_checks! {
-    MEMORY {
-        151 "memory" "" Advice Minimum
-        []
+    MEMORY = 151 "memory" "" Advice Minimum []
         requires: "The server's processes use less than 200 MiB."
         why: "Each session starts a server of its own."
         fix: "Load less at the start."
-    }
-    TOOL_TOKENS {
-        152 "tool-tokens" "" Advice Minimum
-        []
+    TOOL_TOKENS = 152 "tool-tokens" "" Advice Minimum []
         requires: "The list of tools has fewer than about 10,000 tokens (4 bytes each)."
         why: "The model gets it with every request."
         fix: "Shorten descriptions and schemas, or offer fewer tools."
-    }
-    DESCRIPTIONS {
-        153 "descriptions" "" Advice Minimum
-        []
+    DESCRIPTIONS = 153 "descriptions" "" Advice Minimum []
         requires: "Each tool and each of its parameters has a description."
         why: "The model chooses tools and arguments by them."
         fix: "Add descriptions."
-    }
-    ANNOTATIONS {
-        154 "annotations" "" Advice Minimum
-        []
+    ANNOTATIONS = 154 "annotations" "" Advice Minimum []
         requires: "Each tool says with `annotations.readOnlyHint` whether it changes anything."
         why: "Goose asks the user before it calls tools that do not say that they are read-only."
         fix: "Set `readOnlyHint`, and `destructiveHint` for tools that change something."
-    }
-    CALLS_AT_ONCE {
-        155 "calls-at-once" "" Advice Minimum
-        []
+    CALLS_AT_ONCE = 155 "calls-at-once" "" Advice Minimum []
         requires: "Fifty calls of a read-only tool at once are all answered."
         why: "Models call several tools at once, and Goose runs them together."
         fix: "Handle requests concurrently, and bound the queue."
-    }
 }
 
 pub(crate) const GROUP: Group = Group::new("advice", &[CHECKS], run);
@@ -57,7 +42,7 @@ fn run(run: &mut CheckRun<'_>) {
     check_memory(run);
     let list = run.list(ListKind::Tools);
     let checks = [TOOL_TOKENS, DESCRIPTIONS, ANNOTATIONS, CALLS_AT_ONCE];
-    if !list.is_there(ListKind::Tools, &checks, &mut run.findings) {
+    if !list.is_there(&checks, &mut run.findings) {
         return;
     }
     let tools: Vec<&Value> = list.entries().collect();
@@ -70,11 +55,12 @@ fn run(run: &mut CheckRun<'_>) {
 }
 
 fn advise(run: &mut CheckRun<'_>, check: &'static Check, is_right: bool, detail: String) {
-    if is_right {
-        run.findings.pass(check, detail);
+    let observed = if is_right {
+        Ok(detail)
     } else {
-        run.findings.fail(check, detail, ShownExchange::default());
-    }
+        Err((detail, ShownExchange::default()))
+    };
+    run.findings.note(check, observed);
 }
 
 fn check_memory(run: &mut CheckRun<'_>) {
@@ -83,25 +69,21 @@ fn check_memory(run: &mut CheckRun<'_>) {
         let reason = "the server is not a process of this run";
         return run.findings.not_applicable(MEMORY, reason);
     };
-    match crate::sys::resident_of_group(process.pid()) {
-        None => {
-            let reason = "the processes of the server cannot be seen";
-            run.findings.not_checked(MEMORY, reason);
-        }
-        Some(memory) => {
-            let about = format!("{} MiB", memory >> 20);
-            advise(run, MEMORY, memory < MAX_MEMORY, about);
-        }
-    }
+    let Some(memory) = crate::sys::resident_of_group(process.pid()) else {
+        let reason = "the processes of the server cannot be seen";
+        return run.findings.not_checked(MEMORY, reason);
+    };
+    let about = format!("{} MiB", memory >> 20);
+    advise(run, MEMORY, memory < MAX_MEMORY, about);
 }
 
 fn check_texts(run: &mut CheckRun<'_>, tools: &[&Value]) {
     let is_described = |value: &Value| {
-        value["description"]
-            .as_str()
-            .is_some_and(|it| !it.is_empty())
+        let description = value["description"].as_str();
+        description.is_some_and(|it| !it.is_empty())
     };
     let mut undescribed = Vec::new();
+    let mut silent = Vec::new();
     for tool in tools {
         let name = tool["name"].as_str().unwrap_or_default();
         if !is_described(tool) {
@@ -113,27 +95,21 @@ fn check_texts(run: &mut CheckRun<'_>, tools: &[&Value]) {
                 undescribed.push(format!("{name}.{property}"));
             }
         }
+        if !tool["annotations"]["readOnlyHint"].is_boolean() && tool["name"].is_string() {
+            silent.push(name.to_owned());
+        }
     }
     let detail = counted("without description", &undescribed);
     advise(run, DESCRIPTIONS, undescribed.is_empty(), detail);
-    let silent: Vec<String> = tools
-        .iter()
-        .filter(|tool| !tool["annotations"]["readOnlyHint"].is_boolean())
-        .filter_map(|tool| Some(tool["name"].as_str()?.to_owned()))
-        .collect();
     let detail = counted("without `readOnlyHint`", &silent);
     advise(run, ANNOTATIONS, silent.is_empty(), detail);
 }
 
 fn counted(what: &str, names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [first, ..] => format!(
-            "{} {what}, for example {}",
-            names.len(),
-            printable(first, 80)
-        ),
-    }
+    let count = names.len();
+    names.first().map_or(String::new(), |first| {
+        format!("{count} {what}, for example {}", printable(first, 80))
+    })
 }
 
 fn call_at_once(run: &mut CheckRun<'_>) {
@@ -144,11 +120,8 @@ fn call_at_once(run: &mut CheckRun<'_>) {
     let Ok(main) = run.main() else {
         return;
     };
-    let pending: Vec<_> = (0..BURST)
-        .map(|_| main.begin_request("tools/call", params.clone()))
-        .collect();
-    let replies = pending.into_iter().map(|request| main.wait(request));
-    let answered = replies.filter(|reply| reply.is_answered()).count();
+    let replies = main.request_at_once(BURST, "tools/call", &params);
+    let answered = replies.iter().filter(|reply| reply.is_answered()).count();
     let name = printable(params["name"].as_str().unwrap_or_default(), 80);
     let detail = format!("{answered} of {BURST} calls of {name} answered");
     advise(run, CALLS_AT_ONCE, answered == BURST, detail);

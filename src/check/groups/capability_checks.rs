@@ -4,36 +4,30 @@ use crate::check_run::{CheckRun, Group};
 use crate::declaration::declare_checks;
 use crate::list_kind::ListKind;
 use crate::wire::answer::ServerReply;
-use serde_json::json;
+use serde_json::{Value, json};
 
 declare_checks! {
-    DECLARED_METHODS {
-        14 "declared-methods" "5" Must Minimum
-        [("5", 1), ("12", 3)]
+    DECLARED_METHODS = 14 "declared-methods" "5" Must Minimum [("5", 1), ("12", 3)]
         requires: "Each declared capability has its methods: `tools/list`, `resources/list`, `prompts/list`, `logging/setLevel`, `completion/complete`, `resources/subscribe`."
         why: "Goose calls the methods of every declared capability; users see the errors."
         fix: "Implement the method, or do not declare the capability."
-    }
-    UNDECLARED_METHODS {
-        15 "undeclared-methods" "5" Must Minimum
-        [("12", 3)]
+    UNDECLARED_METHODS = 15 "undeclared-methods" "5" Must Minimum [("12", 3)]
         requires: "Methods of capabilities that are not declared are refused."
         why: "Goose never calls them, so what they offer is lost."
         fix: "Declare the capability in the result of `initialize`."
-    }
 }
 
 pub(crate) const GROUP: Group = Group::new("capabilities", &[CHECKS], run);
 
 fn run(run: &mut CheckRun<'_>) {
-    let missing: Vec<&str> = [ListKind::Tools, ListKind::Resources, ListKind::Prompts]
-        .into_iter()
+    let expected = ListKind::EXPECTED.into_iter();
+    let missing: Vec<&str> = expected
         .filter(|kind| run.list(*kind).missing.is_some())
         .map(ListKind::method)
         .collect();
     let resources = run.list(ListKind::Resources);
     let uri = resources.entries().find_map(|it| it["uri"].as_str());
-    let uri = uri.unwrap_or("gosling://unknown").to_owned();
+    let uri = json!({ "uri": uri.unwrap_or("gosling://unknown") });
     let Ok(main) = run.main() else {
         return;
     };
@@ -41,32 +35,21 @@ fn run(run: &mut CheckRun<'_>) {
         "ref": {"type": "ref/prompt", "name": "gosling"},
         "argument": {"name": "gosling", "value": "g"},
     });
+    let has = |capability: &str| main.capability(capability).is_some();
     let has_subscribe = main
         .capability("resources")
         .is_some_and(|resources| resources["subscribe"] == true);
     let cases = [
-        ("tools/list", main.capability("tools").is_some(), json!({})),
-        (
-            "resources/list",
-            main.capability("resources").is_some(),
-            json!({}),
-        ),
-        (
-            "prompts/list",
-            main.capability("prompts").is_some(),
-            json!({}),
-        ),
+        ("tools/list", has("tools"), json!({})),
+        ("resources/list", has("resources"), json!({})),
+        ("prompts/list", has("prompts"), json!({})),
         (
             "logging/setLevel",
-            main.capability("logging").is_some(),
+            has("logging"),
             json!({"level": "warning"}),
         ),
-        (
-            "completion/complete",
-            main.capability("completions").is_some(),
-            completion,
-        ),
-        ("resources/subscribe", has_subscribe, json!({ "uri": uri })),
+        ("completion/complete", has("completions"), completion),
+        ("resources/subscribe", has_subscribe, uri.clone()),
     ];
     let mut replies = Vec::new();
     for (method, is_declared, params) in cases {
@@ -76,16 +59,16 @@ fn run(run: &mut CheckRun<'_>) {
         }
     }
     if has_subscribe {
-        main.request("resources/unsubscribe", json!({ "uri": uri }));
+        main.request("resources/unsubscribe", uri);
     }
     let findings = &mut run.findings;
     for (method, is_declared, reply) in replies {
         if is_declared && (reply.is_unknown_method() || !reply.is_answered()) {
-            let detail = format!("{method} is declared and got {}", reply.describe());
-            findings.fail(DECLARED_METHODS, detail, reply.exchange);
+            let what = format!("{method} is declared and");
+            findings.fail(DECLARED_METHODS, reply.fault(&what));
         } else if !is_declared && is_offered(method, &reply) {
             let detail = format!("{method} is not declared and got a result");
-            findings.fail(UNDECLARED_METHODS, detail, reply.exchange);
+            findings.fail(UNDECLARED_METHODS, (detail, reply.exchange));
         }
     }
     findings.pass(DECLARED_METHODS, "");
@@ -94,12 +77,9 @@ fn run(run: &mut CheckRun<'_>) {
 
 /// Whether a method that is not declared offers something: an empty list offers nothing.
 fn is_offered(method: &str, reply: &ServerReply) -> bool {
-    let Some(result) = reply.result() else {
-        return false;
-    };
-    match method.strip_suffix("/list") {
-        Some(field) => result[field].as_array().is_some_and(|it| !it.is_empty()),
-        // Servers may accept a level or a subscription and ignore it.
-        None => false,
-    }
+    let result = reply.result().unwrap_or(&Value::Null);
+    // Servers may accept a level or a subscription and ignore it.
+    let entries = method.strip_suffix("/list").map(|field| &result[field]);
+    let entries = entries.and_then(Value::as_array);
+    entries.is_some_and(|it| !it.is_empty())
 }

@@ -6,13 +6,10 @@ use crate::refusals::{self, ERROR_MESSAGES, compare_codes};
 use serde_json::json;
 
 declare_checks! {
-    UNKNOWN_METHOD {
-        120 "unknown-method" "8" Must Minimum
-        [("8", 3)]
+    UNKNOWN_METHOD = 120 "unknown-method" "8" Must Minimum [("8", 3)]
         requires: "An unknown method gets the error -32601."
         why: "Clients find out by this code what a server does not support."
         fix: "Answer unknown methods with -32601."
-    }
 }
 
 pub(crate) const GROUP: Group = Group::new("errors", &[CHECKS, refusals::CHECKS], run);
@@ -30,8 +27,7 @@ fn run(run: &mut CheckRun<'_>) {
         findings.pass(UNKNOWN_METHOD, "");
         compare_codes(findings, "an unknown method", &first, &second);
     } else {
-        let fault = format!("an unknown method got {}", first.describe());
-        findings.fail(UNKNOWN_METHOD, fault, first.exchange);
+        findings.fail(UNKNOWN_METHOD, first.fault("an unknown method"));
     }
     findings.not_applicable(ERROR_MESSAGES, "no request named anything unknown");
 }

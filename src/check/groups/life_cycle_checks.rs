@@ -3,6 +3,7 @@
 use super::http_checks;
 use crate::check_run::CheckRun;
 use crate::declaration::declare_checks;
+use crate::field_types::{self, OBJECT, Optional, STRING, Typed};
 use crate::findings::{CheckFindings, ShownExchange};
 use crate::mcp::types::VERSIONS;
 use crate::text::printable;
@@ -13,55 +14,35 @@ use crate::wire::raw_connection::RawConnection;
 use serde_json::{Value, json};
 
 declare_checks! {
-    INITIALIZE_ANSWERED {
-        1 "initialize-answered" "3.2" Must Minimum
+    INITIALIZE_ANSWERED = 1 "initialize-answered" "3.2" Must Minimum
         [("3.1", 1), ("3.2", 1), ("4.1", 1), ("4.2", 1), ("4.2", 2), ("4.3", 2), ("11.1", 1), ("11.1", 2), ("12", 1), ("12", 2)]
         requires: "The server starts and answers `initialize` with a result."
         why: "Goose cannot use a server before `initialize` has succeeded."
         fix: "Start the server by hand and read its stderr; answer `initialize` before slow work, such as downloads."
-    }
-    INITIALIZE_RESULT {
-        2 "initialize-result" "3.2" Must Minimum
-        [("3.2", 2)]
+    INITIALIZE_RESULT = 2 "initialize-result" "3.2" Must Minimum [("3.2", 2)]
         requires: "The result of `initialize` has `protocolVersion`, an object `capabilities`, and `serverInfo` with the strings `name` and `version`."
         why: "Clients that check the result refuse the connection."
         fix: "Return all three fields in the types of the MCP schema."
-    }
-    PROTOCOL_VERSION {
-        3 "protocol-version" "3.1" Must Minimum
-        [("3.1", 2)]
+    PROTOCOL_VERSION = 3 "protocol-version" "3.1" Must Minimum [("3.1", 2)]
         requires: "`protocolVersion` in the result is the version that the client asked for, or another version of MCP."
         why: "Goose disconnects from a server whose version it does not know."
         fix: "Return the requested version if the server supports it, otherwise the newest one that it supports."
-    }
-    INITIALIZED_ACCEPTED {
-        6 "initialized-accepted" "3.2" Must Minimum
-        [("3.2", 3), ("12", 2)]
+    INITIALIZED_ACCEPTED = 6 "initialized-accepted" "3.2" Must Minimum [("3.2", 3), ("12", 2)]
         requires: "The server accepts `notifications/initialized` and answers the next request."
         why: "Goose sends it after every `initialize`, and then its requests."
         fix: "Handle the notification, or ignore it; keep the connection open."
-    }
-    PING {
-        7 "ping" "3.2" Must Minimum
-        [("3.2", 4)]
+    PING = 7 "ping" "3.2" Must Minimum [("3.2", 4)]
         requires: "`ping` gets an empty result."
         why: "Clients use `ping` to find out whether a server is still there."
         fix: "Answer `ping` with `{}`. It needs no capability."
-    }
-    NOTIFICATIONS_UNANSWERED {
-        8 "notifications-unanswered" "3.1" Must Minimum
-        [("3.1", 1)]
+    NOTIFICATIONS_UNANSWERED = 8 "notifications-unanswered" "3.1" Must Minimum [("3.1", 1)]
         requires: "Notifications get no response, not even unknown ones."
         why: "A response without a request confuses clients that count responses."
         fix: "Never respond to a message without `id`; ignore notifications of unknown methods."
-    }
-    START_TIME {
-        150 "start-time" "" Advice Minimum
-        []
+    START_TIME = 150 "start-time" "" Advice Minimum []
         requires: "`initialize` is answered within three seconds."
         why: "Users wait for it at every start of a session."
         fix: "Load models, indexes and connections when they are first needed."
-    }
 }
 
 /// The versions of MCP that exist, also those that gosling does not support: none so far.
@@ -84,14 +65,13 @@ pub(crate) fn run(run: &mut CheckRun<'_>) -> Result<ServerFacts, String> {
         if reply.is_unreachable {
             return Err(reply.describe());
         }
-        let detail = format!("`initialize` got {}", reply.describe());
         let timeout = run.options.timeout;
-        let http = connection.http.clone();
-        if http.is_some_and(|http| http_checks::explains_failure(findings, &http, timeout)) {
+        let http = connection.http.as_ref();
+        if http.is_some_and(|http| http_checks::explains_failure(findings, http, timeout)) {
             let reason = "the transport fails first";
             findings.not_checked(INITIALIZE_ANSWERED, reason);
         } else {
-            findings.fail(INITIALIZE_ANSWERED, detail, reply.exchange);
+            findings.fail(INITIALIZE_ANSWERED, reply.fault("`initialize`"));
         }
         connection.close(findings);
         return Ok(ServerFacts::of(&Value::Null));
@@ -101,32 +81,27 @@ pub(crate) fn run(run: &mut CheckRun<'_>) -> Result<ServerFacts, String> {
         findings.pass(START_TIME, format!("{took:.2} s"));
     } else {
         let detail = format!("it took {took:.1} s");
-        findings.fail(START_TIME, detail, ShownExchange::default());
+        findings.fail(START_TIME, (detail, ShownExchange::default()));
     }
     check_result(findings, &reply, &result);
     connection.notify_initialized();
-    let ping = connection.request("ping", json!({}));
-    unanswered(
-        findings,
-        &connection,
-        "`notifications/initialized`",
-        &ping.exchange,
-    );
+    let ping = connection.ping();
+    let what = "`notifications/initialized`";
+    unanswered(findings, &connection, what, &ping.exchange);
     if ping.is_answered() {
         findings.pass(INITIALIZED_ACCEPTED, "");
     } else {
-        let detail = format!("`ping` after it got {}", ping.describe());
-        findings.fail(INITIALIZED_ACCEPTED, detail, ping.exchange.clone());
+        findings.fail(INITIALIZED_ACCEPTED, ping.fault("`ping` after it"));
     }
-    check_ping(findings, &ping);
+    match ping.result() {
+        Some(Value::Object(_)) => findings.pass(PING, ""),
+        _ if !ping.is_answered() => findings.not_checked(PING, ping.describe()),
+        _ => findings.fail(PING, ping.fault("`ping`")),
+    }
     connection.notify("notifications/gosling/unknown", Some(json!({"gosling": 1})));
-    let ping = connection.request("ping", json!({}));
-    unanswered(
-        findings,
-        &connection,
-        "an unknown notification",
-        &ping.exchange,
-    );
+    let ping = connection.ping();
+    let what = "an unknown notification";
+    unanswered(findings, &connection, what, &ping.exchange);
     findings.pass(NOTIFICATIONS_UNANSWERED, "");
     check_ids(findings, &connection);
     connection.record(findings);
@@ -135,29 +110,15 @@ pub(crate) fn run(run: &mut CheckRun<'_>) -> Result<ServerFacts, String> {
 }
 
 fn check_result(findings: &mut CheckFindings, reply: &ServerReply, result: &Value) {
-    let mut faults = Vec::new();
-    if !result["protocolVersion"].is_string() {
-        faults.push("`protocolVersion` is not a string");
-    }
-    if !result["capabilities"].is_object() {
-        faults.push("`capabilities` is not an object");
-    }
-    for (pointer, fault) in [
-        ("/serverInfo/name", "`serverInfo.name` is not a string"),
-        (
-            "/serverInfo/version",
-            "`serverInfo.version` is not a string",
-        ),
-    ] {
-        if !result.pointer(pointer).is_some_and(Value::is_string) {
-            faults.push(fault);
-        }
-    }
-    if result.get("instructions").is_some_and(|it| !it.is_string()) {
-        faults.push("`instructions` is not a string");
-    }
-    for fault in faults {
-        findings.fail(INITIALIZE_RESULT, fault, reply.exchange.clone());
+    let rules = [
+        ("protocolVersion", Typed, STRING),
+        ("capabilities", Typed, OBJECT),
+        ("serverInfo.name", Typed, STRING),
+        ("serverInfo.version", Typed, STRING),
+        ("instructions", Optional, STRING),
+    ];
+    for fault in field_types::faults(result, &rules) {
+        findings.fail(INITIALIZE_RESULT, (fault, reply.exchange.clone()));
     }
     findings.pass(INITIALIZE_RESULT, "");
     let version = &result["protocolVersion"];
@@ -165,18 +126,7 @@ fn check_result(findings: &mut CheckFindings, reply: &ServerReply, result: &Valu
         findings.pass(PROTOCOL_VERSION, version.as_str().unwrap_or_default());
     } else {
         let detail = format!("it agreed to the version {version}");
-        findings.fail(PROTOCOL_VERSION, detail, reply.exchange.clone());
-    }
-}
-
-fn check_ping(findings: &mut CheckFindings, ping: &ServerReply) {
-    match ping.result() {
-        Some(Value::Object(_)) => findings.pass(PING, ""),
-        _ if !ping.is_answered() => findings.not_checked(PING, ping.describe()),
-        _ => {
-            let detail = format!("`ping` got {}", ping.describe());
-            findings.fail(PING, detail, ping.exchange.clone());
-        }
+        findings.fail(PROTOCOL_VERSION, (detail, reply.exchange.clone()));
     }
 }
 
@@ -193,7 +143,7 @@ fn unanswered(
             received: connection.excerpt(text.as_bytes()),
         };
         let detail = format!("{what} got a response");
-        findings.fail(NOTIFICATIONS_UNANSWERED, detail, exchange);
+        findings.fail(NOTIFICATIONS_UNANSWERED, (detail, exchange));
     }
 }
 
@@ -203,7 +153,7 @@ fn check_ids(findings: &mut CheckFindings, connection: &RawConnection) {
         let reply = connection.request_with_id(id.clone(), "ping", json!({}));
         if !reply.is_answered() && connection.is_open() {
             let detail = format!("a request with the id {id} got no response with it");
-            findings.fail(IDS_RETURNED, detail, reply.exchange);
+            findings.fail(IDS_RETURNED, (detail, reply.exchange));
         }
     }
     findings.pass(IDS_RETURNED, "numbers and strings");

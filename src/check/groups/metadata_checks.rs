@@ -7,13 +7,10 @@ use crate::wire::answer::{RawAnswer, ServerReply};
 use serde_json::{Value, json};
 
 declare_checks! {
-    UNKNOWN_META {
-        130 "unknown-meta" "9.2" Must Minimum
-        [("9.2", 1), ("9.2", 2)]
+    UNKNOWN_META = 130 "unknown-meta" "9.2" Must Minimum [("9.2", 1), ("9.2", 2)]
         requires: "Unknown fields in `_meta` of any shape change nothing."
         why: "Goose adds fields of its own to every request, and later versions add more."
         fix: "Read the fields of `_meta` that you know, and ignore the rest."
-    }
 }
 
 pub(crate) const GROUP: Group = Group::new("metadata", &[CHECKS], run);
@@ -46,12 +43,9 @@ fn run(run: &mut CheckRun<'_>) {
             params["_meta"] = meta;
             let reply = main.request(method, params);
             if kind(&reply) != kind(&plain) {
-                let fault = format!(
-                    "{method} got {} instead of {}",
-                    reply.describe(),
-                    plain.describe()
-                );
-                run.findings.fail(UNKNOWN_META, fault, reply.exchange);
+                let (fault, exchange) = reply.fault(method);
+                let fault = format!("{fault} instead of {}", plain.describe());
+                run.findings.fail(UNKNOWN_META, (fault, exchange));
                 break;
             }
         }

@@ -8,27 +8,18 @@ use crate::list_kind::ListKind;
 use crate::wire::answer::{RawAnswer, ServerReply};
 
 declare_checks! {
-    PAGES_REPEAT {
-        101 "pages-repeat" "6" Must Minimum
-        [("6", 2), ("12", 4)]
+    PAGES_REPEAT = 101 "pages-repeat" "6" Must Minimum [("6", 2), ("12", 4)]
         requires: "The same cursor leads to the same page again."
         why: "Clients retry a page after a timeout."
         fix: "Do not delete the state of a cursor when it is used."
-    }
-    CURSORS_STAY {
-        103 "cursors-stay" "6" Should Minimum
-        [("6", 4)]
+    CURSORS_STAY = 103 "cursors-stay" "6" Should Minimum [("6", 4)]
         requires: "A cursor is still valid after other requests."
         why: "Clients list tools, resources and prompts at the same time."
         fix: "Put the state into the cursor, or keep it for the session."
-    }
-    BAD_CURSOR {
-        104 "bad-cursor" "6" Should Minimum
-        [("8", 4)]
+    BAD_CURSOR = 104 "bad-cursor" "6" Should Minimum [("8", 4)]
         requires: "With pages, an invalid cursor gets an error."
         why: "A client that gets the first page instead begins again without end."
         fix: "Answer with the error -32602."
-    }
 }
 
 pub(crate) const GROUP: Group = Group::new("pages", &[CHECKS, &[PAGES_COMPLETE, PAGES_END]], run);
@@ -40,12 +31,7 @@ fn run(run: &mut CheckRun<'_>) {
     let mut ended = 0;
     for kind in ListKind::ALL {
         let list = run.list(kind);
-        let cursors: Vec<&FetchedPage> = list
-            .pages
-            .iter()
-            .filter(|page| page.cursor.is_some())
-            .take(MAX_REPEATED)
-            .collect();
+        let with_cursor = list.pages.iter().filter(|page| page.cursor.is_some());
         match &list.cut {
             Some(reason) => run.findings.not_checked(PAGES_END, reason.clone()),
             None if list.missing.is_none() => ended += 1,
@@ -54,17 +40,16 @@ fn run(run: &mut CheckRun<'_>) {
         let Ok(main) = run.main() else {
             return;
         };
-        let mut again = Vec::new();
         // Other requests come between the first use of a cursor and the second one: the rest of the list.
-        for page_before in &cursors {
-            let cursor = page_before.cursor.as_deref();
-            again.push((*page_before, page(main, kind, cursor)));
+        let again = with_cursor.take(MAX_REPEATED).map(|before| {
+            let cursor = before.cursor.as_deref();
+            (before, page(main, kind, cursor))
+        });
+        let again: Vec<_> = again.collect();
+        if !again.is_empty() {
+            let bad = page(main, kind, Some("gosling-no-such-cursor"));
+            record_pages(&mut run.findings, kind, &again, &bad);
         }
-        if cursors.is_empty() {
-            continue;
-        }
-        let bad = page(main, kind, Some("gosling-no-such-cursor"));
-        record_pages(&mut run.findings, kind, &again, &bad);
     }
     if ended > 0 {
         run.findings.pass(PAGES_END, format!("{ended} lists"));
@@ -81,33 +66,24 @@ fn record_pages(
     again: &[(&FetchedPage, ServerReply)],
     bad: &ServerReply,
 ) {
-    let method = kind.method();
+    let used = format!("{}: a cursor that was used before", kind.method());
     findings.pass(PAGES_COMPLETE, "");
     for (before, reply) in again {
         match entries(reply, kind) {
-            None => {
-                let fault = format!(
-                    "{method}: a cursor that was used before got {}",
-                    reply.describe()
-                );
-                findings.fail(CURSORS_STAY, fault, reply.exchange.clone());
-            }
+            None => findings.fail(CURSORS_STAY, reply.fault(&used)),
             Some(now) if keys(now, kind).ne(keys(&before.entries, kind)) => {
-                let fault = format!("{method}: a cursor that was used before led to another page");
-                findings.fail(PAGES_REPEAT, fault, reply.exchange.clone());
+                let fault = format!("{used} led to another page");
+                findings.fail(PAGES_REPEAT, (fault, reply.exchange.clone()));
             }
             Some(_) => {}
         }
     }
     findings.pass(CURSORS_STAY, "");
     findings.pass(PAGES_REPEAT, "");
-    match &bad.answer {
-        RawAnswer::Error { .. } | RawAnswer::Refused(_) => {
-            findings.pass(BAD_CURSOR, bad.describe())
-        }
-        _ => {
-            let fault = format!("{method}: a made-up cursor got {}", bad.describe());
-            findings.fail(BAD_CURSOR, fault, bad.exchange.clone());
-        }
-    }
+    let what = format!("{}: a made-up cursor", kind.method());
+    let observed = match &bad.answer {
+        RawAnswer::Error { .. } | RawAnswer::Refused(_) => Ok(bad.describe()),
+        _ => Err(bad.fault(&what)),
+    };
+    findings.note(BAD_CURSOR, observed);
 }

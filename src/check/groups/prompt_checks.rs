@@ -5,40 +5,29 @@ use crate::declaration::declare_checks;
 use crate::field_types;
 use crate::findings::CheckFindings;
 use crate::list_kind::ListKind;
-use crate::refusals::{self, check_message, compare_codes};
+use crate::refusals::{self, check_unknown};
 use crate::text::printable;
 use crate::wire::answer::{RawAnswer, ServerReply};
+use crate::wire::raw_connection::RawConnection;
 use serde_json::{Map, Value, json};
 
 declare_checks! {
-    PROMPTS_GET {
-        81 "prompts-get" "5.3" Must Full
-        [("5.3", 2), ("11.3", 1)]
+    PROMPTS_GET = 81 "prompts-get" "5.3" Must Full [("5.3", 2), ("11.3", 1)]
         requires: "Every listed prompt can be got. One with required arguments may refuse the check's sample arguments."
         why: "Users pick prompts from the list."
         fix: "Implement `prompts/get` for every listed prompt."
-    }
-    PROMPT_MESSAGES {
-        83 "prompt-messages" "5.3" Must Full
-        [("7", 2), ("7", 3)]
+    PROMPT_MESSAGES = 83 "prompt-messages" "5.3" Must Full [("7", 2), ("7", 3)]
         requires: "A prompt's `messages` have the role `user` or `assistant` and one content object with a known `type`."
         why: "Goose refuses or drops other messages."
         fix: "Compare the result with the MCP schema, type `GetPromptResult`."
-    }
-    PROMPT_ARGUMENTS {
-        84 "prompt-arguments" "8" Should Full
-        [("8", 4)]
+    PROMPT_ARGUMENTS = 84 "prompt-arguments" "8" Should Full [("8", 4)]
         requires: "A prompt without one of its required arguments gets an error."
         why: "Otherwise the model gets a text with a gap."
         fix: "Answer with the error -32602 and the name of the argument."
-    }
-    UNKNOWN_PROMPT {
-        85 "unknown-prompt" "8" Must Full
-        [("8", 1)]
+    UNKNOWN_PROMPT = 85 "unknown-prompt" "8" Must Full [("8", 1)]
         requires: "Getting a prompt that does not exist gets an error."
         why: "The user takes an empty prompt for the real one."
         fix: "Answer with the error -32602 and the name of the prompt."
-    }
 }
 
 pub(crate) const GROUP: Group = Group::new("prompts", &[CHECKS, refusals::CHECKS], run);
@@ -49,7 +38,7 @@ const UNKNOWN: &str = "gosling-unknown-prompt";
 
 fn run(run: &mut CheckRun<'_>) {
     let list = run.list(ListKind::Prompts);
-    if !list.is_there(ListKind::Prompts, CHECKS, &mut run.findings) {
+    if !list.is_there(CHECKS, &mut run.findings) {
         return;
     }
     let mut count = 0;
@@ -64,7 +53,7 @@ fn run(run: &mut CheckRun<'_>) {
         let Ok(main) = run.main() else {
             return;
         };
-        let reply = main.request("prompts/get", json!({"name": name, "arguments": arguments}));
+        let reply = get(main, name, arguments);
         check_got(&mut run.findings, name, reply, true);
         count += 1;
     }
@@ -78,7 +67,13 @@ fn run(run: &mut CheckRun<'_>) {
         let reason = "no prompt has a required argument";
         findings.not_applicable(PROMPT_ARGUMENTS, reason);
     }
-    get_unknown(run);
+    let what = "a prompt that does not exist";
+    let get = ("prompts/get", json!({"name": UNKNOWN, "arguments": {}}));
+    check_unknown(run, UNKNOWN_PROMPT, what, UNKNOWN, get);
+}
+
+fn get(main: &RawConnection, name: &str, arguments: &Map<String, Value>) -> ServerReply {
+    main.request("prompts/get", json!({"name": name, "arguments": arguments}))
 }
 
 fn get_listed(run: &mut CheckRun<'_>, name: &str, prompt: &Value) {
@@ -90,27 +85,22 @@ fn get_listed(run: &mut CheckRun<'_>, name: &str, prompt: &Value) {
         .filter(|argument| argument["required"] == true)
         .filter_map(|argument| argument["name"].as_str())
         .collect();
-    let samples = required
-        .iter()
-        .map(|name| ((*name).to_owned(), json!("gosling")));
-    let samples: Map<String, Value> = samples.collect();
-    let reply = main.request("prompts/get", json!({"name": name, "arguments": samples}));
+    let samples = required.iter();
+    let mut arguments: Map<String, Value> = samples
+        .map(|name| ((*name).to_owned(), json!("gosling")))
+        .collect();
+    let reply = get(main, name, &arguments);
     let lacking = required.first().map(|missing| {
-        let mut lacking = samples.clone();
-        lacking.remove(*missing);
-        let reply = main.request("prompts/get", json!({"name": name, "arguments": lacking}));
-        (printable(missing, 80), reply)
+        arguments.remove(*missing);
+        (printable(missing, 80), get(main, name, &arguments))
     });
     let findings = &mut run.findings;
     check_got(findings, name, reply, required.is_empty());
     if let Some((missing, reply)) = lacking {
-        let name = printable(name, 80);
+        let what = format!("{} without `{missing}`", printable(name, 80));
         match reply.answer {
             RawAnswer::Error { .. } => findings.pass(PROMPT_ARGUMENTS, ""),
-            _ => {
-                let fault = format!("{name} without `{missing}` got {}", reply.describe());
-                findings.fail(PROMPT_ARGUMENTS, fault, reply.exchange);
-            }
+            _ => findings.fail(PROMPT_ARGUMENTS, reply.fault(&what)),
         }
     }
 }
@@ -119,12 +109,9 @@ fn get_listed(run: &mut CheckRun<'_>, name: &str, prompt: &Value) {
 fn check_got(findings: &mut CheckFindings, name: &str, reply: ServerReply, must_succeed: bool) {
     let name = printable(name, 80);
     let Some(result) = reply.result() else {
-        if must_succeed
-            || reply.is_unknown_method()
-            || !matches!(reply.answer, RawAnswer::Error { .. })
-        {
-            let fault = format!("{name} got {}", reply.describe());
-            findings.fail(PROMPTS_GET, fault, reply.exchange);
+        let is_refusal = matches!(reply.answer, RawAnswer::Error { .. });
+        if must_succeed || reply.is_unknown_method() || !is_refusal {
+            findings.fail(PROMPTS_GET, reply.fault(&name));
         }
         return;
     };
@@ -139,28 +126,6 @@ fn check_got(findings: &mut CheckFindings, name: &str, reply: ServerReply, must_
     };
     if let Some(fault) = fault {
         let fault = format!("{name}: {fault}");
-        findings.fail(PROMPT_MESSAGES, fault, reply.exchange);
-    }
-}
-
-fn get_unknown(run: &mut CheckRun<'_>) {
-    let Ok(main) = run.main() else {
-        return;
-    };
-    let params = json!({"name": UNKNOWN, "arguments": {}});
-    let first = main.request("prompts/get", params.clone());
-    let second = main.request("prompts/get", params);
-    let findings = &mut run.findings;
-    let what = "a prompt that does not exist";
-    match first.answer {
-        RawAnswer::Error { .. } => {
-            findings.pass(UNKNOWN_PROMPT, first.describe());
-            compare_codes(findings, what, &first, &second);
-            check_message(findings, what, UNKNOWN, &first);
-        }
-        _ => {
-            let fault = format!("{what} got {}", first.describe());
-            findings.fail(UNKNOWN_PROMPT, fault, first.exchange);
-        }
+        findings.fail(PROMPT_MESSAGES, (fault, reply.exchange));
     }
 }

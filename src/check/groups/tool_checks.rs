@@ -5,77 +5,54 @@
 use crate::check_run::{CheckRun, Group};
 use crate::declaration::declare_checks;
 use crate::fetched_list::read_only;
+use crate::field_types::{self, BOOLEAN, LIST, OBJECT, Optional, Typed};
 use crate::findings::{CheckFindings, ShownExchange};
 use crate::list_kind::ListKind;
 use crate::refusals::{self, check_message, compare_codes, failure_text, is_failure};
+use crate::sample_arguments;
 use crate::text::printable;
 use crate::tool_schemas::{self, OUTPUT_SCHEMA_VALID};
 use crate::wire::answer::{RawAnswer, ServerReply};
 use crate::wire::raw_connection::RawConnection;
 use crate::wire::server_messages::REFUSED_SERVER_REQUESTS;
-use crate::{field_types, sample_arguments};
 use gosling_json_schema::Schema;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 declare_checks! {
-    TOOLS_CALL {
-        51 "tools-call" "5.1" Must Minimum
-        [("5.1", 2), ("11.1", 3)]
+    TOOLS_CALL = 51 "tools-call" "5.1" Must Minimum [("5.1", 2), ("11.1", 3)]
         requires: "`tools/call` exists, and a call with valid arguments gets a result."
         why: "Tools that cannot be called are useless to the model."
         fix: "Implement `tools/call`, and answer every call, also one that fails."
-    }
-    TOOL_NAMES_VALID {
-        53 "tool-names-valid" "5.1" Should Minimum
-        [("5.1", 3)]
+    TOOL_NAMES_VALID = 53 "tool-names-valid" "5.1" Should Minimum [("5.1", 3)]
         requires: "Tool names have 1 to 64 characters of A–Z, a–z, 0–9, `_` and `-`."
         why: "Goose prefixes the extension's name, and models' APIs refuse other characters and names of more than 64 characters."
         fix: "Rename the tool."
-    }
-    TOOL_NAMES_UNIQUE {
-        54 "tool-names-unique" "5.1" Must Minimum
-        [("5.1", 3)]
+    TOOL_NAMES_UNIQUE = 54 "tool-names-unique" "5.1" Must Minimum [("5.1", 3)]
         requires: "No two tools have the same name, also in lower case and with other characters replaced by `_`."
         why: "Only one of them can be called."
         fix: "Rename one of the tools."
-    }
-    UNKNOWN_TOOL {
-        62 "unknown-tool" "8" Must Minimum
-        [("8", 1), ("8", 3)]
+    UNKNOWN_TOOL = 62 "unknown-tool" "8" Must Minimum [("8", 1), ("8", 3)]
         requires: "A call of an unknown tool gets an error, or a result with `isError`."
         why: "The model takes a result without `isError` for a success."
         fix: "Answer with the error -32602 and the name of the tool."
-    }
-    WRONG_ARGUMENTS {
-        63 "wrong-arguments" "5.1" Should Minimum
-        [("5.1", 5), ("8", 4)]
+    WRONG_ARGUMENTS = 63 "wrong-arguments" "5.1" Should Minimum [("5.1", 5), ("8", 4)]
         requires: "A call that lacks a required argument, has one of a wrong type, or one that the schema excludes, gets an error."
         why: "The model corrects its call only if it learns what is wrong."
         fix: "Validate the arguments against `inputSchema` before the tool runs."
-    }
-    SAME_ERROR {
-        64 "same-error" "5.1" Should Minimum
-        [("5.1", 5)]
+    SAME_ERROR = 64 "same-error" "5.1" Should Minimum [("5.1", 5)]
         requires: "The same wrong call gets the same error again."
         why: "Clients and models compare errors to find out whether a retry helps."
         fix: "Keep times, counters, addresses and stack traces out of errors."
-    }
-    TOOL_RESULT_SHAPE {
-        65 "tool-result-shape" "7" Must Minimum
-        [("7", 2), ("7", 3)]
+    TOOL_RESULT_SHAPE = 65 "tool-result-shape" "7" Must Minimum [("7", 2), ("7", 3)]
         requires: "The result of a call has a list `content`, whose parts have a known `type` with its fields; `isError` is a boolean, `structuredContent` an object."
         why: "Clients drop or refuse results of another shape."
         fix: "Return `{\"content\": [{\"type\": \"text\", \"text\": …}]}`; compare with the MCP schema, type `CallToolResult`."
-    }
-    STRUCTURED_CONTENT {
-        66 "structured-content" "7" Must Minimum
-        [("7", 2)]
+    STRUCTURED_CONTENT = 66 "structured-content" "7" Must Minimum [("7", 2)]
         requires: "A result of a tool with `outputSchema` has `structuredContent` that is valid against it."
         why: "Clients that check structured results refuse it."
         fix: "Return what the schema says, or correct the schema."
-    }
 }
 
 pub(crate) const GROUP: Group = Group::new(
@@ -102,7 +79,7 @@ struct CalledTool {
 fn run(run: &mut CheckRun<'_>) {
     let list = run.list(ListKind::Tools);
     let checks = [CHECKS, tool_schemas::CHECKS].concat();
-    if !list.is_there(ListKind::Tools, &checks, &mut run.findings) {
+    if !list.is_there(&checks, &mut run.findings) {
         return;
     }
     let tools: Vec<(&Value, &ShownExchange)> = list.entries_with_exchange().collect();
@@ -122,7 +99,7 @@ fn check_names(findings: &mut CheckFindings, tools: &[(&Value, &ShownExchange)])
         let shown = printable(name, 80);
         if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_plain) {
             let fault = format!("the name of {shown} has other characters, or too many");
-            findings.fail(TOOL_NAMES_VALID, fault, (*exchange).clone());
+            findings.fail(TOOL_NAMES_VALID, (fault, (*exchange).clone()));
         }
         let key = name.to_lowercase().replace(|c| !is_plain(c), "_");
         let before = normalized.insert(key, (name, &exchange.sent));
@@ -131,7 +108,7 @@ fn check_names(findings: &mut CheckFindings, tools: &[(&Value, &ShownExchange)])
             && (before != name || page == exchange.sent)
         {
             let fault = format!("{} and {shown} are the same name", printable(before, 80));
-            findings.fail(TOOL_NAMES_UNIQUE, fault, (*exchange).clone());
+            findings.fail(TOOL_NAMES_UNIQUE, (fault, (*exchange).clone()));
         }
     }
     let detail = format!("{} names", tools.len());
@@ -142,19 +119,15 @@ fn check_names(findings: &mut CheckFindings, tools: &[(&Value, &ShownExchange)])
 fn check_schemas(findings: &mut CheckFindings, tools: &[(&Value, &ShownExchange)]) {
     for (tool, exchange) in tools {
         for (check, fault) in tool_schemas::faults(tool) {
-            findings.fail(check, fault, (*exchange).clone());
+            findings.fail(check, (fault, (*exchange).clone()));
         }
     }
-    for check in tool_schemas::CHECKS
-        .iter()
-        .filter(|it| **it != OUTPUT_SCHEMA_VALID)
-    {
+    let of_inputs = tool_schemas::CHECKS.iter();
+    for check in of_inputs.filter(|it| **it != OUTPUT_SCHEMA_VALID) {
         findings.pass(check, format!("{} tools", tools.len()));
     }
-    if tools
-        .iter()
-        .any(|(tool, _)| tool["outputSchema"].is_object())
-    {
+    let mut outputs = tools.iter().map(|(tool, _)| &tool["outputSchema"]);
+    if outputs.any(Value::is_object) {
         findings.pass(OUTPUT_SCHEMA_VALID, "");
     } else {
         let reason = "no tool has an `outputSchema`";
@@ -191,18 +164,16 @@ fn call_unknown(run: &mut CheckRun<'_>) {
         return run.findings.not_checked(UNKNOWN_TOOL, reason);
     };
     let findings = &mut run.findings;
-    if !first.is_answered() {
-        let fault = format!("a call of an unknown tool got {}", first.describe());
-        findings.fail(UNKNOWN_TOOL, fault, first.exchange);
-        return;
-    }
+    let what = "a call of an unknown tool";
     if !is_failure(&first) {
-        let fault = "a call of an unknown tool got a result without `isError`";
-        findings.fail(UNKNOWN_TOOL, fault, first.exchange);
-        return;
+        let (mut fault, exchange) = first.fault(what);
+        if first.is_answered() {
+            fault += " without `isError`";
+        }
+        return findings.fail(UNKNOWN_TOOL, (fault, exchange));
     }
     findings.pass(UNKNOWN_TOOL, first.describe());
-    compare_codes(findings, "a call of an unknown tool", &first, &second);
+    compare_codes(findings, what, &first, &second);
     compare_failures(findings, UNKNOWN, &first, &second);
     check_message(findings, "the call of an unknown tool", UNKNOWN, &first);
 }
@@ -219,7 +190,7 @@ fn compare_failures(
     if before != after && code(first) == code(second) {
         let tool = printable(tool, 80);
         let fault = format!("{tool}: the same wrong call got another error");
-        findings.fail(SAME_ERROR, fault, second.exchange.clone());
+        findings.fail(SAME_ERROR, (fault, second.exchange.clone()));
     } else {
         findings.pass(SAME_ERROR, "");
     }
@@ -253,15 +224,8 @@ fn call(run: &mut CheckRun<'_>, tools: &[(&Value, &ShownExchange)]) {
     let calls = format!("{called} tools were called");
     if called == 0 {
         let reason = "no tool says that it is read-only, and none was asked for with --call";
-        findings.none_checked(
-            &[
-                TOOLS_CALL,
-                WRONG_ARGUMENTS,
-                TOOL_RESULT_SHAPE,
-                STRUCTURED_CONTENT,
-            ],
-            reason,
-        );
+        findings.none_checked(&[TOOLS_CALL, TOOL_RESULT_SHAPE], reason);
+        findings.none_checked(&[WRONG_ARGUMENTS, STRUCTURED_CONTENT], reason);
     } else {
         findings.pass(TOOLS_CALL, calls.clone());
         findings.pass(TOOL_RESULT_SHAPE, calls);
@@ -313,42 +277,35 @@ fn call_one(
     let findings = &mut run.findings;
     if has_asked && !reply.is_answered() {
         let fault = format!("{name}: after a request to the client, the call got no response");
-        findings.fail(REFUSED_SERVER_REQUESTS, fault, reply.exchange);
-        return;
+        return findings.fail(REFUSED_SERVER_REQUESTS, (fault, reply.exchange));
     }
     let is_broken = !reply.is_answered()
         || reply.is_unknown_method()
         || matches!(reply.answer, RawAnswer::Refused(_))
         || (must_succeed && is_failure(&reply));
     if is_broken {
-        let fault = format!("{name} got {}", reply.describe());
-        findings.fail(TOOLS_CALL, fault, reply.exchange);
-        return;
+        return findings.fail(TOOLS_CALL, reply.fault(&name));
     }
     let Some(result) = reply.result() else {
         return;
     };
     if let Some(fault) = result_fault(result) {
         let fault = format!("{name}: {fault}");
-        findings.fail(TOOL_RESULT_SHAPE, fault, reply.exchange);
-        return;
+        return findings.fail(TOOL_RESULT_SHAPE, (fault, reply.exchange));
     }
     check_structured(findings, tool, &reply, result);
 }
 
 /// What is wrong with the shape of a result.
 fn result_fault(result: &Value) -> Option<String> {
-    let Some(content) = result["content"].as_array() else {
-        return Some("`content` is not a list".to_owned());
-    };
-    if result.get("isError").is_some_and(|it| !it.is_boolean()) {
-        return Some("`isError` is not a boolean".to_owned());
-    }
-    let structured = result.get("structuredContent");
-    if structured.is_some_and(|it| !it.is_object()) {
-        return Some("`structuredContent` is not an object".to_owned());
-    }
-    content.iter().find_map(field_types::content_fault)
+    let rules = [
+        ("content", Typed, LIST),
+        ("isError", Optional, BOOLEAN),
+        ("structuredContent", Optional, OBJECT),
+    ];
+    let mut content = result["content"].as_array().into_iter().flatten();
+    let fault = field_types::faults(result, &rules).next();
+    fault.or_else(|| content.find_map(field_types::content_fault))
 }
 
 fn check_structured(
@@ -368,13 +325,11 @@ fn check_structured(
         None => Some("`structuredContent` is missing".to_owned()),
         Some(content) => schema.faults(content).first().map(ToString::to_string),
     };
-    match fault {
-        None => findings.pass(STRUCTURED_CONTENT, ""),
-        Some(fault) => {
-            let fault = format!("{name}: {fault}");
-            findings.fail(STRUCTURED_CONTENT, fault, reply.exchange.clone());
-        }
-    }
+    let observed = match fault {
+        None => Ok(String::new()),
+        Some(fault) => Err((format!("{name}: {fault}"), reply.exchange.clone())),
+    };
+    findings.note(STRUCTURED_CONTENT, observed);
 }
 
 /// Calls a read-only tool with arguments that its schema forbids.
@@ -397,9 +352,7 @@ fn call_wrongly(run: &mut CheckRun<'_>, tool: &CalledTool) {
         };
         let how = printable(&format!("{} {how}", tool.name), 120);
         if !is_failure(&first) {
-            let fault = format!("{how} got {}", first.describe());
-            let findings = &mut run.findings;
-            findings.fail(WRONG_ARGUMENTS, fault, first.exchange);
+            run.findings.fail(WRONG_ARGUMENTS, first.fault(&how));
             continue;
         }
         let Some(second) = call_tool(main, &tool.name, &arguments) else {

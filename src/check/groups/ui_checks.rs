@@ -9,44 +9,28 @@ use crate::text::printable;
 use crate::wire::client_kind::{ClientKind, MCP_APP_MIME_TYPE, UI_EXTENSION, ui_capability};
 use crate::wire::raw_connection::RawConnection;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 declare_checks! {
-    UI_CAPABILITY {
-        140 "ui-capability" "10.1" May Ui
-        [("10", 1), ("10.1", 1), ("11.4", 1)]
+    UI_CAPABILITY = 140 "ui-capability" "10.1" May Ui [("10", 1), ("10.1", 1), ("11.4", 1)]
         requires: "A declared capability `io.modelcontextprotocol/ui` is an object in `extensions`; its `mimeTypes` is a list of strings."
         why: "Clients ignore another declaration."
         fix: "Declare `{\"extensions\": {\"io.modelcontextprotocol/ui\": {…}}}`."
-    }
-    UI_MIME_TYPE {
-        141 "ui-mime-type" "10.2" Should Ui
-        [("10.2", 2)]
+    UI_MIME_TYPE = 141 "ui-mime-type" "10.2" Should Ui [("10.2", 2)]
         requires: "HTML of `ui://` resources has the MIME type `text/html;profile=mcp-app`."
         why: "Clients show other resources as text."
         fix: "Set the MIME type in the list and in the contents."
-    }
-    UI_CONTENTS {
-        142 "ui-contents" "10.2" May Ui
-        [("10.2", 1), ("10.2", 3), ("11.4", 1)]
+    UI_CONTENTS = 142 "ui-contents" "10.2" May Ui [("10.2", 1), ("10.2", 3), ("11.4", 1)]
         requires: "Listed `ui://` resources can be read, and are text or a blob."
         why: "The user sees an empty frame."
         fix: "Return the page as `text`, or as `blob` in base64."
-    }
-    UI_LINKS {
-        143 "ui-links" "10.3" Should Ui
-        [("10.3", 1), ("10.3", 2)]
+    UI_LINKS = 143 "ui-links" "10.3" Should Ui [("10.3", 1), ("10.3", 2)]
         requires: "`_meta.ui.resourceUri` of a tool is a `ui://` resource that can be read."
         why: "The client asks for it before it shows the result."
         fix: "Correct the address, or serve the resource."
-    }
-    UI_OPTIONAL {
-        144 "ui-optional" "10.4" Must Ui
-        [("10.1", 3), ("10.4", 1), ("10.4", 2), ("12", 9)]
+    UI_OPTIONAL = 144 "ui-optional" "10.4" Must Ui [("10.1", 3), ("10.4", 1), ("10.4", 2), ("12", 9)]
         requires: "A client that does not declare user interfaces gets the same capabilities and as many lists."
         why: "Goose's command line and other clients show no interfaces."
         fix: "Return a text result from every tool, and offer the tools to all clients."
-    }
 }
 
 pub(crate) const GROUP: Group = Group::new("user interfaces", &[CHECKS], run);
@@ -75,11 +59,9 @@ fn check_capability(run: &mut CheckRun<'_>, capabilities: &Value) {
     } else if details.is_object() && types.is_none_or(are_strings) {
         findings.pass(UI_CAPABILITY, "");
     } else {
-        let fault = format!(
-            "`{UI_EXTENSION}` is {}",
-            printable(&details.to_string(), 100)
-        );
-        findings.fail(UI_CAPABILITY, fault, Default::default());
+        let details = printable(&details.to_string(), 100);
+        let fault = format!("`{UI_EXTENSION}` is {details}");
+        findings.fail(UI_CAPABILITY, (fault, Default::default()));
     }
 }
 
@@ -109,10 +91,11 @@ fn check_resources(run: &mut CheckRun<'_>) {
         };
         if is_html(listed) || is_html(&part["mimeType"]) {
             let fault = format!("{shown} has another MIME type");
-            findings.fail(UI_MIME_TYPE, fault, reply.exchange.clone());
+            findings.fail(UI_MIME_TYPE, (fault, reply.exchange.clone()));
         }
         if let Some(fault) = field_types::resource_fault(&part) {
-            findings.fail(UI_CONTENTS, format!("{shown}: {fault}"), reply.exchange);
+            let fault = format!("{shown}: {fault}");
+            findings.fail(UI_CONTENTS, (fault, reply.exchange));
         }
     }
     let findings = &mut run.findings;
@@ -128,13 +111,8 @@ fn check_resources(run: &mut CheckRun<'_>) {
 /// The page that a tool names, in the present form or the older one.
 fn page_of(tool: &Value) -> Option<&Value> {
     let meta = &tool["_meta"];
-    let uri = &meta["ui"]["resourceUri"];
-    let uri = if uri.is_null() {
-        &meta["ui/resourceUri"]
-    } else {
-        uri
-    };
-    (!uri.is_null()).then_some(uri)
+    let mut uris = [&meta["ui"]["resourceUri"], &meta["ui/resourceUri"]].into_iter();
+    uris.find(|uri| !uri.is_null())
 }
 
 fn check_links(run: &mut CheckRun<'_>) {
@@ -148,9 +126,8 @@ fn check_links(run: &mut CheckRun<'_>) {
         let name = printable(tool["name"].as_str().unwrap_or_default(), 80);
         let shown = printable(&uri.to_string(), 80);
         if !uri.as_str().is_some_and(is_page) {
-            let fault = format!("{name} names {shown}");
-            let findings = &mut run.findings;
-            findings.fail(UI_LINKS, fault, Default::default());
+            let fault = (format!("{name} names {shown}"), Default::default());
+            run.findings.fail(UI_LINKS, fault);
             continue;
         }
         let Ok(main) = run.main() else {
@@ -158,8 +135,8 @@ fn check_links(run: &mut CheckRun<'_>) {
         };
         let reply = main.request("resources/read", json!({ "uri": uri }));
         if reply.result().is_none() {
-            let fault = format!("{name} names {shown}, which got {}", reply.describe());
-            run.findings.fail(UI_LINKS, fault, reply.exchange);
+            let fault = reply.fault(&format!("{name} names {shown}, which"));
+            run.findings.fail(UI_LINKS, fault);
         }
     }
     if count == 0 {
@@ -172,22 +149,19 @@ fn check_links(run: &mut CheckRun<'_>) {
 
 /// Compares what a client gets that declares nothing.
 fn check_without(run: &mut CheckRun<'_>, capabilities: &Value) {
-    let with: Vec<bool> = [ListKind::Tools, ListKind::Resources, ListKind::Prompts]
-        .into_iter()
-        .map(|kind| run.list(kind).entries().next().is_some())
-        .collect();
+    let with = ListKind::EXPECTED.map(|kind| run.list(kind).entries().next().is_some());
     let (bare, reply) = match run.open_initialized(ClientKind::Bare) {
         Ok(opened) => opened,
         Err(reason) => {
             let fault = format!("a client that declares nothing is refused: {reason}");
-            let findings = &mut run.findings;
-            return findings.fail(UI_OPTIONAL, fault, Default::default());
+            let fault = (fault, Default::default());
+            return run.findings.fail(UI_OPTIONAL, fault);
         }
     };
     let fault = what_is_missing(&bare, capabilities, &with);
     let findings = &mut run.findings;
     match fault {
-        Some(fault) => findings.fail(UI_OPTIONAL, fault, reply.exchange),
+        Some(fault) => findings.fail(UI_OPTIONAL, (fault, reply.exchange)),
         None => findings.pass(UI_OPTIONAL, ""),
     }
     // What it answers too much is seen on the main connection.
@@ -196,27 +170,20 @@ fn check_without(run: &mut CheckRun<'_>, capabilities: &Value) {
 }
 
 fn what_is_missing(bare: &RawConnection, capabilities: &Value, with: &[bool]) -> Option<String> {
-    let names = |capabilities: &Value| -> BTreeSet<String> {
-        let names = ["tools", "resources", "prompts"].into_iter();
-        let declared = names.filter(|name| !capabilities[*name].is_null());
-        declared.map(str::to_owned).collect()
-    };
-    let without = names(&bare.initialized["capabilities"]);
-    if let Some(name) = names(capabilities).difference(&without).next() {
-        return Some(format!(
-            "`{name}` is declared only to clients with user interfaces"
-        ));
+    // By name, as the first of them is shown.
+    let mut names = ["prompts", "resources", "tools"].into_iter();
+    let is_lost = |name: &&str| !capabilities[*name].is_null() && bare.capability(name).is_none();
+    if let Some(name) = names.find(is_lost) {
+        let fault = format!("`{name}` is declared only to clients with user interfaces");
+        return Some(fault);
     }
-    let kinds = [ListKind::Tools, ListKind::Resources, ListKind::Prompts].into_iter();
-    for (kind, has_entries) in kinds.zip(with) {
+    for (kind, has_entries) in ListKind::EXPECTED.into_iter().zip(with) {
         let list = FetchedList::fetch(bare, kind);
         if *has_entries && list.entries().next().is_none() {
-            let reason = list.why_missing(kind);
+            let reason = list.why_missing();
             let reason = reason.unwrap_or_else(|| "it is empty".to_owned());
-            let method = kind.method();
-            return Some(format!(
-                "{method} of a client that declares nothing: {reason}"
-            ));
+            let what = format!("{} of a client that declares nothing", kind.method());
+            return Some(format!("{what}: {reason}"));
         }
     }
     None

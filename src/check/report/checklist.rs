@@ -31,23 +31,12 @@ pub(crate) fn checklist(
 ) -> impl Iterator<Item = (usize, &'static str, Tick)> {
     CHECKLIST.iter().enumerate().map(|(index, text)| {
         let row: Row = ("12", index + 1);
-        let mut of_row = checks
-            .iter()
-            .filter(|checked| checked.check.rows.contains(&row))
-            .peekable();
-        let mut tick = Tick::Open;
-        if of_row.peek().is_some() {
-            for checked in of_row {
-                match checked.outcome {
-                    CheckOutcome::Failed { .. } => {
-                        tick = Tick::Broken;
-                        break;
-                    }
-                    CheckOutcome::Passed { .. } => tick = Tick::Held,
-                    _ => {}
-                }
-            }
-        }
+        let of_row = checks.iter().filter(|it| it.check.rows.contains(&row));
+        let tick = of_row.fold(Tick::Open, |tick, checked| match checked.outcome {
+            CheckOutcome::Failed { .. } => Tick::Broken,
+            CheckOutcome::Passed { .. } if tick == Tick::Open => Tick::Held,
+            _ => tick,
+        });
         (index + 1, *text, tick)
     })
 }

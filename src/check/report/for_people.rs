@@ -8,6 +8,7 @@ use crate::findings::CheckOutcome;
 use std::fmt::Write;
 
 /// Escape sequences for a terminal, or nothing.
+#[derive(Default)]
 struct Colours {
     red: &'static str,
     yellow: &'static str,
@@ -25,19 +26,15 @@ const COLOURS: Colours = Colours {
     dim: "\x1b[2m",
     off: "\x1b[0m",
 };
-const NO_COLOURS: Colours = Colours {
-    red: "",
-    yellow: "",
-    green: "",
-    bold: "",
-    dim: "",
-    off: "",
-};
 
 /// The report: failures first, then one line for each other check, the checklist, the profiles, and how to
 /// install the server.
 pub fn write(report: &CheckReport, asked: Asked, has_colours: bool) -> String {
-    let colours = if has_colours { COLOURS } else { NO_COLOURS };
+    let colours = if has_colours {
+        COLOURS
+    } else {
+        Colours::default()
+    };
     let mut out = String::new();
     let Colours { bold, off, .. } = colours;
     let server = if report.server.is_empty() {
@@ -105,13 +102,8 @@ fn write_failed(out: &mut String, checked: &CheckResult, colours: &Colours) {
 }
 
 fn write_others(out: &mut String, report: &CheckReport, colours: &Colours) {
-    let Colours {
-        green,
-        dim,
-        bold,
-        off,
-        ..
-    } = colours;
+    let Colours { dim, bold, off, .. } = colours;
+    let green = colours.green;
     let mut sections: Vec<&str> = report.checks.iter().map(|it| it.check.section).collect();
     sections.sort_by_key(|section| order(section));
     sections.dedup();
@@ -176,13 +168,8 @@ fn order(section: &str) -> (bool, Vec<u32>) {
 }
 
 fn write_checklist(out: &mut String, report: &CheckReport, colours: &Colours) {
-    let Colours {
-        bold,
-        red,
-        green,
-        off,
-        ..
-    } = colours;
+    let Colours { bold, off, .. } = colours;
+    let Colours { red, green, .. } = colours;
     let _ = writeln!(out, "\n{bold}Checklist (§12){off}");
     for (number, text, tick) in checklist(&report.checks) {
         let mark = match tick {
@@ -195,13 +182,8 @@ fn write_checklist(out: &mut String, report: &CheckReport, colours: &Colours) {
 }
 
 fn write_profiles(out: &mut String, report: &CheckReport, asked: Asked, colours: &Colours) {
-    let Colours {
-        bold,
-        red,
-        green,
-        off,
-        ..
-    } = colours;
+    let Colours { bold, off, .. } = colours;
+    let Colours { red, green, .. } = colours;
     let of_these = if report.is_complete() {
         ""
     } else {

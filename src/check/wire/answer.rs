@@ -1,6 +1,6 @@
 //! What came for a request.
 
-use crate::findings::ShownExchange;
+use crate::findings::{Fault, ShownExchange};
 use crate::text::printable;
 use serde_json::Value;
 
@@ -44,6 +44,12 @@ impl ServerReply {
     /// Whether it is the error of an unknown method.
     pub(crate) fn is_unknown_method(&self) -> bool {
         matches!(self.answer, RawAnswer::Error { code: -32601, .. })
+    }
+
+    /// The outcome as what is wrong: that `what` got it.
+    pub(crate) fn fault(&self, what: &str) -> Fault {
+        let detail = format!("{what} got {}", self.describe());
+        (detail, self.exchange.clone())
     }
 
     /// The outcome in a few words.

@@ -1,7 +1,7 @@
 //! Single HTTP requests to the server under test, with any headers and bodies, and a strict parser of event
 //! streams.
 
-use crate::findings::ShownExchange;
+use crate::findings::{Fault, ShownExchange};
 use crate::mcp::transport::http::HttpOptions;
 use crate::outbound::{AddressCache, Target, TargetOptions, error_cause, media_type};
 use crate::text::printable;
@@ -45,6 +45,12 @@ impl HttpReply {
             "" => format!("HTTP {}", self.status),
             media_type => format!("HTTP {} with {}", self.status, printable(media_type, 60)),
         }
+    }
+
+    /// The response as what is wrong: that `what` got it.
+    pub(crate) fn fault(&self, what: &str) -> Fault {
+        let detail = format!("{what} got {}", self.describe());
+        (detail, self.exchange.clone())
     }
 
     /// The messages of the body, and the first violation of the format of event streams.

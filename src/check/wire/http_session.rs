@@ -9,6 +9,8 @@ use serde_json::json;
 const ACCEPT: &str = "application/json, text/event-stream";
 /// The media type of a message.
 pub(crate) const JSON: &str = "application/json";
+/// The media type of an event stream.
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
 /// A session, or what comes before it.
 pub(crate) struct HttpSession<'a> {
@@ -19,7 +21,16 @@ pub(crate) struct HttpSession<'a> {
     pub(crate) version: String,
 }
 
-impl HttpSession<'_> {
+impl<'a> HttpSession<'a> {
+    /// Before `initialize`.
+    pub(crate) fn new(probe: &'a HttpProbe) -> Self {
+        HttpSession {
+            probe,
+            id: None,
+            version: String::new(),
+        }
+    }
+
     /// Sends a message with the headers of the session; `changed` replaces some, and removes those that it gives
     /// no value.
     pub(crate) fn post(

@@ -21,55 +21,34 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 declare_checks! {
-    IDS_RETURNED {
-        9 "ids-returned" "3.1" Must Minimum
-        [("3.1", 1)]
+    IDS_RETURNED = 9 "ids-returned" "3.1" Must Minimum [("3.1", 1)]
         requires: "A response has the `id` of its request, with the same type: strings stay strings and numbers stay numbers."
         why: "A client cannot find the request of a response with another `id` and waits until its timeout."
         fix: "Keep the `id` as it was received, and return it unchanged."
-    }
-    ANSWERED_ONCE {
-        10 "answered-once" "3.1" Must Minimum
-        [("3.1", 1)]
+    ANSWERED_ONCE = 10 "answered-once" "3.1" Must Minimum [("3.1", 1)]
         requires: "Each request gets exactly one response, and no response comes without a request."
         why: "A second response may be taken for the response to another request."
         fix: "Send one response for each request, also when the request fails after it has begun."
-    }
-    MESSAGE_SHAPE {
-        11 "message-shape" "3.1" Must Minimum
-        [("3.1", 1)]
+    MESSAGE_SHAPE = 11 "message-shape" "3.1" Must Minimum [("3.1", 1)]
         requires: "Each message of the server is a JSON-RPC 2.0 message: `jsonrpc` is \"2.0\", and it is a request, a notification or a response with either `result` or `error`."
         why: "Strict clients drop or refuse other messages."
         fix: "Let a JSON-RPC library write the messages, or compare them with the specification of JSON-RPC 2.0."
-    }
-    STDOUT_CLEAN {
-        20 "stdout-clean" "4.2" Must Minimum
-        [("4.2", 3), ("12", 7)]
+    STDOUT_CLEAN = 20 "stdout-clean" "4.2" Must Minimum [("4.2", 3), ("12", 7)]
         requires: "Every line on stdout is a message of MCP."
         why: "Clients take every line for a message, and some disconnect at the first other line."
         fix: "Write logs, banners and progress bars to stderr; look for `print` and for libraries and wrappers that write to stdout."
-    }
-    PROGRESS {
-        91 "progress" "5.4" Should Minimum
-        [("5.4", 2)]
+    PROGRESS = 91 "progress" "5.4" Should Minimum [("5.4", 2)]
         requires: "Progress has the token of a running request, and its numbers increase."
         why: "Clients cannot find the call otherwise, and show progress that runs backwards."
         fix: "Return `_meta.progressToken` of the request unchanged; send none without it or after the response."
-    }
-    VALID_JSON {
-        110 "valid-json" "7" Must Minimum
-        [("7", 1)]
+    VALID_JSON = 110 "valid-json" "7" Must Minimum [("7", 1)]
         requires: "Each message is valid JSON in UTF-8, without NaN, Infinity or single quotes."
         why: "A client loses the whole message."
         fix: "Use a JSON library in its strict mode (Python: `allow_nan=False`)."
-    }
-    ERROR_SHAPE {
-        121 "error-shape" "8" Must Minimum
-        [("8", 1)]
+    ERROR_SHAPE = 121 "error-shape" "8" Must Minimum [("8", 1)]
         requires: "An error has an integer `code` and a string `message`."
         why: "Clients cannot read other errors and wait until their timeout."
         fix: "Return `{\"code\": …, \"message\": …}`."
-    }
 }
 
 /// The most faults, responses without a request, and notifications that are kept of one connection.
@@ -324,40 +303,39 @@ impl Inbox {
     /// Handles one message or batch.
     pub(crate) fn receive(&self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_TEXT)]).into_owned();
-        let Ok(whole) = std::str::from_utf8(bytes) else {
-            let detail = "a message is not UTF-8";
-            return lock(&self.state).fault(VALID_JSON, detail, &text);
-        };
-        if crate::text::json::is_deeper_than(MAX_DEPTH, bytes) {
-            let detail = format!("a message is nested more than {MAX_DEPTH} levels deep");
-            return lock(&self.state).fault(MESSAGE_SHAPE, detail, &text);
-        }
-        let memory = MEMORY + MEMORY_PER_BYTE * bytes.len();
-        match crate::text::json::from_slice_within::<Value>(bytes, memory) {
-            Err(error) if crate::text::json::is_too_much(&error) => {
-                let detail = "the values of a message take too much memory";
-                lock(&self.state).fault(MESSAGE_SHAPE, detail, &text);
-            }
-            Ok(Value::Array(parts)) => {
-                for part in parts {
-                    self.message_value(part, &text);
-                }
-            }
-            Ok(message) => self.message_value(message, &text),
-            Err(error) => {
-                let is_json_like = whole.trim_start().starts_with(['{', '[']);
-                let (check, detail) = if self.is_stdio && !is_json_like {
-                    let detail = "a line on stdout is not a message".to_owned();
-                    (STDOUT_CLEAN, detail)
-                } else {
-                    (VALID_JSON, format!("a message is not JSON: {error}"))
-                };
-                lock(&self.state).fault(check, detail, &text);
-            }
+        match self.read(bytes) {
+            Ok(Value::Array(parts)) => parts.into_iter().for_each(|it| self.part(it, &text)),
+            Ok(message) => self.part(message, &text),
+            Err((check, detail)) => lock(&self.state).fault(check, detail, &text),
         }
     }
 
-    fn message_value(&self, message: Value, text: &str) {
+    /// The value of a message or batch.
+    fn read(&self, bytes: &[u8]) -> Result<Value, (&'static Check, String)> {
+        let Ok(whole) = std::str::from_utf8(bytes) else {
+            return Err((VALID_JSON, "a message is not UTF-8".to_owned()));
+        };
+        if crate::text::json::is_deeper_than(MAX_DEPTH, bytes) {
+            let detail = format!("a message is nested more than {MAX_DEPTH} levels deep");
+            return Err((MESSAGE_SHAPE, detail));
+        }
+        let memory = MEMORY + MEMORY_PER_BYTE * bytes.len();
+        crate::text::json::from_slice_within(bytes, memory).map_err(|error| {
+            let is_json_like = whole.trim_start().starts_with(['{', '[']);
+            if crate::text::json::is_too_much(&error) {
+                let detail = "the values of a message take too much memory";
+                (MESSAGE_SHAPE, detail.to_owned())
+            } else if self.is_stdio && !is_json_like {
+                let detail = "a line on stdout is not a message";
+                (STDOUT_CLEAN, detail.to_owned())
+            } else {
+                (VALID_JSON, format!("a message is not JSON: {error}"))
+            }
+        })
+    }
+
+    /// Handles one message.
+    fn part(&self, message: Value, text: &str) {
         let Value::Object(fields) = &message else {
             // A number or a text alone is more likely output of the program than a message.
             let check = if self.is_stdio {
@@ -367,16 +345,15 @@ impl Inbox {
             };
             return lock(&self.state).fault(check, "a message is not an object", text);
         };
+        let wrong = |detail: &str| lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
         if fields.get("jsonrpc").is_none_or(|version| version != "2.0") {
-            let detail = "`jsonrpc` is not \"2.0\"";
-            lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
+            wrong("`jsonrpc` is not \"2.0\"");
         }
         let has_outcome = fields.contains_key("result") || fields.contains_key("error");
         match fields.get("method") {
             Some(Value::String(method)) => {
                 if has_outcome {
-                    let detail = "a message has `method` and `result` or `error`";
-                    lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
+                    wrong("a message has `method` and `result` or `error`");
                 }
                 let params = fields.get("params");
                 match fields.get("id") {
@@ -384,21 +361,12 @@ impl Inbox {
                     Some(id) if id.is_i64() || id.is_u64() || id.is_string() => {
                         self.server_request(id, method, params, text);
                     }
-                    Some(_) => {
-                        let detail = "the `id` of a request is neither an integer nor a string";
-                        lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
-                    }
+                    Some(_) => wrong("the `id` of a request is neither an integer nor a string"),
                 }
             }
-            Some(_) => {
-                let detail = "`method` is not a string";
-                lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
-            }
+            Some(_) => wrong("`method` is not a string"),
             None if has_outcome => self.response(&message, text),
-            None => {
-                let detail = "a message has neither `method` nor `result` nor `error`";
-                lock(&self.state).fault(MESSAGE_SHAPE, detail, text);
-            }
+            None => wrong("a message has neither `method` nor `result` nor `error`"),
         }
     }
 
@@ -441,14 +409,11 @@ impl Inbox {
     }
 
     fn progress(&self, state: &mut InboxState, params: &Value, text: &str) {
-        let token = params["progressToken"].to_string();
-        let (Some(now), true) = (
-            params["progress"].as_f64(),
-            params["progressToken"] != Value::Null,
-        ) else {
+        let token = &params["progressToken"];
+        let Some(now) = params["progress"].as_f64().filter(|_| !token.is_null()) else {
             return;
         };
-        let fault = match state.progress.get_mut(&token) {
+        let fault = match state.progress.get_mut(&token.to_string()) {
             None => Some("progress has a token that no request has"),
             // Over HTTP it may come on another stream than the response, and later.
             Some(None) => self.is_stdio.then_some("progress came after the response"),
@@ -507,18 +472,12 @@ fn read_error(error: &Value, text: &str, state: &mut InboxState) -> RawAnswer {
         }
     };
     if code.is_none() {
-        state.fault(
-            ERROR_SHAPE,
-            "the `code` of an error is not an integer",
-            text,
-        );
+        let detail = "the `code` of an error is not an integer";
+        state.fault(ERROR_SHAPE, detail, text);
     }
     if !error["message"].is_string() {
-        state.fault(
-            ERROR_SHAPE,
-            "the `message` of an error is not a string",
-            text,
-        );
+        let detail = "the `message` of an error is not a string";
+        state.fault(ERROR_SHAPE, detail, text);
     }
     RawAnswer::Error {
         code: code.unwrap_or(0),

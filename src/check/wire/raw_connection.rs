@@ -121,6 +121,26 @@ impl RawConnection {
         self.wait(self.begin_request(method, params))
     }
 
+    /// Sends `ping` and waits for its answer.
+    pub(crate) fn ping(&self) -> ServerReply {
+        self.request("ping", json!({}))
+    }
+
+    /// Sends a request many times, and only then waits for the answers.
+    pub(crate) fn request_at_once(
+        &self,
+        count: usize,
+        method: &str,
+        params: &Value,
+    ) -> Vec<ServerReply> {
+        let pending = (0..count).map(|_| self.begin_request(method, params.clone()));
+        let pending: Vec<_> = pending.collect();
+        pending
+            .into_iter()
+            .map(|request| self.wait(request))
+            .collect()
+    }
+
     /// Sends a request without waiting.
     pub(crate) fn begin_request(&self, method: &str, params: Value) -> SentRequest {
         let number = self.next_id();
@@ -204,9 +224,13 @@ impl RawConnection {
     }
 
     /// Waits for the answer to a request.
-    pub(crate) fn wait(&self, pending: SentRequest) -> ServerReply {
+    fn wait(&self, pending: SentRequest) -> ServerReply {
         let timeout = self.timeouts.current();
-        self.wait_for(pending, timeout)
+        let response = match &pending.failed {
+            Some(error) => Arrival::Failed(error.clone()),
+            None => self.inbox.wait(pending.number, pending.begin + timeout),
+        };
+        self.reply(pending, response, timeout)
     }
 
     /// Waits for the answer to a call. A call that reports progress and takes longer than `patience` is cancelled
@@ -233,14 +257,6 @@ impl RawConnection {
             }
         }
         Some(self.wait(pending))
-    }
-
-    fn wait_for(&self, pending: SentRequest, timeout: Duration) -> ServerReply {
-        let response = match &pending.failed {
-            Some(error) => Arrival::Failed(error.clone()),
-            None => self.inbox.wait(pending.number, pending.begin + timeout),
-        };
-        self.reply(pending, response, timeout)
     }
 
     fn reply(&self, pending: SentRequest, response: Arrival, timeout: Duration) -> ServerReply {
@@ -292,24 +308,19 @@ impl RawConnection {
 
     /// Records what the server did wrong so far, whatever was asked.
     pub(crate) fn record(&self, findings: &mut CheckFindings) {
+        let unasked = |text: &str| ShownExchange {
+            sent: String::new(),
+            received: self.excerpt(text.as_bytes()),
+        };
         for (check, detail, text) in self.inbox.take_faults() {
-            let exchange = ShownExchange {
-                sent: String::new(),
-                received: self.excerpt(text.as_bytes()),
-            };
-            findings.fail(check, self.redacted(&detail), exchange);
+            findings.fail(check, (self.redacted(&detail), unasked(&text)));
         }
         for text in self.inbox.take_strays() {
-            if is_error_without_id(&text) {
-                // It may answer a message that could not be read, at any later time.
-                continue;
+            // One may answer a message that could not be read, at any later time.
+            if !is_error_without_id(&text) {
+                let detail = "a response came without a request";
+                findings.fail(ANSWERED_ONCE, (detail, unasked(&text)));
             }
-            let exchange = ShownExchange {
-                sent: String::new(),
-                received: self.excerpt(text.as_bytes()),
-            };
-            let detail = "a response came without a request".to_owned();
-            findings.fail(ANSWERED_ONCE, detail, exchange);
         }
     }
 

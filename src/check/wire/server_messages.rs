@@ -3,62 +3,46 @@
 //! MCP 2025-11-25, schema; SERVER §5.4, §5.5.
 
 use crate::declaration::{Check, declare_checks};
+use crate::field_types::{self, FieldType, NUMBER, Optional, STRING, Typed};
 use crate::findings::CheckFindings;
-
 use crate::mcp::types::{CreateMessageParams, ElicitParams, Level};
 use serde_json::{Map, Value, json};
 
 declare_checks! {
-    NOTIFICATION_SHAPE {
-        90 "notification-shape" "5.4" Must Minimum
-        [("5.4", 1), ("12", 6)]
+    NOTIFICATION_SHAPE = 90 "notification-shape" "5.4" Must Minimum [("5.4", 1), ("12", 6)]
         requires: "The parameters of known notifications have the fields of the MCP schema."
         why: "Clients drop notifications that they cannot read, and users miss progress and logs."
         fix: "Compare the notification with the MCP schema."
-    }
-    LOG_MESSAGES {
-        92 "log-messages" "5.4" Should Minimum
-        [("5.4", 3)]
+    LOG_MESSAGES = 92 "log-messages" "5.4" Should Minimum [("5.4", 3)]
         requires: "Log messages come only from servers that declare `logging`, with one of the eight levels and with `data`."
         why: "Clients drop others."
         fix: "Declare `logging`; use the levels of RFC 5424 in lower case."
-    }
-    UNKNOWN_NOTIFICATIONS {
-        93 "unknown-notifications" "5.4" Should Minimum
-        [("5.4", 4), ("5.4", 5)]
+    UNKNOWN_NOTIFICATIONS = 93 "unknown-notifications" "5.4" Should Minimum [("5.4", 4), ("5.4", 5)]
         requires: "Notifications of a server's own have an object as `params`, or none."
         why: "Clients that ignore unknown notifications still have to parse them."
         fix: "Put values into an object."
-    }
-    SERVER_REQUESTS {
-        94 "server-requests" "5.5" Must Minimum
-        [("5.5", 1), ("5.5", 2), ("12", 6)]
+    SERVER_REQUESTS = 94 "server-requests" "5.5" Must Minimum [("5.5", 1), ("5.5", 2), ("12", 6)]
         requires: "The server sends only requests of MCP that the client has declared: `roots/list`, `sampling/createMessage`, `elicitation/create`, and `ping`."
         why: "A client answers others with an error, and the call fails or hangs."
         fix: "Look at the client's capabilities in `initialize` before you send a request."
-    }
-    SERVER_REQUEST_SHAPE {
-        95 "server-request-shape" "5.5" Must Minimum
-        [("5.5", 1), ("12", 6)]
+    SERVER_REQUEST_SHAPE = 95 "server-request-shape" "5.5" Must Minimum [("5.5", 1), ("12", 6)]
         requires: "Requests to the client have the parameters of the MCP schema."
         why: "Goose refuses others, and the call fails."
         fix: "Compare the request with the MCP schema, types `CreateMessageRequest` and `ElicitRequest`."
-    }
-    REFUSED_SERVER_REQUESTS {
-        96 "refused-server-requests" "5.5" Must Minimum
-        [("5.5", 1)]
+    REFUSED_SERVER_REQUESTS = 96 "refused-server-requests" "5.5" Must Minimum [("5.5", 1)]
         requires: "The server goes on after its request was answered or refused."
         why: "Users decline questions, and clients may not answer them at all."
         fix: "Handle the error, and answer the call that asked."
-    }
-    LIST_CHANGES {
-        97 "list-changes" "5.4" Should Minimum
-        [("5", 1)]
+    LIST_CHANGES = 97 "list-changes" "5.4" Should Minimum [("5", 1)]
         requires: "`list_changed` and `resources/updated` come only if they were declared."
         why: "Clients that look at the capabilities ignore others."
         fix: "Declare `listChanged` or `subscribe`."
-    }
 }
+
+/// The id of a request, or a token for its progress.
+const ID: FieldType = ("neither a string nor an integer", |field| {
+    field.is_string() || field.is_i64() || field.is_u64()
+});
 
 /// What is wrong with a notification of a server with these capabilities.
 pub(crate) fn notification_faults(
@@ -69,7 +53,7 @@ pub(crate) fn notification_faults(
     let empty = Value::Object(Map::new());
     let fields = params.unwrap_or(&empty);
     let mut faults = Vec::new();
-    let wrong = |what: &str| (NOTIFICATION_SHAPE, format!("{method}: {what}"));
+    let wrong = |what: String| (NOTIFICATION_SHAPE, format!("{method}: {what}"));
     if !fields.is_object() {
         let is_known = KNOWN.contains(&method);
         let check = if is_known {
@@ -79,21 +63,15 @@ pub(crate) fn notification_faults(
         };
         return vec![(check, format!("{method}: `params` is not an object"))];
     }
-    let is_id = |field: &Value| field.is_string() || field.is_i64() || field.is_u64();
     match method {
         "notifications/progress" => {
-            if !is_id(&fields["progressToken"]) {
-                faults.push(wrong("`progressToken` is neither a string nor an integer"));
-            }
-            if !fields["progress"].is_number() {
-                faults.push(wrong("`progress` is not a number"));
-            }
-            if fields.get("total").is_some_and(|total| !total.is_number()) {
-                faults.push(wrong("`total` is not a number"));
-            }
-            if fields.get("message").is_some_and(|text| !text.is_string()) {
-                faults.push(wrong("`message` is not a string"));
-            }
+            let rules = [
+                ("progressToken", Typed, ID),
+                ("progress", Typed, NUMBER),
+                ("total", Optional, NUMBER),
+                ("message", Optional, STRING),
+            ];
+            faults.extend(field_types::faults(fields, &rules).map(wrong));
         }
         "notifications/message" => {
             let log = |what: &str| (LOG_MESSAGES, format!("{method}: {what}"));
@@ -106,20 +84,14 @@ pub(crate) fn notification_faults(
             if fields.get("data").is_none() {
                 faults.push(log("`data` is missing"));
             }
-            if fields
-                .get("logger")
-                .is_some_and(|logger| !logger.is_string())
-            {
-                faults.push(log("`logger` is not a string"));
-            }
+            let logger = field_types::faults(fields, &[("logger", Optional, STRING)]);
+            faults.extend(logger.map(|fault| log(&fault)));
         }
-        "notifications/cancelled" if !is_id(&fields["requestId"]) => {
-            faults.push(wrong("`requestId` is neither a string nor an integer"));
+        "notifications/cancelled" => {
+            faults.extend(field_types::faults(fields, &[("requestId", Typed, ID)]).map(wrong));
         }
         "notifications/resources/updated" => {
-            if !fields["uri"].is_string() {
-                faults.push(wrong("`uri` is not a string"));
-            }
+            faults.extend(field_types::faults(fields, &[("uri", Typed, STRING)]).map(wrong));
             if capabilities["resources"]["subscribe"] != true {
                 let detail = format!("{method}: `resources.subscribe` is not declared");
                 faults.push((LIST_CHANGES, detail));

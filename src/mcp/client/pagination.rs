@@ -3,13 +3,13 @@
 use super::Client;
 use crate::error::Error;
 use crate::jsonrpc::{self, RawJson};
-use crate::types::{Prompt, Resource, ResourceTemplate, Tool};
+use crate::types::{Capability, Prompt, Resource, ResourceTemplate, Tool};
 use gosling_sys::cancel::Cancel;
 use gosling_text::printable;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::time::Instant;
 
@@ -40,10 +40,11 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_tools(&self, cancel: &Cancel) -> Result<Vec<Tool>, Error> {
-        match self.server().capabilities.tools {
-            Some(_) => self.list("tools/list", cancel),
-            None => Ok(Vec::new()),
-        }
+        self.list(
+            self.server().capabilities.tools.as_ref(),
+            "tools/list",
+            cancel,
+        )
     }
 
     /// All resources, see [`list_tools`](Self::list_tools).
@@ -51,10 +52,11 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_resources(&self, cancel: &Cancel) -> Result<Vec<Resource>, Error> {
-        match self.server().capabilities.resources {
-            Some(_) => self.list("resources/list", cancel),
-            None => Ok(Vec::new()),
-        }
+        self.list(
+            self.server().capabilities.resources.as_ref(),
+            "resources/list",
+            cancel,
+        )
     }
 
     /// All resource templates; none if the server does not have the method, which is optional.
@@ -62,10 +64,8 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_resource_templates(&self, cancel: &Cancel) -> Result<Vec<ResourceTemplate>, Error> {
-        if self.server().capabilities.resources.is_none() {
-            return Ok(Vec::new());
-        }
-        match self.list("resources/templates/list", cancel) {
+        let declared = self.server().capabilities.resources.as_ref();
+        match self.list(declared, "resources/templates/list", cancel) {
             Err(Error::Rpc { error, .. }) if error.code == jsonrpc::METHOD_NOT_FOUND => {
                 Ok(Vec::new())
             }
@@ -78,18 +78,24 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_prompts(&self, cancel: &Cancel) -> Result<Vec<Prompt>, Error> {
-        match self.server().capabilities.prompts {
-            Some(_) => self.list("prompts/list", cancel),
-            None => Ok(Vec::new()),
-        }
+        self.list(
+            self.server().capabilities.prompts.as_ref(),
+            "prompts/list",
+            cancel,
+        )
     }
 
+    /// All entries of a listing; none if its capability is not declared.
     fn list<T: DeserializeOwned>(
         &self,
+        declared: Option<&Capability>,
         method: &'static str,
         cancel: &Cancel,
     ) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();
+        if declared.is_none() {
+            return Ok(all);
+        }
         self.pages(method, cancel, &mut |page| {
             // Nearly all pages have only items that fit.
             let page = match gosling_text::json::from_str::<Page<T>>(page.get()) {
@@ -136,11 +142,6 @@ impl Client {
         cancel: &Cancel,
         take: &mut dyn FnMut(&RawValue) -> Result<Option<String>, Error>,
     ) -> Result<(), Error> {
-        #[derive(Serialize)]
-        struct Own<'a> {
-            #[serde(skip_serializing_if = "Option::is_none")]
-            cursor: Option<&'a str>,
-        }
         let wrong = |reason| Error::Protocol { method, reason };
         let after = self.inner.options.timeouts.total;
         let begin = Instant::now();
@@ -148,10 +149,9 @@ impl Client {
         let mut seen = HashSet::new();
         let mut cursor = None::<String>;
         for _ in 0..MAX_PAGES {
-            let own = Own {
-                cursor: cursor.as_deref(),
-            };
-            let page = match self.ask(method, self.params(&own), cancel) {
+            let own = cursor.as_ref().map(|cursor| json!({ "cursor": cursor }));
+            let params = self.params(own.unwrap_or_else(|| json!({})));
+            let page = match self.ask(method, params, cancel) {
                 Err(Error::Rpc { error, .. }) if let Some(cursor) = &cursor => {
                     let cursor = printable(cursor, QUOTED);
                     let code = error.code;

@@ -32,21 +32,6 @@ pub struct Connection {
     refusing: bool,
 }
 
-/// The request methods of this server.
-#[derive(Clone, Copy, PartialEq)]
-enum Method {
-    Ping,
-    Initialize,
-    SetLevel,
-    ListTools,
-    CallTool,
-    ListResources,
-    ListTemplates,
-    ReadResource,
-    ListPrompts,
-    GetPrompt,
-}
-
 impl Connection {
     /// The connection of a new client. `cancel` ends its running calls.
     pub fn new(server: impl Into<Arc<Server>>, cancel: &Cancel) -> Self {
@@ -157,64 +142,58 @@ impl Connection {
     }
 
     fn request(&self, pending: PendingReply, name: &str, params: Option<&RawValue>) {
-        let method = match self.admit(&pending.id, name) {
-            Ok(method) => method,
-            Err(error) => return pending.refuse(error),
-        };
+        if let Err(error) = self.admit(&pending.id, name) {
+            return pending.refuse(error);
+        }
         let server = &self.server;
-        match method {
-            Method::Ping => pending.answer(Ok(Empty {})),
-            Method::Initialize => pending.answer(self.initialize(name, params)),
-            Method::SetLevel => pending.answer(self.set_level(name, params)),
-            Method::ListTools => {
+        match name {
+            "ping" => pending.answer(Ok(Empty {})),
+            "initialize" => pending.answer(self.initialize(name, params)),
+            "logging/setLevel" => pending.answer(self.set_level(name, params)),
+            "tools/list" => {
                 let tools = server.tools.iter().map(|tool| &tool.wire);
                 pending.answer(self.list("tools", tools, name, params));
             }
-            Method::ListResources => self.list_resources(pending, name, params),
-            Method::ListTemplates => {
+            "resources/list" => self.list_resources(pending, name, params),
+            "resources/templates/list" => {
                 let templates = server.templates.iter().map(|template| &template.wire);
                 pending.answer(self.list("resourceTemplates", templates, name, params));
             }
-            Method::ListPrompts => self.list_prompts(pending, name, params),
-            Method::CallTool => self.call_tool(pending, name, params),
-            Method::ReadResource => self.read_resource(pending, name, params),
-            Method::GetPrompt => self.get_prompt(pending, name, params),
+            "prompts/list" => self.list_prompts(pending, name, params),
+            "tools/call" => self.call_tool(pending, name, params),
+            "resources/read" => self.read_resource(pending, name, params),
+            "prompts/get" => self.get_prompt(pending, name, params),
+            _ => pending.refuse(method_not_found(name)),
         }
     }
 
-    /// The method of a request, if it is allowed now.
-    fn admit(&self, id: &Id, name: &str) -> Result<Method, ErrorObject> {
-        let method = self.method(name).ok_or_else(|| {
-            ErrorObject::new(METHOD_NOT_FOUND, format!("Method not found: {name}"))
-        })?;
-        let open = matches!(method, Method::Ping | Method::Initialize);
-        if !open && self.version().is_none() {
+    /// Whether a method may be called now.
+    fn admit(&self, id: &Id, name: &str) -> Result<(), ErrorObject> {
+        let is_open = matches!(name, "ping" | "initialize");
+        if !is_open && !self.is_declared(name) {
+            return Err(method_not_found(name));
+        }
+        if !is_open && self.version().is_none() {
             let text = format!("`{name}` came before `initialize`; send that first");
             return Err(ErrorObject::new(INVALID_REQUEST, text));
         }
         if self.calls.is_running(id) {
             return Err(Refusal::IdInUse(id.clone()).into());
         }
-        Ok(method)
+        Ok(())
     }
 
-    /// The method of this name, if the declared capabilities include it.
-    fn method(&self, name: &str) -> Option<Method> {
+    /// Whether the declared capabilities include a method.
+    fn is_declared(&self, name: &str) -> bool {
         let declared = self.server.capabilities();
-        let (method, offered) = match name {
-            "ping" => (Method::Ping, true),
-            "initialize" => (Method::Initialize, true),
-            "logging/setLevel" => (Method::SetLevel, declared.logging.is_some()),
-            "tools/list" => (Method::ListTools, declared.tools.is_some()),
-            "tools/call" => (Method::CallTool, declared.tools.is_some()),
-            "resources/list" => (Method::ListResources, declared.resources.is_some()),
-            "resources/templates/list" => (Method::ListTemplates, declared.resources.is_some()),
-            "resources/read" => (Method::ReadResource, declared.resources.is_some()),
-            "prompts/list" => (Method::ListPrompts, declared.prompts.is_some()),
-            "prompts/get" => (Method::GetPrompt, declared.prompts.is_some()),
-            _ => return None,
+        let capability = match name {
+            "logging/setLevel" => declared.logging,
+            "tools/list" | "tools/call" => declared.tools,
+            "resources/list" | "resources/templates/list" | "resources/read" => declared.resources,
+            "prompts/list" | "prompts/get" => declared.prompts,
+            _ => None,
         };
-        offered.then_some(method)
+        capability.is_some()
     }
 
     fn initialize(
@@ -524,6 +503,10 @@ fn refuse(malformed: Malformed, target: &ReplyTarget) {
         }
     };
     target.answer(id.as_ref(), Err::<(), _>(ErrorObject::new(code, text)));
+}
+
+fn method_not_found(name: &str) -> ErrorObject {
+    ErrorObject::new(METHOD_NOT_FOUND, format!("Method not found: {name}"))
 }
 
 fn handler_panicked(label: &str) -> ErrorObject {

@@ -1,5 +1,5 @@
 use super::super::command;
-use super::super::process::MARK;
+use super::super::process_mark::MARK;
 use super::*;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};

@@ -1,4 +1,4 @@
-use super::super::process::MARK;
+use super::super::process_mark::MARK;
 use super::*;
 use std::process::Command;
 
