@@ -106,7 +106,7 @@ impl TurnUpdates<'_> {
     fn elicit(&mut self, id: &str, message: &str, schema: &RawJson) {
         let registry = &self.connection.registry;
         if !self.connection.client().elicitation_form {
-            registry.answer(&self.session.id, id, None);
+            registry.questions(&self.session.id).answer(id, None);
             let text = format!(
                 "{}\nThis client cannot show its form, so it was told no.",
                 printable(message, MAX_SENTENCE)
@@ -125,7 +125,8 @@ impl TurnUpdates<'_> {
         });
         let answered = move |answer: crate::client_requests::Answer| {
             let data = answer.ok().and_then(|answer| elicitation_data(&answer));
-            connection.registry.answer(&session, &question, data);
+            let questions = connection.registry.questions(&session);
+            questions.answer(&question, data);
         };
         let requests = &self.connection.requests;
         let request = requests.send("elicitation/create", &params, answered);
@@ -162,7 +163,7 @@ impl ConnectionState {
             self.outbox
                 .send(updates::notification(&session.id, &update));
         }
-        self.registry.confirm(&session.id, call, answer);
+        self.registry.questions(&session.id).confirm(call, answer);
     }
 }
 

@@ -265,7 +265,7 @@ fn update_working_dir(registry: &Registry, request: &Request) -> Result<Response
 /// Part of Goose's API after 1.27.
 fn update_session(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: SessionRequest = request.json()?;
-    registry.session(&body.session_id)?;
+    registry.files().session(&body.session_id)?;
     if let Some(name) = &body.goose_mode {
         let mode = Mode::ALL.into_iter().find(|mode| mode.as_str() == name);
         let mode = mode.ok_or_else(|| {
@@ -310,7 +310,7 @@ fn update_provider(registry: &Registry, request: &Request) -> Result<Response, E
         context_limit: body.context_limit,
         request_params: body.request_params,
     };
-    registry.set_model(&body.session_id, choice)?;
+    registry.models().choose(&body.session_id, choice)?;
     Ok(Response::empty(200))
 }
 
@@ -318,7 +318,7 @@ fn update_provider(registry: &Registry, request: &Request) -> Result<Response, E
 fn update_from_session(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: SessionOnly = request.json()?;
     registry.agent(&body.session_id)?;
-    let session = registry.session(&body.session_id)?;
+    let session = registry.files().session(&body.session_id)?;
     session_recipes::apply(&session)?;
     Ok(Response::empty(200))
 }

@@ -54,13 +54,13 @@ struct ToolPermission {
 }
 
 fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let config = registry.shown_settings()?;
+    let config = ShownSetting::all(registry.stores(), registry.catalog())?;
     Ok(Response::json(&json!({ "config": config })))
 }
 
 fn read(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let Key { key, is_secret } = request.json()?;
-    let shown = registry.shown_setting(&key, is_secret)?;
+    let shown = ShownSetting::of(registry.stores(), registry.catalog(), &key, is_secret)?;
     Ok(Response::json(&shown.map(|shown| match shown {
         ShownSetting::Plain(value) => value,
         ShownSetting::Masked(text) => json!({ "maskedValue": text }),

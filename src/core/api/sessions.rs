@@ -1,7 +1,7 @@
 //! `/sessions`: list, search, read, rename, fork, export, import and delete stored sessions.
 
 use super::{cancel_of, with};
-use crate::agent::{self, Fork, Registry};
+use crate::agent::{self, Registry};
 use crate::conversation::Session;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::store::{Query, StoredSession};
@@ -115,7 +115,7 @@ fn import(registry: &Registry, request: &Request) -> Result<Response, Error> {
         json: String,
     }
     let Import { json } = request.json()?;
-    Ok(with_warnings(&registry.import(&json)?))
+    Ok(with_warnings(&registry.files().import(&json)?))
 }
 
 /// The session with an additional field `warnings`: what an import left out. Goose's clients ignore unknown
@@ -137,7 +137,8 @@ pub(super) fn with_warnings(session: &Session) -> Response {
 }
 
 fn get(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let session = registry.session_with_messages(request.param("session_id"))?;
+    let id = request.param("session_id");
+    let session = registry.files().session_with_messages(id)?;
     Ok(Response::json(&session))
 }
 
@@ -147,14 +148,14 @@ fn delete(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn extensions(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let session = registry.session(request.param("session_id"))?;
+    let session = registry.files().session(request.param("session_id"))?;
     let extensions = session.enabled_extensions();
     Ok(Response::json(&json!({ "extensions": extensions })))
 }
 
 /// The session as a JSON string that holds the text of the file.
 fn export(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let session = registry.export(request.param("session_id"))?;
+    let session = registry.files().export(request.param("session_id"))?;
     let text = crate::json::to_value(&session)
         .and_then(|value| serde_json::to_string_pretty(&value))
         .map_err(|error| Error::internal(format!("the session cannot be exported: {error}")))?;
@@ -172,11 +173,14 @@ fn fork(registry: &Registry, request: &Request) -> Result<Response, Error> {
     if body.truncate && body.timestamp.is_none() {
         return Err(Error::bad_request("truncate=true requires a timestamp"));
     }
-    let fork = Fork {
-        copy: body.copy,
-        until: body.timestamp.filter(|_| body.truncate),
+    let id = request.param("session_id");
+    let until = body.timestamp.filter(|_| body.truncate);
+    let id = if body.copy {
+        registry.files().copy(id, until)?
+    } else {
+        registry.truncate(id, until)?;
+        id.to_owned()
     };
-    let id = registry.fork(request.param("session_id"), fork)?;
     Ok(Response::json(&json!({ "sessionId": id })))
 }
 
@@ -204,6 +208,7 @@ fn recipe_values(registry: &Registry, request: &Request) -> Result<Response, Err
         .into_iter()
         .map(|(name, value)| (name, value.into()))
         .collect();
-    let recipe = registry.set_recipe_values(request.param("session_id"), values)?;
+    let id = request.param("session_id");
+    let recipe = registry.files().set_recipe_values(id, values)?;
     Ok(Response::json(&json!({ "recipe": recipe })))
 }

@@ -53,7 +53,11 @@ impl Turn<'_> {
 
     fn show_prompts(&mut self, user: Message, extension: &str) -> Result<(), Error> {
         let wanted = (!extension.is_empty()).then_some(extension);
-        let listing = self.agent.extensions.prompts(wanted, &self.cancel);
+        let listing = self
+            .context
+            .agent
+            .extensions
+            .prompts(wanted, &self.context.cancel);
         let mut text = if listing.items.is_empty() {
             "No active extension offers prompts.\n".to_owned()
         } else {
@@ -75,7 +79,11 @@ impl Turn<'_> {
             let usage = "Say which one: `/prompt NAME KEY=VALUE …`; `/prompts` lists them.";
             return self.answer_command(user, usage).map(|()| None);
         };
-        let listing = self.agent.extensions.prompts(None, &self.cancel);
+        let listing = self
+            .context
+            .agent
+            .extensions
+            .prompts(None, &self.context.cancel);
         let (extension, bare) = name
             .split_once(tool_names::SEPARATOR)
             .unwrap_or(("", &name));
@@ -108,10 +116,12 @@ impl Turn<'_> {
                 }
             }
         }
-        let prompt =
-            self.agent
-                .extensions
-                .get_prompt(extension, &item.name, &arguments, &self.cancel);
+        let prompt = self.context.agent.extensions.get_prompt(
+            extension,
+            &item.name,
+            &arguments,
+            &self.context.cancel,
+        );
         let prompt = match prompt {
             Ok(prompt) => prompt,
             Err(error) => {
@@ -142,7 +152,7 @@ impl Turn<'_> {
         command: &str,
         rest: &str,
     ) -> Result<Option<Message>, Error> {
-        let config = &self.registry.stores().config;
+        let config = &self.context.stores.config;
         let file = match command_list::recipe_of(config, command) {
             // Not every message with a slash is a command: it may begin with a path.
             Ok(None) => return Ok(Some(user)),
@@ -153,8 +163,9 @@ impl Turn<'_> {
             )),
         };
         let text = file.and_then(|file| {
-            let text = session_recipes::of_program()
-                .and_then(|it| it.command_message(&file, words(rest), &self.session.working_dir));
+            let text = session_recipes::of_program().and_then(|it| {
+                it.command_message(&file, words(rest), &self.context.session.working_dir)
+            });
             text.map_err(|error| error.to_string())
         });
         let text = match text {

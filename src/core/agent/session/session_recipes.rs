@@ -1,16 +1,15 @@
 //! The recipes of sessions in this program, which has a part that reads them, or none.
 
-use crate::agent::Error;
 use crate::agent::error::RecipeFault;
 use crate::agent::recipes::{Recipes, TurnRecipe};
+use crate::agent::{Error, Registry};
 use crate::conversation::Session;
 use crate::part;
 use serde_json::Value;
 use std::fmt;
-use std::sync::Arc;
 
 /// A turn without a recipe.
-pub(in crate::agent) struct NoRecipe;
+struct NoRecipe;
 
 impl TurnRecipe for NoRecipe {}
 
@@ -52,16 +51,19 @@ pub fn apply(session: &Session) -> Result<Option<Value>, Error> {
 }
 
 /// What the session's recipe adds to a turn.
-pub(in crate::agent) fn for_turn(session: &Session) -> Result<Arc<dyn TurnRecipe>, Error> {
+pub(in crate::agent) fn for_turn<'r>(
+    session: &Session,
+    registry: &'r Registry,
+) -> Result<Box<dyn TurnRecipe + 'r>, Error> {
     match find() {
-        Some(recipes) if session.recipe.is_some() => return recipes.for_turn(session),
+        Some(recipes) if session.recipe.is_some() => return recipes.for_turn(session, registry),
         None if session.recipe.is_some() => {
             let id = &session.id;
             log::warn!("recipe not applied session={id} reason={NotAvailable}");
         }
         _ => {}
     }
-    Ok(Arc::new(NoRecipe))
+    Ok(Box::new(NoRecipe))
 }
 
 /// The settings of the session's recipe.

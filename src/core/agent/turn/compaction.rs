@@ -53,7 +53,7 @@ impl Turn<'_> {
         beside: usize,
     ) -> Result<Option<RequestSize>, Error> {
         let setting = &settings::AUTO_COMPACT_THRESHOLD;
-        let threshold = setting.number(&self.registry.stores().config);
+        let threshold = setting.number(&self.context.stores.config);
         let threshold = threshold.unwrap_or_default();
         let is_on = threshold > 0.0 && threshold < 1.0;
         if !is_on && !self.model.provider.uses_input_size() {
@@ -131,7 +131,7 @@ impl Turn<'_> {
         let told = match unusable {
             None => "The conversation was summed up.".to_owned(),
             Some(reason) => {
-                let id = &self.session.id;
+                let id = &self.context.session.id;
                 log::warn!("summary of the model not used session={id} reason={reason:?}");
                 format!(
                     "The model's summary was not used, because {reason}; a shortened copy of the conversation \
@@ -155,7 +155,7 @@ impl Turn<'_> {
 
     /// The summary of these messages.
     fn summarize(&mut self, messages: &[Arc<Message>]) -> Result<Summary, Error> {
-        let system = self.registry.stores().prompts.compaction();
+        let system = self.context.stores.prompts.compaction();
         let limit = self.context_limit();
         let mut budget = self
             .state
@@ -177,10 +177,10 @@ impl Turn<'_> {
                 purpose: Purpose::Summary,
                 input: self.state.estimate.tokens(system.len() + text.len()),
             };
-            let answer = self
-                .model
-                .provider
-                .complete(&request, &self.cancel, &mut DiscardDeltas);
+            let answer =
+                self.model
+                    .provider
+                    .complete(&request, &self.context.cancel, &mut DiscardDeltas);
             match answer {
                 Ok(answer) => {
                     let (usage, stop) = (answer.usage, answer.stop);
