@@ -1,9 +1,10 @@
 //! `/sessions`: list, search, read, rename, fork, export, import and delete stored sessions.
 
-use super::{cancel_of, with};
+use super::{Route, cancel_of};
 use crate::agent::{self, Registry};
 use crate::conversation::Session;
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::{Delete, Get, Post, Put};
+use crate::http::{Error, Request, Response};
 use crate::store::{Query, StoredSession};
 use crate::sys::clock::Utc;
 use serde::Deserialize;
@@ -21,32 +22,23 @@ const MAX_FOUND: usize = 50;
 /// The longest search text, in bytes.
 const MAX_QUERY: usize = 1_000;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .get("/sessions", Keyed, with(registry, list))
-        .get("/sessions/insights", Keyed, with(registry, insights))
-        .get("/sessions/search", Keyed, with(registry, search))
-        .post("/sessions/import", Keyed, with(registry, import))
-        .get(SESSION, Keyed, with(registry, get))
-        .delete(SESSION, Keyed, with(registry, delete))
-        .get(
-            "/sessions/{session_id}/extensions",
-            Keyed,
-            with(registry, extensions),
-        )
-        .get(
-            "/sessions/{session_id}/export",
-            Keyed,
-            with(registry, export),
-        )
-        .post("/sessions/{session_id}/fork", Keyed, with(registry, fork))
-        .put("/sessions/{session_id}/name", Keyed, with(registry, rename))
-        .put(
-            "/sessions/{session_id}/user_recipe_values",
-            Keyed,
-            with(registry, recipe_values),
-        )
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Get, "/sessions", list),
+    (Get, "/sessions/insights", insights),
+    (Get, "/sessions/search", search),
+    (Post, "/sessions/import", import),
+    (Get, SESSION, get),
+    (Delete, SESSION, delete),
+    (Get, "/sessions/{session_id}/extensions", extensions),
+    (Get, "/sessions/{session_id}/export", export),
+    (Post, "/sessions/{session_id}/fork", fork),
+    (Put, "/sessions/{session_id}/name", rename),
+    (
+        Put,
+        "/sessions/{session_id}/user_recipe_values",
+        recipe_values,
+    ),
+];
 
 /// The sessions that clients list. A session that cannot be read is left out and logged.
 fn listed(registry: &Registry) -> Result<Vec<Arc<StoredSession>>, Error> {
