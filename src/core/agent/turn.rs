@@ -31,6 +31,7 @@ use crate::agent::{Error, Stores};
 use crate::conversation::{
     ExtensionData, Message, Metadata, Role, Session, TokenState, ToolRequest,
 };
+use crate::extension::Manager;
 use crate::provider::{LeadWorker, Progress};
 use crate::store::settings;
 use crate::sys::cancel::Cancel;
@@ -126,7 +127,11 @@ pub(in crate::agent) enum End {
     Cancelled,
 }
 
-impl Turn<'_> {
+impl<'t> Turn<'t> {
+    pub(in crate::agent) fn extensions(&self) -> &'t Manager {
+        &self.context.agent.extensions
+    }
+
     pub(in crate::agent) fn report(&self) -> TurnReport {
         let mut messages = self.state.journal.messages().iter().rev();
         let by_model = messages.find(|m| m.role == Role::Assistant && m.metadata.agent_visible);

@@ -4,9 +4,9 @@ use crate::agent::error::RecipeFault;
 use crate::agent::recipes::{Recipes, TurnRecipe};
 use crate::agent::{Error, Registry};
 use crate::conversation::Session;
+use crate::features;
 use crate::part;
 use serde_json::Value;
-use std::fmt;
 
 /// A turn without a recipe.
 struct NoRecipe;
@@ -25,18 +25,13 @@ pub(in crate::agent) fn find() -> Option<&'static dyn Recipes> {
 pub fn of_program() -> Result<&'static dyn Recipes, Error> {
     find().ok_or_else(|| Error::Recipe {
         fault: RecipeFault::Invalid,
-        reason: NotAvailable.to_string(),
+        reason: not_available(),
     })
 }
 
 /// Why a program without recipes does not use one.
-struct NotAvailable;
-
-impl fmt::Display for NotAvailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hint = crate::features::hint("recipes");
-        write!(f, "recipes are not available{hint}")
-    }
+fn not_available() -> String {
+    format!("recipes are not available{}", features::hint("recipes"))
 }
 
 /// As [`Recipes::apply`].
@@ -59,7 +54,8 @@ pub(in crate::agent) fn for_turn<'r>(
         Some(recipes) if session.recipe.is_some() => return recipes.for_turn(session, registry),
         None if session.recipe.is_some() => {
             let id = &session.id;
-            log::warn!("recipe not applied session={id} reason={NotAvailable}");
+            let reason = not_available();
+            log::warn!("recipe not applied session={id} reason={reason}");
         }
         _ => {}
     }

@@ -287,7 +287,7 @@ impl Turn<'_> {
                 seen.insert(request.id.clone());
             }
             let owner = match &request.tool_call {
-                Outcome::Success { value } => self.context.agent.extensions.find(&value.name),
+                Outcome::Success { value } => self.extensions().find(&value.name),
                 Outcome::Error { .. } => None,
             };
             if let Some(owner) = owner {
@@ -348,14 +348,12 @@ impl Turn<'_> {
             return Ok(specs);
         }
         let listed = self
-            .context
-            .agent
-            .extensions
+            .extensions()
             .tools(None, &self.context.cancel)
             .into_iter();
         let listed = listed.filter(|listed| listed.tool.is_for_models());
         specs.extend(listed.map(|listed| spec(listed.name, listed.tool)));
-        if self.context.agent.extensions.has_resources() {
+        if self.extensions().has_resources() {
             let resource_tools = resource_tools::tools().into_iter();
             specs.extend(resource_tools.map(|tool| spec(tool.name.clone(), tool)));
         }
@@ -363,7 +361,7 @@ impl Turn<'_> {
     }
 
     fn system_prompt(&self) -> String {
-        let instructions = self.context.agent.extensions.instructions();
+        let instructions = self.extensions().instructions();
         let extensions: Vec<(&str, &str)> = (instructions.iter())
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
@@ -387,7 +385,7 @@ impl Turn<'_> {
 
     /// A message with the session's current checklist, for the model.
     fn checklist(&self) -> Option<Message> {
-        if !self.context.agent.extensions.has(checklist::SERVER) {
+        if !self.extensions().has(checklist::SERVER) {
             return None;
         }
         let files = self.context.stores.session_files();

@@ -351,18 +351,14 @@ impl Turn<'_> {
     /// The error for a tool that does not exist, worded as Goose words it. If extensions have tools of this
     /// name, the error names them.
     fn unknown_tool(&self, name: &str) -> String {
-        if let Some(error) = self.context.agent.extensions.withheld(name) {
+        if let Some(error) = self.extensions().withheld(name) {
             return error.to_string();
         }
         let bare = name
             .rsplit(tool_names::SEPARATOR)
             .next()
             .unwrap_or_default();
-        let known = self
-            .context
-            .agent
-            .extensions
-            .tools(None, &self.context.cancel);
+        let known = self.extensions().tools(None, &self.context.cancel);
         let visible = known.iter().filter(|listed| listed.tool.is_for_models());
         let alike: Vec<&str> = (visible.map(|listed| listed.name.as_str()))
             .filter(|known| known.rsplit(tool_names::SEPARATOR).next() == Some(bare))
