@@ -44,9 +44,9 @@
 //! A client sends `POST /reply`. [`http`] and [`api`] work as above, but the response is an
 //! [`http::EventStream`], which the connection's thread writes while the turn runs:
 //!
-//! 1. [`agent::Registry::reply`] takes the session's [`store::TurnLock`], so that no other turn of the session
-//!    runs, in this process or another, and opens its [`store::Journal`]. It appends the user's message with
-//!    one write; from then on the message survives the process.
+//! 1. [`agent::Registry::reply`] begins a turn, which takes the session's [`store::TurnLock`], so that no other turn
+//!    of the session runs, in this process or another, and opens its [`store::Journal`]. It appends the user's message
+//!    with one write; from then on the message survives the process.
 //! 2. For every request to the model, the turn builds the [`agent::system_prompt`], the history, repaired so
 //!    that every call has a result, and the tools. If they fill too much of the model's context, the history is
 //!    replaced by a summary first.
@@ -202,7 +202,7 @@
 //! Or without HTTP, one turn of a conversation; here the model is a script that repeats the user's message:
 //!
 //! ```
-//! use gosling::agent::{Event, EventSink, ModelChoice, Registry, Start, Stores};
+//! use gosling::agent::{Event, EventSink, ModelChoice, Registry, Start, Stores, TurnInput};
 //! use gosling::conversation::{Message, Role};
 //! use gosling::parts::PARTS;
 //! use gosling::store::Paths;
@@ -225,13 +225,13 @@
 //!     working_dir: std::env::temp_dir(),
 //!     ..Start::default()
 //! })?;
-//! registry.set_model(&session.id, ModelChoice {
+//! registry.models().choose(&session.id, ModelChoice {
 //!     provider: "scripted".to_owned(),
 //!     ..ModelChoice::default()
 //! })?;
 //! let mut text = CollectedText(String::new());
 //! let message = Message::text(Role::User, "good morning");
-//! registry.reply(&session.id, message, None, &mut text, &Cancel::new())?;
+//! registry.reply(&session.id, TurnInput::new(message), &mut text, &Cancel::new())?;
 //! assert!(text.0.contains("good morning"));
 //! registry.close();
 //! # let _ = std::fs::remove_dir_all(&root);

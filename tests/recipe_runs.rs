@@ -115,7 +115,7 @@ fn a_recipe_runs_in_a_session_of_its_own() {
     let outcome = home.run(run);
     assert_eq!(outcome.result.unwrap(), "To Greet Ada: done");
     assert_eq!(outcome.tokens.accumulated_total_tokens, 5);
-    let session = home.registry.session(&outcome.session_id).unwrap();
+    let session = home.registry.files().session(&outcome.session_id).unwrap();
     assert_eq!(session.session_type, SessionType::Scheduled);
     assert_eq!(session.schedule_id.as_deref(), Some("nightly"));
     assert_eq!(session.name, "Report");
@@ -205,7 +205,13 @@ fn a_cancelled_run_ends_and_says_so() {
     let mut events = Events::default();
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {
-            let written = || home.registry.session(&session.id).unwrap().message_count;
+            let written = || {
+                home.registry
+                    .files()
+                    .session(&session.id)
+                    .unwrap()
+                    .message_count
+            };
             support::until("the first message", || (written() == 1).then_some(()));
             cancel.cancel();
         });
@@ -303,7 +309,7 @@ fn settings_of_the_recipe_apply_to_the_run() {
         reason.contains("2 times") && reason.contains("the recipe"),
         "{reason}"
     );
-    let session = home.registry.session(&outcome.session_id).unwrap();
+    let session = home.registry.files().session(&outcome.session_id).unwrap();
     assert_eq!(session.model_config.unwrap()["model_name"], "other");
     let mut recipe = json!({
         "prompt": "go {{ m }}",
@@ -318,7 +324,7 @@ fn settings_of_the_recipe_apply_to_the_run() {
     });
     let (home, outcome) = outcome_of(model(calls.clone()), recipe.clone());
     assert_eq!(outcome.result.unwrap(), "model-small");
-    let session = home.registry.session(&outcome.session_id).unwrap();
+    let session = home.registry.files().session(&outcome.session_id).unwrap();
     assert_eq!(session.model_config.unwrap()["temperature"], 0.25);
     recipe["settings"]["goose_provider"] = "nosuch".into();
     let (_home, outcome) = outcome_of(model(calls), recipe);
@@ -847,7 +853,7 @@ mod command {
                 "refused_calls": 0, "tokens": {"input": 3, "output": 2, "total": 5},
             })
         );
-        assert!(home.registry.session(&id).is_ok());
+        assert!(home.registry.files().session(&id).is_ok());
         let forgetful = Home::new(model(json!([{"text": "done"}])));
         let path = save(&forgetful, with_schema());
         let (out, err) = ends(run(&forgetful, &[&path, "--json"]), 1);

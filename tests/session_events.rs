@@ -761,7 +761,7 @@ fn a_listener_that_does_not_read_is_dropped_and_nothing_else_suffers() {
         provider: "scripted".to_owned(),
         ..ModelChoice::default()
     };
-    registry.set_model(&session.id, choice).unwrap();
+    registry.models().choose(&session.id, choice).unwrap();
     let path = |route: &str| format!("/sessions/{}/{route}", session.id);
     let connect = || send(address, "GET", &path("events"), Some(KEY), None);
     let stuck = connect();

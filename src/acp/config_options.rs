@@ -44,10 +44,14 @@ pub(super) struct SetModel {
 }
 
 impl ConnectionState {
+    fn mode_of(&self, session: &Session) -> Mode {
+        Mode::of_session(session, &self.registry.stores().config)
+    }
+
     /// The modes of a session.
     pub(super) fn modes(&self, session: &Session) -> Value {
         json!({
-            "currentModeId": self.registry.mode_of(session).as_str(),
+            "currentModeId": self.mode_of(session).as_str(),
             "availableModes": described_modes("id"),
         })
     }
@@ -57,11 +61,11 @@ impl ConnectionState {
         let mut options = vec![json!({
             "id": MODE, "name": "Mode", "category": "mode", "type": "select",
             "description": "Which tool calls need your approval",
-            "currentValue": self.registry.mode_of(session).as_str(),
+            "currentValue": self.mode_of(session).as_str(),
             "options": described_modes("value"),
         })];
         let mut shown = session.clone();
-        self.registry.show_model(&mut shown);
+        self.registry.models().show(&mut shown);
         let catalog = self.registry.catalog();
         let current = shown.provider_name.unwrap_or_default();
         let providers = catalog.entries().into_iter().filter(|it| it.is_configured);
@@ -106,10 +110,10 @@ impl ConnectionState {
 
     /// Asks the provider for its models, if it lists them, and sends the options with them.
     pub(super) fn send_listed_models(&self, session: &OpenSession, cancel: &Cancel) {
-        let Ok(mut stored) = self.registry.session(&session.id) else {
+        let Ok(mut stored) = self.registry.files().session(&session.id) else {
             return;
         };
-        self.registry.show_model(&mut stored);
+        self.registry.models().show(&mut stored);
         let Some(name) = &stored.provider_name else {
             return;
         };
@@ -193,7 +197,7 @@ impl ConnectionState {
 
     fn current_provider(&self, session: &Arc<OpenSession>) -> Result<String, ErrorObject> {
         let mut stored = self.stored(&session.id)?;
-        self.registry.show_model(&mut stored);
+        self.registry.models().show(&mut stored);
         let missing = || invalid("value", "choose a provider first");
         stored.provider_name.ok_or_else(missing)
     }
@@ -218,7 +222,7 @@ impl ConnectionState {
             model,
             ..ModelChoice::default()
         };
-        let set = self.registry.set_model(&session.id, choice);
+        let set = self.registry.models().choose(&session.id, choice);
         set.map_err(|error| invalid("value", &error.to_string()))
     }
 }

@@ -13,7 +13,7 @@ use super::client_requests::ClientRequests;
 use super::open_session::OpenSession;
 use super::outbox::Outbox;
 use super::updates;
-use crate::agent::{NameObserver, Registry};
+use crate::agent::{Registry, SessionObserver};
 use crate::conversation::Session;
 use crate::error_objects::{AUTHENTICATION_REQUIRED, error_object, invalid_params};
 use crate::mcp::incoming_requests::{IncomingRequests, Limits, RequestGuard};
@@ -34,7 +34,7 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, Weak};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
 /// The longest message of a client, in bytes: a prompt with images.
@@ -65,33 +65,24 @@ pub(super) struct ConnectionState {
     cancel: Cancel,
     client: OnceLock<ClientCapabilities>,
     sessions: Mutex<HashMap<String, Arc<OpenSession>>>,
-    _names: NameObserver,
 }
 
 impl Connection {
     /// The connection of a client that has just connected. Its messages are queued in `outbox`; `cancel` ends
     /// its turns.
     pub fn new(registry: Arc<Registry>, outbox: Outbox, cancel: &Cancel) -> Self {
-        let state = Arc::new_cyclic(|state: &Weak<ConnectionState>| {
-            let weak = state.clone();
-            let names = registry.observe_names(move |id, name| {
-                if let Some(state) = weak.upgrade() {
-                    state.tell_name(id, name);
-                }
-            });
-            ConnectionState {
-                requests: ClientRequests::new(outbox.clone()),
-                outbox,
-                prefix: sys::random_hex(8).unwrap_or_default(),
-                null_ids: AtomicU64::new(0),
-                calls: Arc::new(IncomingRequests::new(Limits::CALLS, cancel)),
-                cancel: cancel.child(),
-                client: OnceLock::new(),
-                sessions: Mutex::default(),
-                registry,
-                _names: names,
-            }
+        let state = Arc::new(ConnectionState {
+            requests: ClientRequests::new(outbox.clone()),
+            outbox,
+            prefix: sys::random_hex(8).unwrap_or_default(),
+            null_ids: AtomicU64::new(0),
+            calls: Arc::new(IncomingRequests::new(Limits::CALLS, cancel)),
+            cancel: cancel.child(),
+            client: OnceLock::new(),
+            sessions: Mutex::default(),
+            registry,
         });
+        state.registry.observe(&state);
         Connection { state }
     }
 
@@ -143,6 +134,16 @@ impl Connection {
     }
 }
 
+impl SessionObserver for ConnectionState {
+    /// Tells the client the name of a session that it has open.
+    fn named(&self, id: &str, name: &str) {
+        if lock(&self.sessions).contains_key(id) {
+            let update = json!({"sessionUpdate": "session_info_update", "title": name});
+            self.send_update(id, &update);
+        }
+    }
+}
+
 impl ConnectionState {
     /// What the client can do; nothing before `initialize`.
     pub(super) fn client(&self) -> &ClientCapabilities {
@@ -164,7 +165,7 @@ impl ConnectionState {
 
     /// The session as it is stored.
     pub(super) fn stored(&self, id: &str) -> Result<Session, ErrorObject> {
-        let stored = self.registry.session(id);
+        let stored = self.registry.files().session(id);
         stored.map_err(|error| error_object(&error))
     }
 
@@ -202,15 +203,6 @@ impl ConnectionState {
 
     pub(super) fn forget(&self, id: &str) -> Option<Arc<OpenSession>> {
         lock(&self.sessions).remove(id)
-    }
-
-    fn tell_name(&self, id: &str, name: &str) {
-        if lock(&self.sessions).contains_key(id) {
-            self.send_update(
-                id,
-                &json!({"sessionUpdate": "session_info_update", "title": name}),
-            );
-        }
     }
 
     /// Sends an update of the session `id`.
@@ -357,7 +349,9 @@ impl ConnectionState {
         let Authenticate { method_id } = read_params(method, params)?;
         match method_id.as_str() {
             capabilities::NO_AUTHENTICATION => Ok(json!({})),
-            capabilities::CONFIGURE_MODEL if self.registry.has_configured_model() => Ok(json!({})),
+            capabilities::CONFIGURE_MODEL if self.registry.models().has_configured_provider() => {
+                Ok(json!({}))
+            }
             capabilities::CONFIGURE_MODEL => Err(ErrorObject::new(
                 AUTHENTICATION_REQUIRED,
                 capabilities::how_to_configure(),

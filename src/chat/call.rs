@@ -127,7 +127,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         user_interfaces: false,
         log_level: None,
         containers: Containers::default(),
-        inherited: registry.inherited(),
+        inherited: registry.extension_setup().inherited(),
         inline_python: None,
         request_handler: None,
     });

@@ -1,6 +1,6 @@
 //! `gosling chat`: a conversation in the terminal, or through a pipe, without a server.
 
-use crate::agent::{Error, ModelChoice, Registry, Start, Stores};
+use crate::agent::{Error, ModelChoice, Registry, Start, Stores, TurnInput};
 use crate::command_line::{Command, Failure, failed, logging, print, text};
 use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
@@ -297,7 +297,12 @@ impl<'a> Chat<'a> {
         };
         let message = Message::text(Role::User, text);
         // The display has an error as the last event.
-        let _ = (self.registry).reply(&self.id, message, None, &mut display, turn.cancel());
+        let _ = (self.registry).reply(
+            &self.id,
+            TurnInput::new(message),
+            &mut display,
+            turn.cancel(),
+        );
         display.end();
         self.failed |= display.state.failed;
         self.refused_calls += display.state.refused_calls;
@@ -338,9 +343,13 @@ pub(super) fn prepare(
         Error::NoSession => Failure::Failed(format!("there is no session {id:?}")),
         error => agent_failure(error),
     };
+    let has_provider = || {
+        let session = registry.files().session(id)?;
+        registry.models().has_provider(&session)
+    };
     if options.provider.is_none()
         && options.model.is_none()
-        && !registry.has_provider(id).map_err(no_session)?
+        && !has_provider().map_err(no_session)?
     {
         let settings = registry.stores().config.path().display().to_string();
         return Err(Failure::Failed(
@@ -359,7 +368,8 @@ pub(super) fn prepare(
         added.map_err(agent_failure)?;
     }
     if let Some(choice) = model(registry, options, session.provider_name)? {
-        registry.set_model(id, choice).map_err(agent_failure)?;
+        let chosen = registry.models().choose(id, choice);
+        chosen.map_err(agent_failure)?;
     }
     if options.session.is_some() {
         let name = printable(&session.name, 100);

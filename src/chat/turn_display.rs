@@ -39,17 +39,19 @@ pub(crate) struct SessionAnswers<'a> {
 
 impl AnswerSink for SessionAnswers<'_> {
     fn confirm(&self, request: &str, answer: Confirmation) -> bool {
-        self.registry.confirm(self.id, request, answer)
+        self.registry.questions(self.id).confirm(request, answer)
     }
 
     fn answer(&self, request: &str, data: Option<Value>) -> bool {
-        self.registry.answer(self.id, request, data)
+        self.registry.questions(self.id).answer(request, data)
     }
 
     fn refuse(&self, request: &str) -> bool {
         let error = "the tool runs in another client, which is not connected".to_owned();
         let result = Outcome::Error { error };
-        self.registry.tool_result(self.id, request, result)
+        self.registry
+            .questions(self.id)
+            .tool_result(request, result)
     }
 }
 

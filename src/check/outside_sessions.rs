@@ -27,6 +27,6 @@ pub fn check_extension(
     cancel: &Cancel,
 ) -> Result<CheckReport, String> {
     let data = Arc::new(InMemoryData::default());
-    let context = registry.extension_context(SESSION, working_dir, data);
+    let context = (registry.extension_setup()).context(SESSION, working_dir, data);
     runner::run(&context, config, options, progress, cancel)
 }

@@ -1,7 +1,6 @@
 //! What this server is and runs on, for reports of faults.
 
-use crate::agent::Registry;
-use crate::extension::ExtensionConfig;
+use crate::agent::{Registry, enabled_extensions};
 use crate::store::settings::{self, Setting};
 use crate::sys;
 use serde::Serialize;
@@ -53,7 +52,6 @@ impl SystemInfo {
 }
 
 fn enabled_names(registry: &Registry) -> Vec<String> {
-    let enabled = registry.enabled().unwrap_or_default().into_iter();
-    let configs = enabled.filter_map(|entry| ExtensionConfig::from_value(entry).ok());
-    configs.map(|config| config.name().to_owned()).collect()
+    let enabled = enabled_extensions(&registry.stores().config).unwrap_or_default();
+    (enabled.iter().map(|config| config.name().to_owned())).collect()
 }

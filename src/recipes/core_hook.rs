@@ -1,16 +1,15 @@
 //! What the core calls for the recipes of sessions.
 
-use crate::agent::Error;
 use crate::agent::recipes::{
     RecipeSource, Recipes, SessionRecipe, StartRecipe, TemplateFault, TurnRecipe,
 };
+use crate::agent::{Error, Registry};
 use crate::conversation::Session;
 use crate::recipe::{self, Library, Recipe, library, prompt_template, slash_commands};
 use crate::recipe_run::{self, turn_recipe::RecipeInTurn};
 use serde_json::{Map, Value};
 use std::env;
 use std::path::Path;
-use std::sync::Arc;
 
 /// The recipes of this program.
 pub(crate) struct Hook;
@@ -58,8 +57,12 @@ impl Recipes for Hook {
         recipe::settings_of(session)
     }
 
-    fn for_turn(&self, session: &Session) -> Result<Arc<dyn TurnRecipe>, Error> {
-        Ok(Arc::new(RecipeInTurn::of_reply(session)?))
+    fn for_turn<'r>(
+        &self,
+        session: &Session,
+        registry: &'r Registry,
+    ) -> Result<Box<dyn TurnRecipe + 'r>, Error> {
+        Ok(Box::new(RecipeInTurn::of_reply(session, registry)?))
     }
 
     fn command_help(&self, file: &Path) -> Option<String> {

@@ -61,8 +61,8 @@ pub fn create_recipe(
     author: Option<RecipeAuthor>,
     cancel: &Cancel,
 ) -> Result<Recipe, Error> {
-    let session = registry.session(id)?;
-    let answer = registry.ask_about(&session, &PROMPT, DIGEST_SIZE, cancel)?;
+    let session = registry.files().session(id)?;
+    let answer = (registry.models()).ask_about(&session, &PROMPT, DIGEST_SIZE, cancel)?;
     let described = parse(&answer.text)
         .ok_or_else(|| invalid("the model did not answer with a recipe; try again"))?;
     let mut recipe = fields(described);

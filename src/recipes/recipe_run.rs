@@ -9,7 +9,7 @@ mod success_checks;
 pub(crate) mod turn_recipe;
 
 use crate::agent::recipes::{MakeTurnRecipe, SessionRecipe};
-use crate::agent::{Error, EventSink, RecipeSource, Registry, Start};
+use crate::agent::{Error, EventSink, RecipeSource, Registry, Start, TurnInput};
 use crate::conversation::{MAX_NAME, Message, Role, Session, SessionType, TokenState};
 use crate::recipe::{self, Recipe, Rendered, library};
 use crate::sys::cancel::Cancel;
@@ -200,9 +200,15 @@ fn run_nested(
     };
     let refused_calls = nesting.refused_calls.clone();
     let report = first_message(registry, id, &options).and_then(|user| {
-        let recipe: MakeTurnRecipe =
-            Box::new(move |session| Ok(Arc::new(RecipeInTurn::of_run(session, nesting)?)));
-        registry.run_with_recipe(id, user, options.attended, recipe, events, cancel)
+        let recipe: MakeTurnRecipe<'_> = Box::new(move |session| {
+            Ok(Box::new(RecipeInTurn::of_run(session, registry, nesting)?))
+        });
+        let input = TurnInput {
+            attended: options.attended,
+            recipe: Some(recipe),
+            ..TurnInput::new(user)
+        };
+        registry.reply(id, input, events, cancel)
     });
     registry.stop(id);
     outcome.refused_calls = refused_calls.load(Ordering::Relaxed);
@@ -219,7 +225,7 @@ fn run_nested(
             Err(error.into())
         }
     };
-    if let Ok(session) = registry.session(id) {
+    if let Ok(session) = registry.files().session(id) {
         outcome.tokens = TokenState::of(&session);
     }
     if let Err(RunError::Unfinished(reason)) = &outcome.result {
@@ -242,7 +248,7 @@ fn first_message(registry: &Registry, id: &str, options: &RunOptions) -> Result<
     let mut text = match &options.message {
         Some(message) => message.clone(),
         None => {
-            let rendered: Option<Rendered> = recipe::of_session(&registry.session(id)?)?;
+            let rendered: Option<Rendered> = recipe::of_session(&registry.files().session(id)?)?;
             let texts = rendered.map(|it| [it.prompt, it.instructions]);
             let mut texts = texts.into_iter().flatten().flatten();
             let text = texts.find(|text| !text.trim().is_empty());

@@ -1,7 +1,7 @@
 //! Turns that do not end with the client's request: each runs in a thread of its own, and its events go to the
 //! session's [`EventLog`].
 
-use crate::agent::{Error, Event, EventSink, EventWriter, Registry, has_topic};
+use crate::agent::{Error, Event, EventSink, EventWriter, Registry, TurnInput, has_topic};
 use crate::conversation::{Content, Message, Role, Thinking, TokenState};
 use crate::event_log::{EventJson, EventLog, EventLogs};
 use crate::sys::cancel::Cancel;
@@ -25,7 +25,7 @@ impl BackgroundTurns {
     /// Without any yet. The logs follow the sessions of the registry from now on.
     pub(crate) fn new(registry: &Arc<Registry>) -> Arc<Self> {
         let logs = Arc::new(EventLogs::default());
-        registry.observe_sessions(logs.clone());
+        registry.observe(&logs);
         Arc::new(BackgroundTurns {
             registry: registry.clone(),
             logs,
@@ -40,7 +40,7 @@ impl BackgroundTurns {
     pub(crate) fn event_log(&self, id: &str) -> Result<Arc<EventLog>, Error> {
         let log = self.logs.get_or_create(id);
         // Checked afterwards: if the session is deleted from now on, this log is closed.
-        match self.registry.session(id) {
+        match self.registry.files().session(id) {
             Ok(_) => Ok(log),
             Err(error) => {
                 if matches!(error, Error::NoSession) {
@@ -127,9 +127,13 @@ impl BackgroundTurns {
             last: None,
             name_session: has_topic.then(|| Box::new(name_session) as Box<dyn FnOnce()>),
         };
-        let outcome = registry.reply(id, user, so_far, &mut events, cancel);
+        let input = TurnInput {
+            so_far,
+            ..TurnInput::new(user)
+        };
+        let outcome = registry.reply(id, input, &mut events, cancel);
         if outcome.is_err() && open.log.is_cancelled(&open.id) {
-            let session = registry.session(id);
+            let session = registry.files().session(id);
             let finish = Event::Finish {
                 reason: "stop",
                 token_state: session.as_ref().map(TokenState::of).unwrap_or_default(),

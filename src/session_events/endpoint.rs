@@ -141,7 +141,7 @@ fn cancel(turns: &Arc<BackgroundTurns>, request: &Request) -> Result<Response, E
     let session = request.param("session_id");
     match turns.cancel_request(session, &body.request_id) {
         Ok(()) => Ok(Response::empty(200)),
-        Err(agent::Error::NoSession) if turns.registry.session(session).is_ok() => {
+        Err(agent::Error::NoSession) if turns.registry.files().session(session).is_ok() => {
             Err(Error::not_found(
                 "there is no such request: the session has had none since the server started",
             ))

@@ -3,7 +3,7 @@
 
 use super::ConnectionState;
 use super::session_methods::{START_LIMIT, commands, describe};
-use crate::agent::{self, Fork, ShownSetting};
+use crate::agent::{self, ShownSetting};
 use crate::conversation::Session;
 use crate::error_objects::{error_object, invalid_params};
 use crate::extension::configured::{self, Change};
@@ -46,7 +46,9 @@ pub(crate) fn find(name: &str) -> Option<Method> {
         },
         "config/read" => read_setting,
         "config/read-all" => |state, _, _| {
-            let config = state.registry.shown_settings().map_err(stored)?;
+            let registry = &state.registry;
+            let config = ShownSetting::all(registry.stores(), registry.catalog());
+            let config = config.map_err(stored)?;
             Ok(json!({ "config": config }))
         },
         "config/remove" => remove_setting,
@@ -59,7 +61,7 @@ pub(crate) fn find(name: &str) -> Option<Method> {
         "session/conversation/truncate" => truncate,
         "session/info" => |state, params, _| {
             let mut session = state.stored(params.text("sessionId")?)?;
-            state.registry.show_model(&mut session);
+            state.registry.models().show(&mut session);
             Ok(json!({ "session": describe(&session) }))
         },
         "session/rename" => |state, params, _| {
@@ -187,7 +189,9 @@ fn done(outcome: Result<(), agent::Error>) -> Outcome {
 }
 
 fn read_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    let shown = (state.registry).shown_setting(params.text("key")?, params.flag("isSecret"));
+    let (key, is_secret) = (params.text("key")?, params.flag("isSecret"));
+    let (stores, catalog) = (state.registry.stores(), state.registry.catalog());
+    let shown = ShownSetting::of(stores, catalog, key, is_secret);
     let value = match shown.map_err(stored)? {
         Some(ShownSetting::Plain(value)) => value,
         Some(ShownSetting::Masked(text)) => text.into(),
@@ -332,11 +336,11 @@ fn change_extension(state: &ConnectionState, params: &Params, change: Change) ->
 
 /// Copies a session, up to a moment if one is given.
 fn fork(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    let fork = Fork {
-        copy: true,
-        until: params.all["_meta"]["conversationBefore"].as_i64(),
-    };
-    let copied = state.registry.fork(params.text("sessionId")?, fork);
+    let until = params.all["_meta"]["conversationBefore"].as_i64();
+    let copied = state
+        .registry
+        .files()
+        .copy(params.text("sessionId")?, until);
     let id = copied.map_err(|error| error_object(&error))?;
     let session = state.stored(&id)?;
     state.remember(&id, session.working_dir.clone());
@@ -349,12 +353,7 @@ fn fork(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
 fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let from = params.all["truncateFrom"].as_i64();
     let from = from.ok_or_else(|| params.invalid("truncateFrom", "it is not a number"))?;
-    let fork = Fork {
-        copy: false,
-        until: Some(from),
-    };
-    let truncated = state.registry.fork(params.text("sessionId")?, fork);
-    done(truncated.map(drop))
+    done((state.registry).truncate(params.text("sessionId")?, Some(from)))
 }
 
 fn list_tools(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {

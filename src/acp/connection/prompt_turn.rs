@@ -3,7 +3,7 @@
 use super::ConnectionState;
 use super::client_workspace::SessionWorkspace;
 use super::session_methods::START_LIMIT;
-use crate::agent::{Compaction, Error, Event, EventSink, TurnStop};
+use crate::agent::{Compaction, Error, Event, EventSink, TurnInput, TurnStop};
 use crate::builtin::ClientWorkspace;
 use crate::conversation::{
     Content, Message, NotificationType, Outcome, Role, TokenState, ToolRequest, ToolResponse,
@@ -97,8 +97,12 @@ impl ConnectionState {
         let offered = self.client().has_workspace();
         let offered = offered.then(|| workspace.clone() as Arc<dyn ClientWorkspace>);
         let id = &session.id;
-        let outcome =
-            (self.registry).reply_and_report(id, user, offered, START_LIMIT, &mut turn, cancel);
+        let input = TurnInput {
+            workspace: offered,
+            start_limit: Some(START_LIMIT),
+            ..TurnInput::new(user)
+        };
+        let outcome = self.registry.reply(id, input, &mut turn, cancel);
         turn.end();
         // Another client may have closed or deleted the session.
         let is_over = matches!(outcome, Err(Error::Cancelled | Error::NoSession));
@@ -232,7 +236,8 @@ impl TurnUpdates<'_> {
                 Content::FrontendToolRequest(request) => {
                     let error = "the client has no such tool".to_owned();
                     let refused = Outcome::Error { error };
-                    (self.connection.registry).tool_result(&self.session.id, &request.id, refused);
+                    let questions = self.connection.registry.questions(&self.session.id);
+                    questions.tool_result(&request.id, refused);
                 }
                 Content::SystemNotification(told) => self.tell(told.notification_type, &told.msg),
                 Content::RedactedThinking(_) | Content::Other(_) => {}
@@ -482,7 +487,7 @@ impl TurnUpdates<'_> {
 impl ConnectionState {
     /// The context limit of the session's model, in tokens.
     fn context_limit(&self, id: &str) -> Option<u64> {
-        let session = self.registry.session(id).ok()?;
+        let session = self.registry.files().session(id).ok()?;
         session.model_config?["context_limit"].as_u64()
     }
 }

@@ -105,7 +105,7 @@ impl TurnUpdates<'_> {
     fn elicit(&mut self, id: &str, message: &str, schema: &RawJson) {
         let registry = &self.connection.registry;
         if !self.connection.client().elicitation_form {
-            registry.answer(&self.session.id, id, None);
+            registry.questions(&self.session.id).answer(id, None);
             let text = format!(
                 "{}\nThis client cannot show its form, so it was told no.",
                 printable(message, MAX_SENTENCE)
@@ -124,7 +124,8 @@ impl TurnUpdates<'_> {
         });
         let answered = move |answer: crate::client_requests::Answer| {
             let data = answer.ok().and_then(|answer| elicitation_data(&answer));
-            connection.registry.answer(&session, &question, data);
+            let questions = connection.registry.questions(&session);
+            questions.answer(&question, data);
         };
         let requests = &self.connection.requests;
         let request = requests.send("elicitation/create", &params, answered);
@@ -159,7 +160,7 @@ impl ConnectionState {
         if is_shown && status != Status::Pending {
             self.send_update(&session.id, &status_update(call, status));
         }
-        self.registry.confirm(&session.id, call, answer);
+        self.registry.questions(&session.id).confirm(call, answer);
     }
 }
 

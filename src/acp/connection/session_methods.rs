@@ -118,7 +118,7 @@ impl ConnectionState {
         let opened = self.registry.open(id, &cwd, extensions);
         let session = opened.map_err(|error| open_error(method, &error))?;
         if method == "session/load" {
-            let stored = self.registry.session_with_messages(id);
+            let stored = self.registry.files().session_with_messages(id);
             let stored = stored.map_err(|error| error_object(&error))?;
             let messages = stored.conversation.unwrap_or_default();
             let mut batch = Vec::new();
@@ -174,7 +174,7 @@ impl ConnectionState {
     }
 
     fn send_plan(&self, session: &OpenSession) {
-        let Ok(stored) = self.registry.session(&session.id) else {
+        let Ok(stored) = self.registry.files().session(&session.id) else {
             return;
         };
         if let Some(list) = checklist::of_session(&stored) {

@@ -4,8 +4,9 @@ use super::{HELP, UNREADABLE, WIDTH, secrets_of};
 use crate::agent::{Registry, Stores};
 use crate::command_line::{Failure, failed, logging, paths, print, text};
 use crate::extension::configured::{self, Entry, launch_line};
-use crate::extension::pinning::Pinner;
-use crate::extension::{ExtensionConfig, redacted_config, values_to_redact};
+use crate::extension::pinning::{Pinner, Pinning};
+use crate::extension::screening::Screening;
+use crate::extension::{ExtensionConfig, inline_python, redacted_config, values_to_redact};
 use crate::store::Secrets;
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -70,7 +71,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         object.insert("trial".to_owned(), trial);
         registry.close();
     }
-    if let Some(pinner) = registry.pinning().pinner() {
+    if let Some(pinner) = Pinning::read(&stores.config, &stores.paths).pinner() {
         object.insert("pins".to_owned(), shown.pins(pinner, config));
     }
     if options.json {
@@ -118,17 +119,20 @@ impl Shown {
         entry: &Entry,
         config: &ExtensionConfig,
     ) -> Result<Map<String, Json>, Failure> {
-        let python = registry.inline_python();
+        let stores = registry.stores();
+        let python = inline_python::runner(&stores.config);
         let (line, error) = match launch_line(config, python.as_deref()) {
             Ok(line) => (line, None),
             Err(error) => (None, Some(self.text(&error.to_string()))),
         };
         let mut screening = Json::Null;
         if let Some((cmd, args)) = line.as_deref().and_then(<[String]>::split_first)
-            && let Some(mut decision) =
-                registry
-                    .screening()
-                    .decide(config, (cmd, args), &Cancel::new())
+            && let Some(mut decision) = Screening::read(
+                &stores.config,
+                &stores.paths,
+                registry.is_offline(),
+            )
+            .decide(config, (cmd, args), &Cancel::new())
         {
             let texts = decision.packages.iter_mut().chain(&mut decision.reasons);
             texts.for_each(|text| *text = self.text(text));
@@ -174,7 +178,11 @@ impl Shown {
     /// Starts the extension, and describes how that ended.
     fn try_start(&self, registry: &Registry, config: &ExtensionConfig) -> Result<Json, Failure> {
         let working_dir = env::current_dir().map_err(failed("no working directory"))?;
-        let trial = match registry.try_extension(config, &working_dir, &Cancel::new()) {
+        let trial = match (registry.extension_setup()).try_extension(
+            config,
+            &working_dir,
+            &Cancel::new(),
+        ) {
             Ok(trial) => trial,
             Err(error) => {
                 return Ok(json!({

@@ -62,6 +62,15 @@ pub enum RecipeFault {
     Invalid,
 }
 
+impl Error {
+    /// A parameter or the configuration is invalid: what is wrong.
+    pub(in crate::agent) fn config(reason: impl fmt::Display) -> Self {
+        Error::Config {
+            reason: reason.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -3,3 +3,4 @@
 pub(super) mod pending_questions;
 pub(super) mod permission_mode;
 pub(super) mod server_requests;
+pub(super) mod session_questions;

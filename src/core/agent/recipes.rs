@@ -8,7 +8,6 @@ use crate::sys::cancel::Cancel;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Recipes, for the whole program.
 pub trait Recipes: Sync {
@@ -45,11 +44,15 @@ pub trait Recipes: Sync {
     /// The settings of the session's recipe, rendered if they contain a template.
     fn settings(&self, session: &Session) -> Value;
 
-    /// What the session's recipe adds to a turn.
+    /// What the session's recipe adds to a turn. Its sub-recipes have sessions of the registry.
     ///
     /// # Errors
     /// When the turn cannot begin with it.
-    fn for_turn(&self, session: &Session) -> Result<Arc<dyn TurnRecipe>, Error>;
+    fn for_turn<'r>(
+        &self,
+        session: &Session,
+        registry: &'r Registry,
+    ) -> Result<Box<dyn TurnRecipe + 'r>, Error>;
 
     /// The help text of a slash command that uses the recipe in this file; `None` if the file has no recipe.
     fn command_help(&self, file: &Path) -> Option<String>;
@@ -188,13 +191,7 @@ pub trait TurnRecipe: Send + Sync {
     }
 
     /// Runs one of the tools.
-    fn call(
-        &self,
-        _tool: &str,
-        _arguments: &RawValue,
-        _registry: &Registry,
-        _cancel: &Cancel,
-    ) -> CallToolResult {
+    fn call(&self, _tool: &str, _arguments: &RawValue, _cancel: &Cancel) -> CallToolResult {
         CallToolResult::text("There is no such tool.").failed()
     }
 
@@ -217,7 +214,7 @@ pub trait TurnRecipe: Send + Sync {
     }
 
     /// Checks the outcome of the turn; `attempt` counts from 0. [`CheckedTurn::Again`] forgets what this attempt gave.
-    fn check_success(&self, _attempt: u32, _registry: &Registry, _cancel: &Cancel) -> CheckedTurn {
+    fn check_success(&self, _attempt: u32, _cancel: &Cancel) -> CheckedTurn {
         CheckedTurn::Passed
     }
 }
@@ -262,5 +259,5 @@ pub struct TemplateFault {
 }
 
 /// Reads the session's recipe at the beginning of a turn: what it adds.
-pub type MakeTurnRecipe =
-    Box<dyn FnOnce(&Session) -> Result<Arc<dyn TurnRecipe>, Error> + Send + 'static>;
+pub type MakeTurnRecipe<'r> =
+    Box<dyn FnOnce(&Session) -> Result<Box<dyn TurnRecipe + 'r>, Error> + 'r>;

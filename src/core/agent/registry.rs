@@ -1,67 +1,38 @@
 //! The live agents of all sessions. Sessions are created, found, changed and ended here, so that the stored
 //! session and its agent stay consistent.
 
-use crate::agent::prompt::hints::Hints;
-use crate::agent::prompt::prompt_templates::Prompts;
+use crate::agent::questions::session_questions::Questions;
 use crate::agent::recipes::SessionRecipe;
 use crate::agent::session::agent_table::{AgentTable, IfRunning};
+use crate::agent::session::extension_setup::{ExtensionSetup, time_limit};
 use crate::agent::session::housekeeper::Housekeeper;
-use crate::agent::session::name_observers::NameObservers;
+use crate::agent::session::model_selection::Models;
+use crate::agent::session::observers::{SessionObserver, SessionObservers};
 use crate::agent::session::session_agent::{InitialExtensions, idle_status};
-use crate::agent::session::session_extensions::{MAX_EXTENSIONS, append};
-use crate::agent::session::session_observers::SessionObservers;
-use crate::agent::session::settings;
-use crate::agent::session::stored_session_data::StoredSessionData;
-use crate::agent::turn::turn_state_lru::TurnStateLru;
-use crate::agent::{Agent, Error, ExtensionResult};
-use crate::builtin::{SessionData, WorkspaceSlot};
-use crate::conversation::{ImportReport, Session, SessionType};
-use crate::extension::{
-    self, Context, ExtensionConfig, State, Status, config, platform_extensions,
+use crate::agent::session::session_extensions::{
+    append, check_count, enabled_extensions, import_extensions,
 };
+use crate::agent::session::session_files::{SessionFiles, absolute_or_home};
+use crate::agent::session::session_naming::name_in_background;
+use crate::agent::session::session_recipes;
+use crate::agent::session::stored_session_data::StoredSessionData;
+use crate::agent::turn::turn_start::{TurnInput, TurnStart};
+use crate::agent::turn::turn_state_lru::TurnStateLru;
+use crate::agent::{Agent, Error, Event, EventSink, ExtensionResult, Mode, Stores, TurnReport};
+use crate::builtin::WorkspaceSlot;
+use crate::conversation::{ImportReport, Session, SessionType};
+use crate::extension::{Containers, Context, ExtensionConfig, State, Status};
+use crate::metrics::METRICS;
 use crate::part::{self, Part};
 use crate::provider::{self, Catalog};
-use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
+use crate::store::{NewSession, settings};
+use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crate::sys::threads::share;
 use serde_json::{Map, Value};
-use std::env;
-use std::path::{self, Path, PathBuf};
-use std::sync::{Arc, Mutex};
-
-/// The files that sessions need.
-pub struct Stores {
-    /// Their paths.
-    pub paths: Arc<Paths>,
-    /// Settings and the configured extensions.
-    pub config: Config,
-    /// Secrets, which the `env_keys` of extensions name.
-    pub secrets: Arc<Secrets>,
-    /// The sessions.
-    pub sessions: Arc<Sessions>,
-    /// The permissions of tools.
-    pub permissions: Permissions,
-    /// Hint files of projects and of the user.
-    pub hints: Hints,
-    /// The prompts that the user has changed.
-    pub prompts: Prompts,
-}
-
-impl Stores {
-    /// The files in the folders of `paths`. Nothing is read or created yet.
-    pub fn new(paths: &Paths) -> Self {
-        Stores {
-            paths: Arc::new(paths.clone()),
-            config: Config::new(paths),
-            secrets: Arc::new(Secrets::new(paths)),
-            sessions: Arc::new(Sessions::new(paths)),
-            permissions: Permissions::new(paths),
-            hints: Hints::new(&paths.config),
-            prompts: Prompts::new(&paths.config),
-        }
-    }
-}
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
 
 /// The parameters of a new session.
 #[derive(Default)]
@@ -88,13 +59,12 @@ pub struct Start {
 pub struct Registry {
     stores: Stores,
     catalog: Catalog,
-    pub(in crate::agent) offline: bool,
-    pub(in crate::agent) has_user_interfaces: bool,
+    offline: bool,
+    has_user_interfaces: bool,
     cancel: Cancel,
     agents: Arc<AgentTable<Agent>>,
-    pub(in crate::agent) turn_states: TurnStateLru,
-    pub(in crate::agent) session_observers: SessionObservers,
-    pub(in crate::agent) name_observers: NameObservers,
+    turn_states: TurnStateLru,
+    pub(in crate::agent) observers: SessionObservers,
     housekeeper: Mutex<Option<Housekeeper>>,
 }
 
@@ -113,8 +83,7 @@ impl Registry {
             agents: Arc::new(AgentTable::new(cancel.clone())),
             cancel,
             turn_states: TurnStateLru::default(),
-            session_observers: SessionObservers::default(),
-            name_observers: NameObservers::default(),
+            observers: SessionObservers::default(),
             housekeeper: Mutex::default(),
         }
     }
@@ -136,6 +105,48 @@ impl Registry {
         &self.catalog
     }
 
+    /// The stored sessions, for what needs no live agent.
+    pub fn files(&self) -> SessionFiles<'_> {
+        self.stores.session_files()
+    }
+
+    /// Chooses the models of sessions.
+    pub fn models(&self) -> Models<'_> {
+        Models {
+            stores: &self.stores,
+            catalog: &self.catalog,
+        }
+    }
+
+    /// What extensions are set up with.
+    pub fn extension_setup(&self) -> ExtensionSetup<'_> {
+        ExtensionSetup {
+            stores: &self.stores,
+            catalog: &self.catalog,
+            offline: self.offline,
+            has_user_interfaces: self.has_user_interfaces,
+        }
+    }
+
+    /// As the end of a turn does: starts to name the session in the background, if it has no name and its agent is
+    /// live.
+    pub fn name_session(&self, id: &str) {
+        if let Some(agent) = self.live_agent(id) {
+            name_in_background(&agent, &self.stores, &self.observers);
+        }
+    }
+
+    /// The questions of a session's running turn.
+    pub fn questions(&self, id: &str) -> Questions {
+        Questions(self.live_agent(id))
+    }
+
+    /// Tells `observer` what becomes of sessions, for as long as there is another reference to it.
+    pub fn observe<T: SessionObserver + 'static>(&self, observer: &Arc<T>) {
+        let observer: Weak<T> = Arc::downgrade(observer);
+        self.observers.add(observer);
+    }
+
     /// Whether extensions and providers on other machines are forbidden.
     pub fn is_offline(&self) -> bool {
         self.offline
@@ -152,42 +163,15 @@ impl Registry {
     /// When the working directory, the recipe or an extension's configuration is not valid, or the
     /// session cannot be written.
     pub fn start(&self, start: Start) -> Result<Session, Error> {
-        let working_dir = if start.working_dir.as_os_str().is_empty() {
-            home_dir()?
-        } else {
-            start.working_dir
-        };
-        // A relative path would change its meaning when the server starts elsewhere.
-        let working_dir = path::absolute(&working_dir).unwrap_or(working_dir);
+        let working_dir = absolute_or_home(start.working_dir)?;
         check_dir(&working_dir)?;
         let recipe = start.recipe.as_ref();
         if let Some(recipe) = recipe {
             recipe.recipe.check_for_start()?;
         }
         let mut imported = ImportReport::default();
-        let from_recipe = recipe.and_then(|it| it.recipe.extensions());
-        let untrusted = recipe.and_then(|it| it.source.untrusted());
-        let wanted = match (from_recipe, untrusted) {
-            (Some(extensions), Some(from)) => {
-                let more = start.extension_overrides.unwrap_or_default();
-                imported.from = from.to_owned();
-                self.import_extensions(extensions, more, &mut imported)?
-            }
-            (Some(extensions), None) => extensions.to_vec(),
-            (None, _) => match start.extension_overrides {
-                Some(extensions) => extensions,
-                None => self.enabled()?,
-            },
-        };
-        if wanted.len() > MAX_EXTENSIONS {
-            let reason = format!("a session has at most {MAX_EXTENSIONS} extensions");
-            return Err(Error::Config { reason });
-        }
-        let mut extensions = wanted
-            .into_iter()
-            .map(|config| ExtensionConfig::from_value(config).map(|config| config.to_value()))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|reason| Error::Config { reason })?;
+        let mut extensions =
+            self.initial_extensions(recipe, start.extension_overrides, &mut imported)?;
         let client_extensions = append(&mut extensions, start.client_extensions)?;
         let recipe_origin = recipe.and_then(|it| it.origin(&working_dir));
         let session = self.stores.sessions.create(NewSession {
@@ -209,61 +193,34 @@ impl Registry {
         Ok(session)
     }
 
-    /// The extensions that the configuration enables. An invalid entry is left out and logged, so that it does
-    /// not prevent sessions from starting.
-    ///
-    /// # Errors
-    /// When `config.yaml` cannot be read.
-    pub fn enabled(&self) -> Result<Vec<Value>, Error> {
-        let mut enabled = Vec::new();
-        let found = self.stores.config.extensions()?;
-        for warning in &found.warnings {
-            log::warn!("extension left out: {warning}");
-        }
-        for (key, mut entry) in found.entries {
-            let enabled_field = entry
-                .as_object_mut()
-                .and_then(|e| e.shift_remove("enabled"));
-            if enabled_field != Some(Value::Bool(true)) {
-                continue;
-            }
-            match ExtensionConfig::from_value(entry) {
-                Ok(config) => enabled.push(config.to_value()),
-                Err(reason) => log::warn!("extension left out key={key:?} reason={reason:?}"),
-            }
-        }
-        Ok(enabled)
-    }
-
-    /// The extensions of an import, `wanted`, that equal one that the user has configured, enabled or not, or
-    /// one of `more`. The others are listed in `imported`.
-    pub(in crate::agent) fn import_extensions(
+    /// The extensions of a new session besides those of its client: its recipe's, of which those from a stranger are
+    /// active only if the user has them too, else those that are given, else those that the configuration enables.
+    fn initial_extensions(
         &self,
-        wanted: &[Value],
-        more: Vec<Value>,
+        recipe: Option<&SessionRecipe>,
+        given: Option<Vec<Value>>,
         imported: &mut ImportReport,
     ) -> Result<Vec<Value>, Error> {
-        if wanted.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut own = self.stores.config.extensions()?.entries;
-        own.extend(platform_extensions::absent(|key| {
-            own.iter().any(|(own, _)| own == key)
-        }));
-        let own = own.into_iter().map(|(_, mut entry)| {
-            if let Some(entry) = entry.as_object_mut() {
-                entry.shift_remove("enabled");
+        let config = &self.stores.config;
+        let of_recipe = recipe.and_then(|it| it.recipe.extensions());
+        let wanted = match (of_recipe, recipe.and_then(|it| it.source.untrusted())) {
+            (Some(extensions), Some(from)) => {
+                imported.from = from.to_owned();
+                import_extensions(config, extensions, given.unwrap_or_default(), imported)?
             }
-            entry
-        });
-        let own = own.chain(more);
-        let own: Vec<_> = own
-            .filter_map(|entry| ExtensionConfig::from_value(entry).ok())
-            .collect();
-        let divided = extension::classify_imported(wanted, &own);
-        imported.switched_off = divided.switched_off;
-        imported.left_out.extend(divided.invalid);
-        Ok(divided.active)
+            (Some(extensions), None) => extensions.to_vec(),
+            (None, _) => match given {
+                Some(extensions) => extensions,
+                None => {
+                    let enabled = enabled_extensions(config)?;
+                    enabled.iter().map(ExtensionConfig::to_value).collect()
+                }
+            },
+        };
+        check_count(wanted.len())?;
+        let read = |config| ExtensionConfig::from_value(config).map(|config| config.to_value());
+        let read: Result<Vec<Value>, String> = wanted.into_iter().map(read).collect();
+        read.map_err(|reason| Error::Config { reason })
     }
 
     /// The session and, with `load`, the results of activating its extensions; starts the agent if it does
@@ -281,10 +238,10 @@ impl Registry {
             let (session, agent) = self.agent_for_stored(id, IfRunning::Keep)?;
             (session, Some(agent.wait(cancel)?.to_vec()))
         } else {
-            (self.session(id)?, None)
+            (self.files().session(id)?, None)
         };
         session.conversation = self.stores.sessions.conversation(id)?;
-        self.show_model(&mut session);
+        self.models().show(&mut session);
         Ok((session, results))
     }
 
@@ -300,32 +257,6 @@ impl Registry {
     /// Ends the session's agent and its extensions, if it runs.
     pub fn stop(&self, id: &str) {
         self.agents.stop(id);
-    }
-
-    /// Changes the working directory of the session and restarts its agent.
-    ///
-    /// # Errors
-    /// When there is no such session, or this is not a directory.
-    pub fn update_working_dir(
-        &self,
-        id: &str,
-        working_dir: &Path,
-        cancel: &Cancel,
-    ) -> Result<(), Error> {
-        let working_dir = path::absolute(working_dir).unwrap_or_else(|_| working_dir.to_owned());
-        check_dir(&working_dir)?;
-        self.session(id)?;
-        let change = |session: &mut Session| session.working_dir = working_dir;
-        self.stores.sessions.update(id, change)?;
-        self.restart(id, cancel).map(drop)
-    }
-
-    /// The session as it is stored, without its messages.
-    ///
-    /// # Errors
-    /// When there is no such session or it cannot be read.
-    pub fn session(&self, id: &str) -> Result<Session, Error> {
-        self.stores.sessions.load(id)?.ok_or(Error::NoSession)
     }
 
     /// The running agent of a session; its extensions may still be starting. Makes one again that was put away,
@@ -351,7 +282,7 @@ impl Registry {
         match self.agents.running(id) {
             Some(agent) => Ok(agent.status()),
             None if self.agents.is_put_away(id) => {
-                Ok(idle_status(self.session(id)?.enabled_extensions()))
+                Ok(idle_status(self.files().session(id)?.enabled_extensions()))
             }
             None => self.agent(id).map(|agent| agent.status()),
         }
@@ -365,97 +296,57 @@ impl Registry {
         (self.agents.len(), active.count())
     }
 
-    /// Activates an extension in a running session and stores it with the session.
+    /// Runs a turn: appends the user's message and lets the model answer; returns when the turn is over.
+    /// Errors become events, and the last event is [`Event::Finish`] or [`Event::Error`], also if `cancel` ended the
+    /// turn.
     ///
     /// # Errors
-    /// When the agent does not run or the activation fails.
-    pub fn add_extension(
-        &self,
+    /// Why the turn ended early; the last event tells it, too. [`Error::Cancelled`] if `cancel` ended it.
+    pub fn reply<'r>(
+        &'r self,
         id: &str,
-        extension: &ExtensionConfig,
+        input: TurnInput<'r>,
+        events: &mut dyn EventSink,
         cancel: &Cancel,
-    ) -> Result<(), Error> {
-        let key = extension.key();
-        self.with_agent(id, |agent| {
-            agent.extensions.add(extension, cancel)?;
-            self.change_extensions(id, &key, |enabled| {
-                let value = extension.to_value();
-                match enabled.iter_mut().find(|other| has_key(other, &key)) {
-                    Some(other) => *other = value,
-                    None => enabled.push(value),
-                }
-            })
-        })
+    ) -> Result<TurnReport, Error> {
+        METRICS.turns.add(1);
+        let outcome = self.run_turn(id, input, events, cancel);
+        self.turn_states.release_surplus();
+        let failed = match &outcome {
+            Ok(report) => report.failure.is_some(),
+            Err(_) => true,
+        };
+        METRICS.failed_turns.add(u64::from(failed));
+        if let Err(error) = &outcome {
+            let error = match error {
+                Error::NoSession => format!("Failed to read session: {error}"),
+                error => error.to_string(),
+            };
+            events.event(Event::Error { error: &error });
+        }
+        events.flush();
+        outcome
     }
 
-    /// Ends an extension of a running session and removes it from the session, if it has such an extension.
-    ///
-    /// # Errors
-    /// When the agent does not run.
-    pub fn remove_extension(&self, id: &str, name: &str) -> Result<(), Error> {
-        let key = config::key(name);
-        self.with_agent(id, |agent| {
-            agent.extensions.remove(name);
-            let forget = |enabled: &mut Vec<Value>| enabled.retain(|other| !has_key(other, &key));
-            self.change_extensions(id, &key, forget)
-        })
-    }
-
-    /// Changes the running agent and the stored session. Repeats the change if another agent replaced it,
-    /// because that one may have read the session before the change.
-    fn with_agent(
-        &self,
+    fn run_turn<'r>(
+        &'r self,
         id: &str,
-        change: impl Fn(&Agent) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        loop {
-            let agent = self.agent(id)?;
-            change(&agent)?;
-            match self.live_agent(id) {
-                Some(now) if !Arc::ptr_eq(&now, &agent) => {}
-                _ => return Ok(()),
-            }
-        }
-    }
-
-    /// Changes the enabled extensions; the one with this key no longer counts as disabled by an import.
-    fn change_extensions(
-        &self,
-        id: &str,
-        key: &str,
-        change: impl FnOnce(&mut Vec<Value>),
-    ) -> Result<(), Error> {
-        self.stores.sessions.update(id, |session| {
-            let mut enabled = session.enabled_extensions().to_vec();
-            change(&mut enabled);
-            session.set_enabled_extensions(enabled);
-            if let Some(mut imported) = session.extension_data.imported() {
-                imported
-                    .switched_off
-                    .retain(|off| config::key(&off.name) != key);
-                session.extension_data.set_imported(&imported);
-            }
-        })?;
-        Ok(())
-    }
-
-    /// Ends the session's agent with its turn, and deletes the stored session.
-    ///
-    /// # Errors
-    /// When there is no such session, or another process runs a turn of it.
-    pub fn delete(&self, id: &str) -> Result<(), Error> {
-        self.stores.sessions.check_no_turn_in_other_process(id)?;
-        // Deleted first: an agent that starts now either is stopped here, or does not find its session.
-        let deleted = self.stores.sessions.delete(id)?;
-        self.stop(id);
-        for observer in self.session_observers.all() {
-            observer.deleted(id);
-        }
-        if deleted {
-            Ok(())
-        } else {
-            Err(Error::NoSession)
-        }
+        mut input: TurnInput<'r>,
+        events: &mut dyn EventSink,
+        cancel: &Cancel,
+    ) -> Result<TurnReport, Error> {
+        let (session, agent) = self.activate(id)?;
+        let start = TurnStart {
+            stores: &self.stores,
+            models: self.models(),
+            turn_states: &self.turn_states,
+            observers: &self.observers,
+            agent: &agent,
+        };
+        let make_recipe = input.recipe.take();
+        let make_recipe = make_recipe
+            .unwrap_or_else(|| Box::new(|session| session_recipes::for_turn(session, self)));
+        start.run(&session, input, make_recipe, events, cancel)
     }
 
     /// Ends all agents in parallel, and prevents new ones.
@@ -465,7 +356,7 @@ impl Registry {
             housekeeper.stop();
         }
         share(agents.len(), agents.len(), "stop", &|n| agents[n].1.close());
-        for observer in self.session_observers.all() {
+        for observer in self.observers.all() {
             observer.closed();
         }
     }
@@ -494,13 +385,13 @@ impl Registry {
         id: &str,
         mut if_running: IfRunning,
     ) -> Result<(Session, Arc<Agent>), Error> {
-        let mut session = self.session(id)?;
+        let mut session = self.files().session(id)?;
         loop {
             let (agent, new) = self.keep_or_start(&session, if_running)?;
             if !new {
                 return Ok((session, agent));
             }
-            let now = self.session(id).inspect_err(|_| self.stop(id))?;
+            let now = self.files().session(id).inspect_err(|_| self.stop(id))?;
             if now.working_dir == session.working_dir
                 && now.enabled_extensions() == session.enabled_extensions()
                 && now.extension_data.container() == session.extension_data.container()
@@ -525,42 +416,8 @@ impl Registry {
             agent.mark_used();
             return Ok((agent, false));
         }
-        let workspace = Arc::new(WorkspaceSlot::default());
-        let sessions = self.stores.sessions.clone();
-        let data = StoredSessionData::new(sessions, &session.id, workspace.clone());
-        let context = Context {
-            containers: self.containers(session.extension_data.container()),
-            ..self.extension_context(&session.id, &session.working_dir, Arc::new(data))
-        };
-        let configs = session.enabled_extensions().to_vec();
-        let imported = session.extension_data.imported().unwrap_or_default();
-        let answer_timeout = self.elicitation_timeout();
-        // The model of the last turn answers sampling requests, until the next one begins.
-        let had_turn = session.message_count > 0 && self.agents.is_put_away(&session.id);
-        let last_model = had_turn.then(|| self.model_of(session).ok()).flatten();
         let (agent, new) =
-            self.agents
-                .get_or_insert(&session.id, if_running, |before, was_put_away| {
-                    let extensions = if was_put_away {
-                        InitialExtensions::Suspended(configs)
-                    } else {
-                        InitialExtensions::New(configs)
-                    };
-                    let agent = Agent::start(
-                        context,
-                        extensions,
-                        imported,
-                        workspace,
-                        before,
-                        answer_timeout,
-                        &self.cancel,
-                    )?;
-                    if let Some(model) = last_model.filter(|_| was_put_away) {
-                        let mode = self.mode_of(session);
-                        agent.channel.begin_turn(&model, mode, true);
-                    }
-                    Ok(agent)
-                })?;
+            (self.agents).get_or_insert(&session.id, if_running, self.agent_maker(session))?;
         if new {
             self.ensure_housekeeper()
         } else {
@@ -569,34 +426,46 @@ impl Registry {
         Ok((agent, new))
     }
 
-    /// What a session without a container provides for its extensions.
-    pub fn extension_context(
+    /// Makes the session's agent. What it needs is read now, before the table of agents is locked.
+    fn agent_maker(
         &self,
-        id: &str,
-        working_dir: &Path,
-        data: Arc<dyn SessionData>,
-    ) -> Context {
-        let secrets = self.stores.secrets.clone();
-        Context {
-            session_id: id.to_owned(),
-            working_dir: working_dir.to_owned(),
-            secrets: Arc::new(move |name| match secrets.get_for_extension(name) {
-                Ok(secret) => Ok(secret.map(|secret| secret.expose_text().into_owned())),
-                Err(error) => Err(error.to_string()),
-            }),
-            paths: self.stores.paths.clone(),
-            data,
-            offline: self.offline,
-            limits: self.bounds(),
-            roots: self.roots(),
-            user_interfaces: self.shows_user_interfaces(),
-            log_level: self.log_level(),
-            containers: self.containers(None),
-            inherited: self.inherited(),
-            inline_python: self.inline_python(),
-            screening: self.screening(),
-            pinning: self.pinning(),
-            request_handler: None,
+        session: &Session,
+    ) -> impl FnOnce(Option<Arc<Agent>>, bool) -> Result<Arc<Agent>, Error> {
+        let config = &self.stores.config;
+        let workspace = Arc::new(WorkspaceSlot::default());
+        let sessions = self.stores.sessions.clone();
+        let data = StoredSessionData::new(sessions, &session.id, workspace.clone());
+        let setup = self.extension_setup();
+        let context = Context {
+            containers: Containers::read(session.extension_data.container(), config),
+            ..setup.context(&session.id, &session.working_dir, Arc::new(data))
+        };
+        let configs = session.enabled_extensions().to_vec();
+        let imported = session.extension_data.imported().unwrap_or_default();
+        let answer_timeout = time_limit(config, &settings::ELICITATION_TIMEOUT);
+        // The model of the last turn answers sampling requests, until the next one begins.
+        let had_turn = session.message_count > 0 && self.agents.is_put_away(&session.id);
+        let last_model = had_turn.then(|| self.models().of(session).ok()).flatten();
+        move |before, was_put_away| {
+            let extensions = if was_put_away {
+                InitialExtensions::Suspended(configs)
+            } else {
+                InitialExtensions::New(configs)
+            };
+            let agent = Agent::start(
+                context,
+                extensions,
+                imported,
+                workspace,
+                before,
+                answer_timeout,
+                &self.cancel,
+            )?;
+            if let Some(model) = last_model.filter(|_| was_put_away) {
+                let mode = Mode::of_session(session, config);
+                agent.channel.begin_turn(&model, mode, true);
+            }
+            Ok(agent)
         }
     }
 
@@ -605,25 +474,17 @@ impl Registry {
         let mut housekeeper = lock(&self.housekeeper);
         if housekeeper.is_none() && !self.cancel.is_cancelled() {
             let config = self.stores.config.clone();
-            let idle_limit = move || settings::idle_limit(&config);
-            let observers = self.session_observers.clone();
+            let idle_limit = move || {
+                let limit = TimeLimit::from_secs(settings::SESSION_IDLE_SECS.count(&config)).get();
+                (!limit.is_zero()).then_some(limit)
+            };
+            let observers = self.observers.clone();
             match Housekeeper::start(self.agents.clone(), observers, idle_limit) {
                 Ok(started) => *housekeeper = Some(started),
                 Err(error) => log::warn!("housekeeper thread not started reason={error}"),
             }
         }
     }
-}
-
-/// The working directory of a session for which the client names none.
-///
-/// # Errors
-/// When the user has no home directory.
-pub(in crate::agent) fn home_dir() -> Result<PathBuf, Error> {
-    env::home_dir().ok_or_else(|| Error::Config {
-        reason: "`working_dir` is empty, and HOME names no directory that could be used; name a working directory"
-            .to_owned(),
-    })
 }
 
 pub(in crate::agent) fn check_dir(path: &Path) -> Result<(), Error> {
@@ -634,10 +495,4 @@ pub(in crate::agent) fn check_dir(path: &Path) -> Result<(), Error> {
             path: path.to_owned(),
         })
     }
-}
-
-fn has_key(config: &Value, key: &str) -> bool {
-    config["name"]
-        .as_str()
-        .is_some_and(|name| config::key(name) == key)
 }

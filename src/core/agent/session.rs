@@ -1,18 +1,16 @@
 //! The sessions: their live agents, how they start, change and end, and what is stored of them.
 
 pub(super) mod agent_table;
-pub(super) mod client_extensions;
-pub(super) mod extension_trial;
+pub(super) mod extension_setup;
 pub(super) mod housekeeper;
 pub(super) mod import_notice;
 pub(super) mod model_selection;
-pub(super) mod name_observers;
+pub(super) mod observers;
 pub(super) mod session_agent;
+pub(super) mod session_changes;
 pub(super) mod session_extensions;
+pub(super) mod session_files;
 pub(super) mod session_naming;
-pub(super) mod session_observers;
-pub(super) mod session_operations;
 pub mod session_recipes;
-pub(super) mod settings;
 pub(super) mod shown_settings;
 pub(super) mod stored_session_data;

@@ -1,7 +1,7 @@
 //! One turn: the user's message goes to the model, gosling runs the tool calls that the model requests, and
 //! their results go back to the model, until it requests no more. CORE §7.4; GUIDE §6.
 //!
-//! The turn runs in the thread that calls [`Registry::reply`]. Each message goes out as an [`Event`](crate::agent::Event) and
+//! The turn runs in the thread that calls [`reply`](crate::agent::Registry::reply). Each message goes out as an [`Event`](crate::agent::Event) and
 //! is in the session's journal before the next request to the model.
 
 pub(in crate::agent) mod compaction;
@@ -21,35 +21,51 @@ pub(in crate::agent) mod turn_state_lru;
 use crate::agent::questions::permission_mode::Mode;
 use crate::agent::recipes::{AfterAnswer, TurnRecipe};
 use crate::agent::session::import_notice;
+use crate::agent::session::model_selection::Models;
 use crate::agent::session::session_agent::Agent;
 use crate::agent::turn::refused_images::RefusedImages;
 use crate::agent::turn::turn_channel::Model;
 use crate::agent::turn::turn_output::{TurnOutput, random_id};
 use crate::agent::turn::turn_state::TurnState;
-use crate::agent::{Error, Registry};
+use crate::agent::{Error, Stores};
 use crate::conversation::{
     ExtensionData, Message, Metadata, Role, Session, TokenState, ToolRequest,
 };
+use crate::extension::Manager;
 use crate::provider::{LeadWorker, Progress};
 use crate::store::settings;
 use crate::sys::cancel::Cancel;
-use std::sync::Arc;
 
 /// The turn ends after so many answers in a row whose tool calls are all malformed.
 const MAX_MALFORMED: usize = 3;
 
 /// A running turn.
 pub(in crate::agent) struct Turn<'t> {
-    pub(in crate::agent) registry: &'t Registry,
-    pub(in crate::agent) agent: &'t Agent,
-    pub(in crate::agent) session: Session,
+    pub(in crate::agent) context: TurnContext<'t>,
     pub(in crate::agent) state: &'t mut TurnState,
     pub(in crate::agent) output: TurnOutput<'t>,
-    pub(in crate::agent) cancel: Cancel,
+    /// The user may change it between the tool calls of one answer and those of the next.
     pub(in crate::agent) mode: Mode,
-    /// The model that answers this turn.
+    /// The model that answers. The lead model may replace the worker.
     pub(in crate::agent) model: Model,
-    /// The session's own model. Another one answers this turn if it is the lead model's.
+    pub(in crate::agent) tally: TurnTally,
+    /// The images that the model refused.
+    pub(in crate::agent) refused: RefusedImages,
+    /// Whether this turn told the user what an import left out.
+    pub(in crate::agent) told_import: bool,
+    /// How many messages there were when this turn compacted the conversation, or found it too short for that; 0 if
+    /// it did neither.
+    pub(in crate::agent) compacted: usize,
+}
+
+/// What a turn needs; it stays the same until the end of the turn.
+pub(in crate::agent) struct TurnContext<'t> {
+    pub(in crate::agent) stores: &'t Stores,
+    pub(in crate::agent) models: Models<'t>,
+    pub(in crate::agent) agent: &'t Agent,
+    pub(in crate::agent) session: Session,
+    pub(in crate::agent) cancel: Cancel,
+    /// The session's own model. Another one answers if it is the lead model's turn.
     pub(in crate::agent) own_model: Model,
     /// The policy of a lead model that shares the session, and the turns and failures before this turn.
     pub(in crate::agent) lead: Option<(LeadWorker, Progress)>,
@@ -58,24 +74,22 @@ pub(in crate::agent) struct Turn<'t> {
     /// Whether a user can answer questions.
     pub(in crate::agent) attended: bool,
     /// What the session's recipe adds.
-    pub(in crate::agent) recipe: Arc<dyn TurnRecipe>,
+    pub(in crate::agent) recipe: Box<dyn TurnRecipe + 't>,
+}
+
+/// What a turn has come to so far.
+#[derive(Default)]
+pub(in crate::agent) struct TurnTally {
     /// Why the model could not do its task, if it could not.
     pub(in crate::agent) failure: Option<String>,
     /// Why the model's last answer ended, or the turn after it.
     pub(in crate::agent) stop: TurnStop,
-    /// The images that the model refused.
-    pub(in crate::agent) refused: RefusedImages,
-    /// Whether this turn told the user what an import left out.
-    pub(in crate::agent) told_import: bool,
-    /// How many tool calls this turn made.
+    /// How many tool calls there were.
     pub(in crate::agent) calls: usize,
     /// How many of them failed.
     pub(in crate::agent) failures: usize,
     /// Whether the model has answered.
     pub(in crate::agent) answered: bool,
-    /// How many messages there were when this turn compacted the conversation, or found it too short for that; 0 if
-    /// it did neither.
-    pub(in crate::agent) compacted: usize,
 }
 
 /// The outcome of a turn.
@@ -113,15 +127,19 @@ pub(in crate::agent) enum End {
     Cancelled,
 }
 
-impl Turn<'_> {
+impl<'t> Turn<'t> {
+    pub(in crate::agent) fn extensions(&self) -> &'t Manager {
+        &self.context.agent.extensions
+    }
+
     pub(in crate::agent) fn report(&self) -> TurnReport {
         let mut messages = self.state.journal.messages().iter().rev();
         let by_model = messages.find(|m| m.role == Role::Assistant && m.metadata.agent_visible);
         TurnReport {
             last_text: by_model.map(|m| m.concat_text()).unwrap_or_default(),
-            failure: self.failure.clone(),
-            calls: self.calls,
-            stop: self.stop,
+            failure: self.tally.failure.clone(),
+            calls: self.tally.calls,
+            stop: self.tally.stop,
         }
     }
 
@@ -141,7 +159,7 @@ impl Turn<'_> {
 
     /// Tells the user once what an import left out.
     fn report_import(&mut self) -> Result<(), Error> {
-        if let Some(imported) = self.session.extension_data.imported()
+        if let Some(imported) = self.context.session.extension_data.imported()
             && !imported.told
         {
             self.send_and_store(import_notice::notice(&imported))?;
@@ -155,14 +173,14 @@ impl Turn<'_> {
         let (limit, limit_name) = self.max_requests();
         let mut malformed = 0;
         for _ in 0..limit {
-            if self.cancel.is_cancelled() {
+            if self.context.cancel.is_cancelled() {
                 return Ok(End::Cancelled);
             }
             let Some(message) = self.ask_model()? else {
                 return Ok(self.end());
             };
             if message.tool_requests().next().is_none() {
-                match self.recipe.after_answer() {
+                match self.context.recipe.after_answer() {
                     AfterAnswer::Finished => return Ok(End::Finished),
                     AfterAnswer::Fail(reason) => {
                         self.fail(reason)?;
@@ -184,7 +202,7 @@ impl Turn<'_> {
             if !self.call_tools(&message)? {
                 return Ok(End::Cancelled);
             }
-            if let Some(output) = self.recipe.output() {
+            if let Some(output) = self.context.recipe.output() {
                 let message = Message::text(Role::Assistant, output);
                 self.send_and_store(message.with_id(random_id("msg_")))?;
                 return Ok(End::Finished);
@@ -197,10 +215,10 @@ impl Turn<'_> {
                 return Ok(End::Finished);
             }
         }
-        if self.cancel.is_cancelled() {
+        if self.context.cancel.is_cancelled() {
             return Ok(End::Cancelled);
         }
-        self.stop = TurnStop::MaxRequests;
+        self.tally.stop = TurnStop::MaxRequests;
         let often = match limit {
             1 => "once".to_owned(),
             limit => format!("{limit} times"),
@@ -213,7 +231,7 @@ impl Turn<'_> {
     }
 
     fn end(&self) -> End {
-        if self.cancel.is_cancelled() {
+        if self.context.cancel.is_cancelled() {
             End::Cancelled
         } else {
             End::Finished
@@ -223,7 +241,7 @@ impl Turn<'_> {
     /// Tells the user why the model could not do its task, in a message that the model does not see.
     pub(in crate::agent) fn fail(&mut self, why: impl Into<String>) -> Result<(), Error> {
         let why = why.into();
-        self.failure = Some(why.clone());
+        self.tally.failure = Some(why.clone());
         self.output.events.turn_failed();
         self.reply_without_model(why)
     }
@@ -246,25 +264,29 @@ impl Turn<'_> {
     /// Appends a message to the journal.
     pub(in crate::agent) fn store(&mut self, mut message: Message) -> Result<(), Error> {
         if message.id.is_none() {
-            message.id = Some(random_id(&format!("msg_{}_", self.session.id)));
+            message.id = Some(random_id(&format!("msg_{}_", self.context.session.id)));
         }
         Ok(self.state.journal.append(vec![message])?)
     }
 
     /// Makes the messages and the session durable, and sends the last event.
     pub(in crate::agent) fn finish(&mut self, end: Result<End, Error>) -> Result<(), Error> {
-        let registry = self.registry;
-        let model = &self.own_model;
-        let before = self.tokens_before;
+        let TurnContext {
+            stores,
+            models,
+            own_model,
+            tokens_before,
+            ..
+        } = &self.context;
         let tokens = self.output.tokens;
         let counted_messages = self.state.estimate.counted_messages();
         let refused = &self.refused;
         let told_import = self.told_import;
         let progress = self.progress(end.is_ok());
-        let stored = registry.stores().sessions.end_turn(
-            &mut self.state.journal,
-            |session: &mut Session| {
-                tokens.store(&before, session);
+        let stored = stores
+            .sessions
+            .end_turn(&mut self.state.journal, |session: &mut Session| {
+                tokens.store(tokens_before, session);
                 session.counted_messages = Some(counted_messages);
                 let data = &mut session.extension_data;
                 refused.store(data);
@@ -277,10 +299,9 @@ impl Turn<'_> {
                     data.set_imported(&imported);
                 }
                 if session.provider_name.is_none() {
-                    registry.set_shown_model(session, model);
+                    models.set_shown(session, own_model);
                 }
-            },
-        );
+            });
         let end = end?;
         self.output.tokens = TokenState::of(&stored?);
         match end {
@@ -293,21 +314,21 @@ impl Turn<'_> {
 
     /// The turns and failures of the session with this turn, which counts if the model has answered to its end.
     fn progress(&self, is_whole: bool) -> Option<Progress> {
-        let (policy, before) = self.lead.as_ref()?;
-        if !(self.answered && is_whole) {
+        let (policy, before) = self.context.lead.as_ref()?;
+        if !(self.tally.answered && is_whole) {
             return Some(*before);
         }
-        let failed = self.calls > 0 && self.failures == self.calls;
+        let failed = self.tally.calls > 0 && self.tally.failures == self.tally.calls;
         Some(policy.after(*before, failed))
     }
 
     /// How many requests to the model this turn may make, and the name of the setting.
     fn max_requests(&self) -> (u64, &'static str) {
-        if let Some(limit) = self.recipe.max_turns() {
+        if let Some(limit) = self.context.recipe.max_turns() {
             return (limit.max(1), "the recipe");
         }
         let setting = &settings::MAX_TURNS;
-        let limit = setting.count(&self.registry.stores().config);
+        let limit = setting.count(&self.context.stores.config);
         (limit.max(1), setting.name)
     }
 }

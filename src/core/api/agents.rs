@@ -1,14 +1,15 @@
 //! `/agent`: the life cycle of a session's agent, its extensions, tools and resources. CORE §7.2, §7.3.
 
 use super::sessions::with_warnings;
-use super::{cancel_of, with};
+use super::{Route, cancel_of};
 use crate::agent::recipes::{SessionRecipe, StartRecipe};
 use crate::agent::{
     self, ExtensionResult, Mode, ModelChoice, RecipeSource, Registry, Start, session_recipes,
 };
 use crate::conversation::Session;
 use crate::extension::{ExtensionConfig, ListedTool};
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::{Get, Post};
+use crate::http::{Error, Request, Response};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{Content, ResourceContents};
 use crate::store::{self, PermissionLevel};
@@ -20,46 +21,24 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .post("/agent/start", Keyed, with(registry, start))
-        .post("/agent/resume", Keyed, with(registry, resume))
-        .post("/agent/restart", Keyed, with(registry, restart))
-        .post("/agent/stop", Keyed, with(registry, stop))
-        .post(
-            "/agent/update_working_dir",
-            Keyed,
-            with(registry, update_working_dir),
-        )
-        .post(
-            "/agent/update_session",
-            Keyed,
-            with(registry, update_session),
-        )
-        .post("/agent/set_container", Keyed, with(registry, set_container))
-        .post("/agent/add_extension", Keyed, with(registry, add_extension))
-        .post(
-            "/agent/remove_extension",
-            Keyed,
-            with(registry, remove_extension),
-        )
-        .post(
-            "/agent/update_provider",
-            Keyed,
-            with(registry, update_provider),
-        )
-        .post(
-            "/agent/update_from_session",
-            Keyed,
-            with(registry, update_from_session),
-        )
-        .get("/agent/extensions", Keyed, with(registry, extensions))
-        .get("/agent/tools", Keyed, with(registry, tools))
-        .post("/agent/call_tool", Keyed, with(registry, call_tool))
-        .post("/agent/read_resource", Keyed, with(registry, read_resource))
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Post, "/agent/start", start),
+    (Post, "/agent/resume", resume),
+    (Post, "/agent/restart", restart),
+    (Post, "/agent/stop", stop),
+    (Post, "/agent/update_working_dir", update_working_dir),
+    (Post, "/agent/update_session", update_session),
+    (Post, "/agent/set_container", set_container),
+    (Post, "/agent/add_extension", add_extension),
+    (Post, "/agent/remove_extension", remove_extension),
+    (Post, "/agent/update_provider", update_provider),
+    (Post, "/agent/update_from_session", update_from_session),
+    (Get, "/agent/extensions", extensions),
+    (Get, "/agent/tools", tools),
+    (Post, "/agent/call_tool", call_tool),
+    (Post, "/agent/read_resource", read_resource),
+];
 
 #[derive(Deserialize)]
 struct StartRequest {
@@ -265,7 +244,7 @@ fn update_working_dir(registry: &Registry, request: &Request) -> Result<Response
 /// Part of Goose's API after 1.27.
 fn update_session(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: SessionRequest = request.json()?;
-    registry.session(&body.session_id)?;
+    registry.files().session(&body.session_id)?;
     if let Some(name) = &body.goose_mode {
         let mode = Mode::ALL.into_iter().find(|mode| mode.as_str() == name);
         let mode = mode.ok_or_else(|| {
@@ -310,7 +289,7 @@ fn update_provider(registry: &Registry, request: &Request) -> Result<Response, E
         context_limit: body.context_limit,
         request_params: body.request_params,
     };
-    registry.set_model(&body.session_id, choice)?;
+    registry.models().choose(&body.session_id, choice)?;
     Ok(Response::empty(200))
 }
 
@@ -318,7 +297,7 @@ fn update_provider(registry: &Registry, request: &Request) -> Result<Response, E
 fn update_from_session(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: SessionOnly = request.json()?;
     registry.agent(&body.session_id)?;
-    let session = registry.session(&body.session_id)?;
+    let session = registry.files().session(&body.session_id)?;
     session_recipes::apply(&session)?;
     Ok(Response::empty(200))
 }

@@ -1,33 +1,24 @@
 //! `/config`: settings and secrets.
 
-use super::with;
+use super::Route;
 use crate::agent::{Registry, ShownSetting, command_list};
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::{Get, Post};
+use crate::http::{Error, Request, Response};
 use crate::store::PermissionLevel;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// How many permissions one request sets at most.
 const MAX_PERMISSIONS: usize = 1_000;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .get("/config", Keyed, with(registry, all))
-        .post("/config/read", Keyed, with(registry, read))
-        .post("/config/upsert", Keyed, with(registry, upsert))
-        .post("/config/remove", Keyed, with(registry, remove))
-        .post(
-            "/config/permissions",
-            Keyed,
-            with(registry, set_permissions),
-        )
-        .get(
-            "/config/slash_commands",
-            Keyed,
-            with(registry, slash_commands),
-        )
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Get, "/config", all),
+    (Post, "/config/read", read),
+    (Post, "/config/upsert", upsert),
+    (Post, "/config/remove", remove),
+    (Post, "/config/permissions", set_permissions),
+    (Get, "/config/slash_commands", slash_commands),
+];
 
 #[derive(Deserialize)]
 struct Key {
@@ -54,13 +45,13 @@ struct ToolPermission {
 }
 
 fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let config = registry.shown_settings()?;
+    let config = ShownSetting::all(registry.stores(), registry.catalog())?;
     Ok(Response::json(&json!({ "config": config })))
 }
 
 fn read(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let Key { key, is_secret } = request.json()?;
-    let shown = registry.shown_setting(&key, is_secret)?;
+    let shown = ShownSetting::of(registry.stores(), registry.catalog(), &key, is_secret)?;
     Ok(Response::json(&shown.map(|shown| match shown {
         ShownSetting::Plain(value) => value,
         ShownSetting::Masked(text) => json!({ "maskedValue": text }),

@@ -1,22 +1,21 @@
 //! `/config/extensions`: the configured extensions. CORE §7.1.
 
-use super::with;
+use super::Route;
 use crate::agent::Registry;
 use crate::extension::configured::{self, ChangeError, Listed};
 use crate::extension::{ExtensionConfig, config, environment};
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::{Delete, Get, Post};
+use crate::http::{Error, Request, Response};
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::Arc;
 
 const PATH: &str = "/config/extensions";
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .get(PATH, Keyed, with(registry, list))
-        .post(PATH, Keyed, with(registry, set))
-        .delete("/config/extensions/{name}", Keyed, with(registry, remove))
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Get, PATH, list),
+    (Post, PATH, set),
+    (Delete, "/config/extensions/{name}", remove),
+];
 
 #[derive(Deserialize)]
 struct Entry {

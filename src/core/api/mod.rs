@@ -14,7 +14,7 @@ pub use agents::text_of;
 
 use crate::agent::{self, RecipeFault, Registry};
 use crate::features;
-use crate::http::{Access, Error, Request, Response, Router};
+use crate::http::{Access, Error, Method, Request, Response, Router};
 use crate::part;
 use crate::store;
 use crate::sys::cancel::Cancel;
@@ -25,16 +25,19 @@ use std::sync::Arc;
 pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
     let router = router.get("/features", Access::Public, goose_features);
-    let router = config::routes(router, &registry);
-    let router = providers::routes(router, &registry);
-    let router = extensions::routes(router, &registry);
-    let router = agents::routes(router, &registry);
+    let routes = [
+        config::ROUTES,
+        providers::ROUTES,
+        extensions::ROUTES,
+        agents::ROUTES,
+        resources_and_prompts::ROUTES,
+        sessions::ROUTES,
+    ];
+    let router = keyed(router, &registry, &routes.concat());
     let router = reply::routes(router, &registry);
-    let router = resources_and_prompts::routes(router, &registry);
     let parts = part::all().iter().filter_map(|part| part.routes);
     let router = parts.fold(router, |router, routes| routes(router, &registry));
-    let router = features::routes(router);
-    sessions::routes(router, &registry)
+    features::routes(router)
 }
 
 /// What Goose may be built with, and gosling does not have: models in the same process, and tools that the model
@@ -47,6 +50,19 @@ fn goose_features(_: &Request) -> Result<Response, Error> {
 
 /// A handler of this API.
 pub type Handler = fn(&Registry, &Request) -> Result<Response, Error>;
+
+/// A route that needs the key: its method, its path and its handler.
+pub type Route = (Method, &'static str, Handler);
+
+/// Adds routes.
+pub fn keyed(router: Router, registry: &Arc<Registry>, routes: &[Route]) -> Router {
+    routes
+        .iter()
+        .fold(router, |router, (method, path, handler)| {
+            let handler = with(registry, *handler);
+            router.route(method.clone(), path, Access::Keyed, handler)
+        })
+}
 
 /// Binds a handler to the registry.
 pub fn with(

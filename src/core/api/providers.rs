@@ -1,38 +1,25 @@
 //! `/config/providers` and related routes: providers and their models.
 
-use super::{cancel_of, with};
+use super::{Route, cancel_of};
 use crate::agent::Registry;
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::{Get, Post};
+use crate::http::{Error, Request, Response};
 use crate::provider::{self, ErrorClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// How many model names a response has at most; a provider could send any number.
 const MAX_MODELS: usize = 10_000;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .get("/config/providers", Keyed, with(registry, all))
-        .get(
-            "/config/providers/{name}/models",
-            Keyed,
-            with(registry, models),
-        )
-        .post(
-            "/config/providers/{name}/oauth",
-            Keyed,
-            with(registry, oauth),
-        )
-        .post(
-            "/config/providers/{name}/cleanup",
-            Keyed,
-            with(registry, cleanup),
-        )
-        .post("/config/check_provider", Keyed, with(registry, check))
-        .post("/config/set_provider", Keyed, with(registry, set))
-        .post("/config/canonical-model-info", Keyed, with(registry, info))
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Get, "/config/providers", all),
+    (Get, "/config/providers/{name}/models", models),
+    (Post, "/config/providers/{name}/oauth", oauth),
+    (Post, "/config/providers/{name}/cleanup", cleanup),
+    (Post, "/config/check_provider", check),
+    (Post, "/config/set_provider", set),
+    (Post, "/config/canonical-model-info", info),
+];
 
 #[derive(Deserialize)]
 struct Check {

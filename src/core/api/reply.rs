@@ -1,7 +1,7 @@
 //! `/reply`, and the routes by which clients answer questions of a running turn. CORE §7.4.
 
 use super::with;
-use crate::agent::{Confirmation, Event, EventSink, EventWriter, Registry};
+use crate::agent::{Confirmation, Event, EventSink, EventWriter, Registry, TurnInput};
 use crate::conversation::{Message, Outcome};
 use crate::http::{Access::Keyed, Error, EventStream, Request, Response, Router};
 use crate::mcp::types::CallToolResult;
@@ -56,13 +56,16 @@ fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error>
             let cancel = cancel.clone();
             move || cancel.cancel()
         });
-        let (user, so_far) = (body.user_message, body.conversation_so_far);
+        let input = TurnInput {
+            so_far: body.conversation_so_far,
+            ..TurnInput::new(body.user_message)
+        };
         let mut events = StreamEvents {
             stream,
             writer: EventWriter::default(),
         };
         // The last event tells an error.
-        let _ = registry.reply(&body.session_id, user, so_far, &mut events, &cancel);
+        let _ = registry.reply(&body.session_id, input, &mut events, &cancel);
     }))
 }
 
@@ -86,13 +89,16 @@ fn confirm(registry: &Registry, request: &Request) -> Result<Response, Error> {
     #[derive(Serialize)]
     struct Empty {}
     let body: ConfirmRequest = request.json()?;
-    registry.confirm(&body.session_id, &body.id, body.action);
+    registry
+        .questions(&body.session_id)
+        .confirm(&body.id, body.action);
     Ok(Response::json(&Empty {}))
 }
 
 fn tool_result(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: ToolResultRequest = request.json()?;
-    if registry.tool_result(&body.session_id, &body.id, body.result) {
+    let questions = registry.questions(&body.session_id);
+    if questions.tool_result(&body.id, body.result) {
         Ok(Response::empty(200))
     } else {
         Err(Error::not_found(format!(

@@ -1,19 +1,18 @@
 //! `/agent/resources` and `/agent/prompts`: the resources and prompts of a session's MCP servers. Not part of
 //! Goose's API.
 
-use super::{cancel_of, with};
+use super::{Route, cancel_of};
 use crate::agent::Registry;
 use crate::extension::{self, ExtensionItem};
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::Get;
+use crate::http::{Error, Request, Response};
 use crate::mcp::types::{Prompt, PromptArgument, Resource, ResourceTemplate};
 use serde::Serialize;
-use std::sync::Arc;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .get("/agent/resources", Keyed, with(registry, resources))
-        .get("/agent/prompts", Keyed, with(registry, prompts))
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Get, "/agent/resources", resources),
+    (Get, "/agent/prompts", prompts),
+];
 
 #[derive(Serialize)]
 struct Resources {

@@ -1,9 +1,10 @@
 //! `/sessions`: list, search, read, rename, fork, export, import and delete stored sessions.
 
-use super::{cancel_of, with};
-use crate::agent::{self, Fork, Registry};
+use super::{Route, cancel_of};
+use crate::agent::{self, Registry};
 use crate::conversation::Session;
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::{Delete, Get, Post, Put};
+use crate::http::{Error, Request, Response};
 use crate::store::{Query, StoredSession};
 use crate::sys::clock::Utc;
 use serde::Deserialize;
@@ -21,32 +22,23 @@ const MAX_FOUND: usize = 50;
 /// The longest search text, in bytes.
 const MAX_QUERY: usize = 1_000;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .get("/sessions", Keyed, with(registry, list))
-        .get("/sessions/insights", Keyed, with(registry, insights))
-        .get("/sessions/search", Keyed, with(registry, search))
-        .post("/sessions/import", Keyed, with(registry, import))
-        .get(SESSION, Keyed, with(registry, get))
-        .delete(SESSION, Keyed, with(registry, delete))
-        .get(
-            "/sessions/{session_id}/extensions",
-            Keyed,
-            with(registry, extensions),
-        )
-        .get(
-            "/sessions/{session_id}/export",
-            Keyed,
-            with(registry, export),
-        )
-        .post("/sessions/{session_id}/fork", Keyed, with(registry, fork))
-        .put("/sessions/{session_id}/name", Keyed, with(registry, rename))
-        .put(
-            "/sessions/{session_id}/user_recipe_values",
-            Keyed,
-            with(registry, recipe_values),
-        )
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Get, "/sessions", list),
+    (Get, "/sessions/insights", insights),
+    (Get, "/sessions/search", search),
+    (Post, "/sessions/import", import),
+    (Get, SESSION, get),
+    (Delete, SESSION, delete),
+    (Get, "/sessions/{session_id}/extensions", extensions),
+    (Get, "/sessions/{session_id}/export", export),
+    (Post, "/sessions/{session_id}/fork", fork),
+    (Put, "/sessions/{session_id}/name", rename),
+    (
+        Put,
+        "/sessions/{session_id}/user_recipe_values",
+        recipe_values,
+    ),
+];
 
 /// The sessions that clients list. A session that cannot be read is left out and logged.
 fn listed(registry: &Registry) -> Result<Vec<Arc<StoredSession>>, Error> {
@@ -115,7 +107,7 @@ fn import(registry: &Registry, request: &Request) -> Result<Response, Error> {
         json: String,
     }
     let Import { json } = request.json()?;
-    Ok(with_warnings(&registry.import(&json)?))
+    Ok(with_warnings(&registry.files().import(&json)?))
 }
 
 /// The session with an additional field `warnings`: what an import left out. Goose's clients ignore unknown
@@ -137,7 +129,8 @@ pub(super) fn with_warnings(session: &Session) -> Response {
 }
 
 fn get(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let session = registry.session_with_messages(request.param("session_id"))?;
+    let id = request.param("session_id");
+    let session = registry.files().session_with_messages(id)?;
     Ok(Response::json(&session))
 }
 
@@ -147,14 +140,14 @@ fn delete(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn extensions(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let session = registry.session(request.param("session_id"))?;
+    let session = registry.files().session(request.param("session_id"))?;
     let extensions = session.enabled_extensions();
     Ok(Response::json(&json!({ "extensions": extensions })))
 }
 
 /// The session as a JSON string that holds the text of the file.
 fn export(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let session = registry.export(request.param("session_id"))?;
+    let session = registry.files().export(request.param("session_id"))?;
     let text = crate::json::to_value(&session)
         .and_then(|value| serde_json::to_string_pretty(&value))
         .map_err(|error| Error::internal(format!("the session cannot be exported: {error}")))?;
@@ -172,11 +165,14 @@ fn fork(registry: &Registry, request: &Request) -> Result<Response, Error> {
     if body.truncate && body.timestamp.is_none() {
         return Err(Error::bad_request("truncate=true requires a timestamp"));
     }
-    let fork = Fork {
-        copy: body.copy,
-        until: body.timestamp.filter(|_| body.truncate),
+    let id = request.param("session_id");
+    let until = body.timestamp.filter(|_| body.truncate);
+    let id = if body.copy {
+        registry.files().copy(id, until)?
+    } else {
+        registry.truncate(id, until)?;
+        id.to_owned()
     };
-    let id = registry.fork(request.param("session_id"), fork)?;
     Ok(Response::json(&json!({ "sessionId": id })))
 }
 
@@ -204,6 +200,7 @@ fn recipe_values(registry: &Registry, request: &Request) -> Result<Response, Err
         .into_iter()
         .map(|(name, value)| (name, value.into()))
         .collect();
-    let recipe = registry.set_recipe_values(request.param("session_id"), values)?;
+    let id = request.param("session_id");
+    let recipe = registry.files().set_recipe_values(id, values)?;
     Ok(Response::json(&json!({ "recipe": recipe })))
 }

@@ -13,13 +13,10 @@ use std::sync::Arc;
 type Open = fn(Option<&[PathBuf; 2]>, &Path) -> Result<Arc<dyn Encryption>, Box<dyn Error>>;
 
 /// That of a build with TLS.
-const OPEN: Option<Open> = {
-    #[cfg(feature = "tls")]
-    let open: Option<Open> = Some(crate::tls::announced);
-    #[cfg(not(feature = "tls"))]
-    let open = None;
-    open
-};
+#[cfg(feature = "tls")]
+const OPEN: Option<Open> = Some(crate::tls::announced);
+#[cfg(not(feature = "tls"))]
+const OPEN: Option<Open> = None;
 
 const TLS: &str = "GOOSE_TLS";
 const CERTIFICATE: &str = "GOOSE_TLS_CERT_PATH";

@@ -1,19 +1,18 @@
 //! `/config/init`, `/config/validate`, `/config/backup` and `/config/recover`: the file `config.yaml` as a whole.
 
-use super::with;
+use super::Route;
 use crate::agent::Registry;
 use crate::config_recovery::recover_config;
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::{Get, Post};
+use crate::http::{Error, Request, Response};
 use crate::setting_faults::setting_faults;
-use std::sync::Arc;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .post("/config/init", Keyed, with(registry, init))
-        .get("/config/validate", Keyed, with(registry, validate))
-        .post("/config/backup", Keyed, with(registry, back_up))
-        .post("/config/recover", Keyed, with(registry, recover))
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Post, "/config/init", init),
+    (Get, "/config/validate", validate),
+    (Post, "/config/backup", back_up),
+    (Post, "/config/recover", recover),
+];
 
 /// Writes nothing: without a file every setting has its default.
 fn init(registry: &Registry, _: &Request) -> Result<Response, Error> {

@@ -1,30 +1,29 @@
 //! `/config/custom-providers`: providers that the user describes. `/config/detect-provider`: whose key this is.
 
-use super::{cancel_of, with};
+use super::{Route, cancel_of};
 use crate::agent::Registry;
 use crate::custom_provider_edit::{
     CustomProviderEditor, CustomProviderError, CustomProviderRequest,
 };
 use crate::detect_provider::detect_provider;
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::{Delete, Get, Post, Put};
+use crate::http::{Error, Request, Response};
 use crate::provider::ErrorClass;
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::Arc;
 
 const PROVIDER: &str = "/config/custom-providers/{id}";
 
 /// The longest key whose provider is detected, in bytes.
 const MAX_KEY: usize = 4_096;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .post("/config/custom-providers", Keyed, with(registry, create))
-        .get(PROVIDER, Keyed, with(registry, get))
-        .put(PROVIDER, Keyed, with(registry, update))
-        .delete(PROVIDER, Keyed, with(registry, delete))
-        .post("/config/detect-provider", Keyed, with(registry, detect))
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Post, "/config/custom-providers", create),
+    (Get, PROVIDER, get),
+    (Put, PROVIDER, update),
+    (Delete, PROVIDER, delete),
+    (Post, "/config/detect-provider", detect),
+];
 
 fn editor(registry: &Registry) -> CustomProviderEditor<'_> {
     CustomProviderEditor {

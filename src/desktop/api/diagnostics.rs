@@ -1,14 +1,12 @@
 //! `/diagnostics`: a report on a session, as an archive.
 
-use super::with;
+use super::Route;
 use crate::agent::Registry;
 use crate::diagnostics::Diagnostics;
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
-use std::sync::Arc;
+use crate::http::Method::Get;
+use crate::http::{Error, Request, Response};
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router.get("/diagnostics/{session_id}", Keyed, with(registry, report))
-}
+pub(super) const ROUTES: &[Route] = &[(Get, "/diagnostics/{session_id}", report)];
 
 fn report(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let id = request.param("session_id");

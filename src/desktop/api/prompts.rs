@@ -1,22 +1,21 @@
 //! `/config/prompts`: the prompts that the user can change.
 
-use super::with;
+use super::Route;
 use crate::agent::Registry;
 use crate::agent::prompt_templates::PromptError;
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::{Delete, Get, Put};
+use crate::http::{Error, Request, Response};
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::Arc;
 
 const PROMPT: &str = "/config/prompts/{name}";
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .get("/config/prompts", Keyed, with(registry, list))
-        .get(PROMPT, Keyed, with(registry, get))
-        .put(PROMPT, Keyed, with(registry, save))
-        .delete(PROMPT, Keyed, with(registry, reset))
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Get, "/config/prompts", list),
+    (Get, PROMPT, get),
+    (Put, PROMPT, save),
+    (Delete, PROMPT, reset),
+];
 
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let prompts = registry.stores().prompts.list();

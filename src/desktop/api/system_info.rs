@@ -1,14 +1,12 @@
 //! `/system_info`: the version, the operating system and the settings in use.
 
-use super::with;
+use super::Route;
 use crate::agent::Registry;
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::http::Method::Get;
+use crate::http::{Error, Request, Response};
 use crate::system_info::SystemInfo;
-use std::sync::Arc;
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router.get("/system_info", Keyed, with(registry, system_info))
-}
+pub(super) const ROUTES: &[Route] = &[(Get, "/system_info", system_info)];
 
 fn system_info(registry: &Registry, _: &Request) -> Result<Response, Error> {
     Ok(Response::json(&SystemInfo::of(registry)))

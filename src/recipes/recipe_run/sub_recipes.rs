@@ -2,7 +2,7 @@
 //! those of Goose 1.24; a task without a sub-recipe is not supported.
 
 use super::{Nesting, RecipeRun, RunOptions, run_nested};
-use crate::agent::{ModelChoice, NoEvents, RecipeSource, Registry};
+use crate::agent::{Mode, ModelChoice, NoEvents, RecipeSource, Registry};
 use crate::conversation::{RecipeOrigin, Session, SessionType};
 use crate::mcp::types::CallToolResult;
 use crate::recipe::{MAX_SUB_RECIPES, Recipe, Requirement, SubRecipe, library};
@@ -168,8 +168,9 @@ impl SubRecipes {
         };
         let session = run.start(registry).map_err(|it| it.to_string())?;
         self.set_model(registry, &session.id, recipe);
-        let mode = registry.mode_of(&self.session);
-        if mode > registry.mode_of(&session) {
+        let config = &registry.stores().config;
+        let mode = Mode::of_session(&self.session, config);
+        if mode > Mode::of_session(&session, config) {
             let set = registry.set_mode(&session.id, mode);
             set.map_err(|error| error.to_string())?;
         }
@@ -208,7 +209,7 @@ impl SubRecipes {
             model: model.map(str::to_owned),
             ..ModelChoice::default()
         };
-        if let Err(error) = registry.set_model(id, choice) {
+        if let Err(error) = registry.models().choose(id, choice) {
             log::warn!("model of the session not used for its sub-recipe reason={error}");
         }
     }

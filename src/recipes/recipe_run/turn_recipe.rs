@@ -15,8 +15,8 @@ use serde_json::value::RawValue;
 use std::sync::atomic::Ordering;
 
 /// The recipe of a session, rendered, for one turn.
-#[derive(Default)]
-pub(crate) struct RecipeInTurn {
+pub(crate) struct RecipeInTurn<'r> {
+    registry: &'r Registry,
     instructions: Option<String>,
     final_output: Option<FinalOutput>,
     sub_recipes: Option<SubRecipes>,
@@ -25,10 +25,10 @@ pub(crate) struct RecipeInTurn {
     nesting: Nesting,
 }
 
-impl RecipeInTurn {
+impl<'r> RecipeInTurn<'r> {
     /// For the turn of a reply, whose outcome is not checked. See [`of_run`](Self::of_run).
-    pub(crate) fn of_reply(session: &Session) -> Result<Self, Error> {
-        let whole = RecipeInTurn::of_run(session, Nesting::default())?;
+    pub(crate) fn of_reply(session: &Session, registry: &'r Registry) -> Result<Self, Error> {
+        let whole = RecipeInTurn::of_run(session, registry, Nesting::default())?;
         Ok(RecipeInTurn {
             checks: None,
             ..whole
@@ -39,7 +39,11 @@ impl RecipeInTurn {
     ///
     /// # Errors
     /// When the schema of the final output is not valid.
-    pub(super) fn of_run(session: &Session, nesting: Nesting) -> Result<Self, Error> {
+    pub(super) fn of_run(
+        session: &Session,
+        registry: &'r Registry,
+        nesting: Nesting,
+    ) -> Result<Self, Error> {
         let max_turns = recipe::settings_of(session)["max_turns"].as_u64();
         let rendered = recipe::of_session(session).unwrap_or_else(|error| {
             log::warn!("recipe not applied session={} reason={error}", session.id);
@@ -47,9 +51,13 @@ impl RecipeInTurn {
         });
         let Some(rendered) = rendered else {
             return Ok(RecipeInTurn {
+                registry,
+                instructions: None,
+                final_output: None,
+                sub_recipes: None,
+                checks: None,
                 max_turns,
                 nesting,
-                ..RecipeInTurn::default()
             });
         };
         let fields = rendered.recipe.fields();
@@ -57,6 +65,7 @@ impl RecipeInTurn {
         let schema = schema.and_then(|response| response.json_schema.as_ref());
         let final_output = schema.map(FinalOutput::new).transpose();
         Ok(RecipeInTurn {
+            registry,
             final_output: final_output.map_err(|reason| Error::Config { reason })?,
             sub_recipes: SubRecipes::of(session, &fields.sub_recipes, &nesting),
             checks: fields.retry.as_ref().map(|it| Checks::new(it, session)),
@@ -83,7 +92,7 @@ pub(crate) fn check(recipe: &Recipe) -> Result<(), Error> {
     }
 }
 
-impl TurnRecipe for RecipeInTurn {
+impl TurnRecipe for RecipeInTurn<'_> {
     fn instructions(&self) -> Option<String> {
         let about_output = (self.final_output.is_some()).then_some(final_output::INSTRUCTIONS);
         let parts = [self.instructions.as_deref(), about_output];
@@ -112,16 +121,12 @@ impl TurnRecipe for RecipeInTurn {
         self.is_output(name) || (name == sub_recipes::NAME && self.sub_recipes.is_some())
     }
 
-    fn call(
-        &self,
-        name: &str,
-        arguments: &RawValue,
-        registry: &Registry,
-        cancel: &Cancel,
-    ) -> CallToolResult {
+    fn call(&self, name: &str, arguments: &RawValue, cancel: &Cancel) -> CallToolResult {
         match (&self.final_output, &self.sub_recipes) {
             (Some(output), _) if name == final_output::NAME => output.take(arguments),
-            (_, Some(sub)) if name == sub_recipes::NAME => sub.call(arguments, registry, cancel),
+            (_, Some(sub)) if name == sub_recipes::NAME => {
+                sub.call(arguments, self.registry, cancel)
+            }
             _ => CallToolResult::text("There is no such tool.").failed(),
         }
     }
@@ -148,11 +153,11 @@ impl TurnRecipe for RecipeInTurn {
             .map_or(SuccessChecks::None, Checks::kind)
     }
 
-    fn check_success(&self, attempt: u32, registry: &Registry, cancel: &Cancel) -> CheckedTurn {
+    fn check_success(&self, attempt: u32, cancel: &Cancel) -> CheckedTurn {
         let Some(checks) = &self.checks else {
             return CheckedTurn::Passed;
         };
-        let checked = checks.check(attempt, registry, cancel);
+        let checked = checks.check(attempt, self.registry, cancel);
         if let (CheckedTurn::Again(_), Some(output)) = (&checked, &self.final_output) {
             output.reset();
         }

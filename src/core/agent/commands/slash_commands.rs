@@ -31,7 +31,7 @@ impl Turn<'_> {
         let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((&line, ""));
         let rest = rest.trim();
         match command {
-            "prompts" => self.show_prompts(user, rest).map(|()| None),
+            "prompts" => self.show_prompts(user, rest),
             "prompt" => self.use_prompt(user, rest),
             "compact" => self.compact("You asked for it").map(|_| None),
             "clear" => {
@@ -45,15 +45,19 @@ impl Turn<'_> {
         }
     }
 
-    /// Stores a command and its answer, both visible to the user only.
-    fn answer_command(&mut self, command: Message, answer: impl Into<String>) -> Result<(), Error> {
+    /// Stores a command and its answer, both visible to the user only. The model is not asked.
+    fn answer_command(
+        &mut self,
+        command: Message,
+        answer: impl Into<String>,
+    ) -> Result<Option<Message>, Error> {
         self.store(command.seen_by(Metadata::USER_ONLY))?;
-        self.reply_without_model(answer)
+        self.reply_without_model(answer).map(|()| None)
     }
 
-    fn show_prompts(&mut self, user: Message, extension: &str) -> Result<(), Error> {
+    fn show_prompts(&mut self, user: Message, extension: &str) -> Result<Option<Message>, Error> {
         let wanted = (!extension.is_empty()).then_some(extension);
-        let listing = self.agent.extensions.prompts(wanted, &self.cancel);
+        let listing = self.extensions().prompts(wanted, &self.context.cancel);
         let mut text = if listing.items.is_empty() {
             "No active extension offers prompts.\n".to_owned()
         } else {
@@ -73,9 +77,9 @@ impl Turn<'_> {
         let mut words = words(rest).into_iter();
         let Some(name) = words.next() else {
             let usage = "Say which one: `/prompt NAME KEY=VALUE …`; `/prompts` lists them.";
-            return self.answer_command(user, usage).map(|()| None);
+            return self.answer_command(user, usage);
         };
-        let listing = self.agent.extensions.prompts(None, &self.cancel);
+        let listing = self.extensions().prompts(None, &self.context.cancel);
         let (extension, bare) = name
             .split_once(tool_names::SEPARATOR)
             .unwrap_or(("", &name));
@@ -87,44 +91,37 @@ impl Turn<'_> {
             let answer = format!(
                 "No active extension offers a prompt called `{name}`; `/prompts` lists them."
             );
-            return self.answer_command(user, answer).map(|()| None);
+            return self.answer_command(user, answer);
         };
         let words: Vec<String> = words.collect();
         if words.iter().any(|word| word == "--info") {
-            return self.answer_command(user, describe(item)).map(|()| None);
+            return self.answer_command(user, describe(item));
         }
-        let mut arguments = Map::new();
-        for word in &words {
-            match word.split_once('=') {
-                Some((key, value)) => {
-                    arguments.insert(key.to_owned(), Value::from(value));
-                }
-                None => {
-                    let answer = format!(
-                        "`{word}` is not of the form `KEY=VALUE`.\n\n{}",
-                        describe(item)
-                    );
-                    return self.answer_command(user, answer).map(|()| None);
-                }
+        let pair = |word| match str::split_once(word, '=') {
+            Some((key, value)) => Ok((key.to_owned(), Value::from(value))),
+            None => Err(word),
+        };
+        let arguments: Result<Map<_, _>, &str> = words.iter().map(|word| pair(word)).collect();
+        let arguments = match arguments {
+            Ok(arguments) => arguments,
+            Err(word) => {
+                let about = describe(item);
+                let answer = format!("`{word}` is not of the form `KEY=VALUE`.\n\n{about}");
+                return self.answer_command(user, answer);
             }
-        }
+        };
         let prompt =
-            self.agent
-                .extensions
-                .get_prompt(extension, &item.name, &arguments, &self.cancel);
+            self.extensions()
+                .get_prompt(extension, &item.name, &arguments, &self.context.cancel);
         let prompt = match prompt {
             Ok(prompt) => prompt,
             Err(error) => {
-                return self
-                    .answer_command(user, format!("{error}\n\n{}", describe(item)))
-                    .map(|()| None);
+                return self.answer_command(user, format!("{error}\n\n{}", describe(item)));
             }
         };
         let messages: Vec<Message> = prompt.messages.iter().filter_map(message).collect();
         let Some(last) = messages.last().map(|message| message.role) else {
-            return self
-                .answer_command(user, "The prompt is empty.")
-                .map(|()| None);
+            return self.answer_command(user, "The prompt is empty.");
         };
         self.store(user.seen_by(Metadata::USER_ONLY))?;
         for message in messages {
@@ -142,7 +139,7 @@ impl Turn<'_> {
         command: &str,
         rest: &str,
     ) -> Result<Option<Message>, Error> {
-        let config = &self.registry.stores().config;
+        let config = &self.context.stores.config;
         let file = match command_list::recipe_of(config, command) {
             // Not every message with a slash is a command: it may begin with a path.
             Ok(None) => return Ok(Some(user)),
@@ -153,16 +150,15 @@ impl Turn<'_> {
             )),
         };
         let text = file.and_then(|file| {
-            let text = session_recipes::of_program()
-                .and_then(|it| it.command_message(&file, words(rest), &self.session.working_dir));
+            let text = session_recipes::of_program().and_then(|it| {
+                it.command_message(&file, words(rest), &self.context.session.working_dir)
+            });
             text.map_err(|error| error.to_string())
         });
         let text = match text {
             Ok(text) => text,
             Err(error) => {
-                return self
-                    .answer_command(user, format!("`/{command}`: {error}"))
-                    .map(|()| None);
+                return self.answer_command(user, format!("`/{command}`: {error}"));
             }
         };
         self.store(user.seen_by(Metadata::USER_ONLY))?;

@@ -250,8 +250,7 @@ fn check(kind: &'static PromptKind, content: &str) -> Result<(), PromptError> {
         return render(recipes, kind, content, &values).map(drop);
     }
     let extensions = [("files", "Read before you write."), ("clock", "")];
-    let modes = [Mode::Auto, Mode::Approve, Mode::SmartApprove, Mode::Chat];
-    for mode in modes {
+    for mode in Mode::ALL {
         for extensions in [&extensions[..], &[]] {
             let values = system_prompt::values(&Parts {
                 extensions,

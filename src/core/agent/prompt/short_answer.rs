@@ -1,11 +1,13 @@
 //! Short answers of a model beside a turn: names, summaries and recipes.
 
+use crate::agent::Error;
 use crate::agent::prompt::conversation_digest::digest;
 use crate::agent::prompt::prompt_kind::PromptKind;
+use crate::agent::session::model_selection::Models;
 use crate::agent::turn::token_estimate::Estimate;
-use crate::agent::{Error, Registry};
+use crate::agent::turn::turn_channel::Model;
 use crate::conversation::{Message, Role, Session};
-use crate::provider::{CompletionRequest, DeltaSink, Purpose};
+use crate::provider::{self, CompletionRequest, DeltaSink, Purpose, StopReason};
 use crate::sys::cancel::Cancel;
 use serde_json::Value;
 
@@ -33,62 +35,73 @@ pub struct SideAnswer {
     pub text: String,
 }
 
-impl Registry {
+impl Models<'_> {
     /// Asks the session's model about its conversation, as far as the user sees it, beside a turn. The model gets it
     /// as text of about `budget` bytes at most, with the system prompt `prompt`. Nothing is stored.
     ///
     /// # Errors
     /// When the session has no messages or no model, or the model fails.
     pub fn ask_about(
-        &self,
+        self,
         session: &Session,
         prompt: &PromptKind,
         budget: usize,
         cancel: &Cancel,
     ) -> Result<SideAnswer, Error> {
-        let messages = (self.stores().sessions).conversation(&session.id)?;
+        let messages = (self.stores.sessions).conversation(&session.id)?;
         let messages = messages.unwrap_or_default();
         let shown = messages
             .iter()
             .filter(|message| message.metadata.user_visible);
         let text = digest(shown, budget);
         if text.trim().is_empty() {
-            let reason = "the session has no messages".to_owned();
-            return Err(Error::Config { reason });
+            return Err(Error::config("the session has no messages"));
         }
-        let model = self.model_of(session)?;
-        let question = format!("<conversation>\n{text}</conversation>");
-        let question = Message::text(Role::User, question);
-        let request = CompletionRequest {
-            model: &model.config,
-            system: &self.stores().prompts.text(prompt, Value::Null),
-            messages: &[&question],
-            note: None,
-            tools: &[],
-            purpose: Purpose::Summary,
-            input: Estimate::default().tokens(text.len()),
-        };
-        let cancel = cancel.child();
-        let mut limit = LengthLimit::new(cancel.clone());
-        let answer = model.provider.complete(&request, &cancel, &mut limit)?;
+        let model = self.of(session)?;
+        let system = self.stores.prompts.text(prompt, Value::Null);
+        let (text, _) = ask(&model, &system, "", &text, Purpose::Summary, cancel)?;
         Ok(SideAnswer {
             provider: model.provider.name().to_owned(),
             model: model.config.model_name,
-            text: Message::new(Role::Assistant, answer.content).concat_text(),
+            text,
         })
     }
 }
 
-/// Cancels the request when the answer is too long.
-pub(in crate::agent) struct LengthLimit {
-    cancel: Cancel,
-    length: usize,
+/// Asks the model about a conversation, which `digest` is, with a line before it. Returns the text of the answer, and
+/// whether it is complete.
+pub(in crate::agent) fn ask(
+    model: &Model,
+    system: &str,
+    line: &str,
+    digest: &str,
+    purpose: Purpose,
+    cancel: &Cancel,
+) -> Result<(String, StopReason), provider::Error> {
+    let question = format!("{line}<conversation>\n{digest}</conversation>");
+    let request = CompletionRequest {
+        model: &model.config,
+        system,
+        messages: &[&Message::text(Role::User, question)],
+        note: None,
+        tools: &[],
+        purpose,
+        input: Estimate::default().tokens(digest.len()),
+    };
+    let cancel = cancel.child();
+    let mut limit = LengthLimit {
+        cancel: cancel.clone(),
+        length: 0,
+    };
+    let answer = model.provider.complete(&request, &cancel, &mut limit)?;
+    let text = Message::new(Role::Assistant, answer.content).concat_text();
+    Ok((text, answer.stop))
 }
 
-impl LengthLimit {
-    pub(in crate::agent) fn new(cancel: Cancel) -> Self {
-        LengthLimit { cancel, length: 0 }
-    }
+/// Cancels the request when the answer is too long.
+struct LengthLimit {
+    cancel: Cancel,
+    length: usize,
 }
 
 impl DeltaSink for LengthLimit {

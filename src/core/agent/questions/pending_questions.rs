@@ -1,13 +1,9 @@
 //! Questions that the user or the client has not answered yet: tool approvals, elicitations, and calls of
 //! tools that the client runs.
 
-use crate::agent::{Confirmation, Registry};
-use crate::conversation::Outcome;
-use crate::mcp::types::CallToolResult;
 use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;
 use crossbeam_channel::{Receiver, Sender, bounded};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -79,26 +75,6 @@ impl<A> PendingQuestion<'_, A> {
 impl<A> Drop for PendingQuestion<'_, A> {
     fn drop(&mut self) {
         lock(&self.questions.open).remove(&self.id);
-    }
-}
-
-impl Registry {
-    /// Answers the question whether a tool may be called; false if no such question is pending.
-    pub fn confirm(&self, id: &str, request: &str, answer: Confirmation) -> bool {
-        self.live_agent(id)
-            .is_some_and(|agent| agent.channel.confirmations.answer(request, answer))
-    }
-
-    /// Answers an elicitation with the user's data, or declines it with `None`; false if it is not pending.
-    pub fn answer(&self, id: &str, request: &str, data: Option<Value>) -> bool {
-        self.live_agent(id)
-            .is_some_and(|agent| agent.channel.elicitations.answer(request, data))
-    }
-
-    /// Passes on the result of a tool that the client ran; false if no call waits for it.
-    pub fn tool_result(&self, id: &str, request: &str, result: Outcome<CallToolResult>) -> bool {
-        self.live_agent(id)
-            .is_some_and(|agent| agent.channel.frontend_results.answer(request, result))
     }
 }
 

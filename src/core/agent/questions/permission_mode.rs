@@ -2,10 +2,9 @@
 //! annotations of the tool.
 
 use crate::agent::session::session_recipes;
-use crate::agent::{Error, Registry};
 use crate::conversation::Session;
 use crate::mcp::types::ToolAnnotations;
-use crate::store::{PermissionLevel, settings};
+use crate::store::{Config, PermissionLevel, settings};
 use crate::text::printable;
 use serde::Deserialize;
 
@@ -48,39 +47,22 @@ pub(in crate::agent) enum Decision {
     Deny,
 }
 
-impl Registry {
+impl Mode {
+    /// All modes.
+    pub const ALL: [Mode; 4] = [Mode::Auto, Mode::Approve, Mode::SmartApprove, Mode::Chat];
+
     /// The mode of a session: its own, else the stricter one of the setting `GOOSE_MODE` and of its recipe, which may
     /// come from a stranger.
-    pub fn mode_of(&self, session: &Session) -> Mode {
+    pub fn of_session(session: &Session, config: &Config) -> Mode {
         if let Some(mode) = &session.goose_mode {
             return Mode::named(mode);
         }
-        let mode = Mode::named(settings::MODE.word(&self.stores().config));
+        let mode = Mode::named(settings::MODE.word(config));
         match session_recipes::setting(session, "goose_mode") {
             Some(of_recipe) => mode.max(Mode::named(&of_recipe)),
             None => mode,
         }
     }
-
-    /// Sets the mode of a session. A running turn follows it from its next tool calls on.
-    ///
-    /// # Errors
-    /// When there is no such session, or it cannot be written.
-    pub fn set_mode(&self, id: &str, mode: Mode) -> Result<(), Error> {
-        self.session(id)?;
-        self.stores().sessions.update(id, |session| {
-            session.goose_mode = Some(mode.as_str().to_owned());
-        })?;
-        if let Some(agent) = self.live_agent(id) {
-            agent.channel.set_mode(mode);
-        }
-        Ok(())
-    }
-}
-
-impl Mode {
-    /// All modes.
-    pub const ALL: [Mode; 4] = [Mode::Auto, Mode::Approve, Mode::SmartApprove, Mode::Chat];
 
     /// Its name in `GOOSE_MODE`.
     pub fn as_str(self) -> &'static str {

@@ -4,7 +4,7 @@
 
 use crate::agent::Agent;
 use crate::agent::session::agent_table::AgentTable;
-use crate::agent::session::session_observers::SessionObservers;
+use crate::agent::session::observers::SessionObservers;
 use crate::sys;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::io;

@@ -2,9 +2,9 @@
 
 use crate::agent::session::session_recipes;
 use crate::agent::turn::turn_channel::Model;
-use crate::agent::{Error, Registry};
+use crate::agent::{Error, Stores};
 use crate::conversation::Session;
-use crate::provider::{self, Choice, ErrorClass, LeadWorker, ModelConfig, Progress};
+use crate::provider::{self, Catalog, Choice, ErrorClass, LeadWorker, ModelConfig, Progress};
 use crate::store::settings;
 use serde_json::{Map, Value};
 
@@ -25,46 +25,53 @@ pub struct ModelChoice {
     pub request_params: Option<Map<String, Value>>,
 }
 
-impl Registry {
+/// Chooses the models of sessions.
+#[derive(Clone, Copy)]
+pub struct Models<'s> {
+    pub(in crate::agent) stores: &'s Stores,
+    pub(in crate::agent) catalog: &'s Catalog,
+}
+
+impl Models<'_> {
     /// Whether the session, its recipe or the configuration names a provider. Without one, every turn
     /// of the session ends with an error.
     ///
     /// # Errors
-    /// [`Error::NoSession`], or [`Error::Store`] when files cannot be read.
-    pub fn has_provider(&self, id: &str) -> Result<bool, Error> {
-        Ok(self.provider_of(&self.session(id)?)?.is_some())
+    /// [`Error::Store`] when files cannot be read.
+    pub fn has_provider(self, session: &Session) -> Result<bool, Error> {
+        Ok(self.provider_of(session)?.is_some())
     }
 
     /// Whether the configuration names a provider.
-    pub fn has_configured_model(&self) -> bool {
-        matches!(settings::PROVIDER.text(&self.stores().config), Ok(Some(_)))
+    pub fn has_configured_provider(self) -> bool {
+        matches!(settings::PROVIDER.text(&self.stores.config), Ok(Some(_)))
     }
 
     /// The name of the provider for the session: its own, else its recipe's, else that of the
     /// configuration.
-    fn provider_of(&self, session: &Session) -> Result<Option<String>, Error> {
+    fn provider_of(self, session: &Session) -> Result<Option<String>, Error> {
         let name = session.provider_name.clone();
         match name.or_else(|| session_recipes::setting(session, "goose_provider")) {
-            None => Ok(settings::PROVIDER.text(&self.stores().config)?),
+            None => Ok(settings::PROVIDER.text(&self.stores.config)?),
             name => Ok(name),
         }
     }
 
     /// The session's model: its own, else its recipe's, else the configured one.
-    pub(in crate::agent) fn model_of(&self, session: &Session) -> Result<Model, Error> {
+    pub(in crate::agent) fn of(self, session: &Session) -> Result<Model, Error> {
         let Some(name) = self.provider_of(session)? else {
             let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL in config.yaml or \
                        in the environment (`gosling help models`), or choose one for this session";
             return Err(provider::Error::new(ErrorClass::Config, why).into());
         };
-        let provider = self.catalog().provider(&name)?;
+        let provider = self.catalog.provider(&name)?;
         let stored = session.model_config.clone();
         let stored = stored.and_then(|config| crate::json::from_value(&config).ok());
         let mut config = match stored {
             Some(config) => {
                 let config: ModelConfig = config;
                 // The stored number is for clients; requests use the current settings.
-                let now = self.catalog().model_config(&name, &config.model_name);
+                let now = self.catalog.model_config(&name, &config.model_name);
                 ModelConfig {
                     max_tokens: now.max_tokens,
                     ..config
@@ -72,7 +79,7 @@ impl Registry {
             }
             None => {
                 let model = match session_recipes::setting(session, "goose_model") {
-                    None => settings::MODEL.text(&self.stores().config)?,
+                    None => settings::MODEL.text(&self.stores.config)?,
                     model => model,
                 };
                 self.model_config(&name, model.as_deref())?
@@ -85,21 +92,21 @@ impl Registry {
     }
 
     /// Writes into `session` the model that would answer, if it has none.
-    pub fn show_model(&self, session: &mut Session) {
+    pub fn show(self, session: &mut Session) {
         if session.provider_name.is_none()
-            && let Ok(model) = self.model_of(session)
+            && let Ok(model) = self.of(session)
         {
-            self.set_shown_model(session, &model);
+            self.set_shown(session, &model);
         }
     }
 
     /// Writes the model into `session` as clients see it: with its maximal number of output tokens, even if
     /// requests leave that number out.
-    pub(in crate::agent) fn set_shown_model(&self, session: &mut Session, model: &Model) {
+    pub(in crate::agent) fn set_shown(self, session: &mut Session, model: &Model) {
         let provider = model.provider.name();
         let mut config = model.config.clone();
         if config.max_tokens.is_none() {
-            let known = self.catalog().model_info(provider, &config.model_name);
+            let known = self.catalog.model_info(provider, &config.model_name);
             config.max_tokens = known.and_then(|known| known.max_output_tokens);
         }
         session.provider_name = Some(provider.to_owned());
@@ -111,29 +118,29 @@ impl Registry {
     /// # Errors
     /// When there is no such session, the provider is unknown or not configured, or neither the choice nor the
     /// configuration names a model.
-    pub fn set_model(&self, id: &str, choice: ModelChoice) -> Result<(), Error> {
-        self.session(id)?;
-        let provider = self.catalog().provider(&choice.provider)?;
+    pub fn choose(self, id: &str, choice: ModelChoice) -> Result<(), Error> {
+        self.stores.session_files().session(id)?;
+        let provider = self.catalog.provider(&choice.provider)?;
         let named = choice.model.filter(|model| !model.trim().is_empty());
         let named = match named {
-            None => settings::MODEL.text(&self.stores().config)?,
+            None => settings::MODEL.text(&self.stores.config)?,
             named => named,
         };
         let mut config = self.model_config(&choice.provider, named.as_deref())?;
         config.context_limit = choice.context_limit.or(config.context_limit);
         config.request_params = choice.request_params.or(config.request_params);
         let model = Model { provider, config };
-        self.stores()
+        self.stores
             .sessions
-            .update(id, |session| self.set_shown_model(session, &model))?;
+            .update(id, |session| self.set_shown(session, &model))?;
         Ok(())
     }
 
     /// The model with this name, else the first one that the catalog lists for the provider.
-    fn model_config(&self, provider: &str, model: Option<&str>) -> Result<ModelConfig, Error> {
-        let known = || self.catalog().known_models(provider).into_iter().next();
+    fn model_config(self, provider: &str, model: Option<&str>) -> Result<ModelConfig, Error> {
+        let known = || self.catalog.known_models(provider).into_iter().next();
         match model.map(str::to_owned).or_else(known) {
-            Some(model) => Ok(self.catalog().model_config(provider, &model)),
+            Some(model) => Ok(self.catalog.model_config(provider, &model)),
             None => {
                 let why =
                     format!("No model is named for {provider}: set GOOSE_MODEL, or choose one");
@@ -144,8 +151,8 @@ impl Registry {
 
     /// The model that answers the next turn of a session whose own model is `own`. If a lead model shares the
     /// session, also its role, `lead` or `worker`.
-    pub(in crate::agent) fn model_for_turn(
-        &self,
+    pub(in crate::agent) fn for_turn(
+        self,
         own: &Model,
         lead: Option<&(LeadWorker, Progress)>,
     ) -> Result<(Model, Option<&'static str>), Error> {
@@ -154,22 +161,18 @@ impl Registry {
         };
         match policy.choose(progress) {
             Choice::Worker => Ok((own.clone(), Some(WORKER))),
-            Choice::Lead { .. } => Ok((self.lead_model(policy, own)?, Some(LEAD))),
+            Choice::Lead { .. } => Ok((self.lead(policy, own)?, Some(LEAD))),
         }
     }
 
     /// The lead model of a session whose own model is `own`.
-    pub(in crate::agent) fn lead_model(
-        &self,
-        policy: &LeadWorker,
-        own: &Model,
-    ) -> Result<Model, Error> {
+    pub(in crate::agent) fn lead(self, policy: &LeadWorker, own: &Model) -> Result<Model, Error> {
         let provider = match &policy.lead_provider {
-            Some(name) => self.catalog().provider(name)?,
+            Some(name) => self.catalog.provider(name)?,
             None => own.provider.clone(),
         };
         let config = self
-            .catalog()
+            .catalog
             .model_config(provider.name(), &policy.lead_model);
         Ok(Model { provider, config })
     }

@@ -1,15 +1,14 @@
 //! The name of a session, made by its model from the first messages. It is made in the background after the
 //! first turn, or beside it for clients that read the name at its end, so that no answer waits for it.
 
-use crate::agent::Registry;
+use crate::agent::Stores;
 use crate::agent::prompt::conversation_digest::digest;
-use crate::agent::prompt::short_answer::{LengthLimit, without_reasoning};
-use crate::agent::session::name_observers::NameObservers;
+use crate::agent::prompt::short_answer::{ask, without_reasoning};
+use crate::agent::session::observers::SessionObservers;
 use crate::agent::session::session_agent::Agent;
-use crate::agent::turn::token_estimate::Estimate;
 use crate::agent::turn::turn_channel::Model;
 use crate::conversation::{Message, Role, Session};
-use crate::provider::{CompletionRequest, Purpose, StopReason};
+use crate::provider::{Purpose, StopReason};
 use crate::store::Sessions;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
@@ -18,40 +17,35 @@ use std::sync::Arc;
 const DIGEST_SIZE: usize = 4_000;
 /// The longest name, in characters.
 const MAX_NAME: usize = 80;
-impl Registry {
-    /// As the end of a turn does: starts to name the session in the background, if it has no name and its agent is
-    /// live.
-    pub fn name_session(&self, id: &str) {
-        if let Some(agent) = self.live_agent(id) {
-            self.name_in_background(&agent, id);
-        }
-    }
 
-    /// Starts to name the session in the background, if it has no name. A name that the user chose stays.
-    pub(in crate::agent) fn name_in_background(&self, agent: &Arc<Agent>, id: &str) {
-        if !agent.take_unnamed() {
-            return;
-        }
-        let (Some(model), _) = agent.channel.model() else {
-            return;
-        };
-        let namer = SessionNamer {
-            sessions: self.stores().sessions.clone(),
-            observers: self.name_observers.clone(),
-            id: id.to_owned(),
-            system: self.stores().prompts.session_name(),
-            model,
-            cancel: agent.cancel().clone(),
-        };
-        // A session that cannot be named now keeps its name.
-        let _ = agent.in_background("name", move || namer.run());
+/// Starts to name the agent's session in the background, if it has no name. A name that the user chose stays.
+pub(in crate::agent) fn name_in_background(
+    agent: &Arc<Agent>,
+    stores: &Stores,
+    observers: &SessionObservers,
+) {
+    if !agent.take_unnamed() {
+        return;
     }
+    let (Some(model), _) = agent.channel.model() else {
+        return;
+    };
+    let namer = SessionNamer {
+        sessions: stores.sessions.clone(),
+        observers: observers.clone(),
+        id: agent.session_id.clone(),
+        system: stores.prompts.session_name(),
+        model,
+        cancel: agent.cancel().clone(),
+    };
+    // A session that cannot be named now keeps its name.
+    let _ = agent.in_background("name", move || namer.run());
 }
 
 /// Names one session.
 struct SessionNamer {
     sessions: Arc<Sessions>,
-    observers: NameObservers,
+    observers: SessionObservers,
     id: String,
     system: String,
     model: Model,
@@ -81,7 +75,11 @@ impl SessionNamer {
             }
         });
         match stored {
-            Ok(session) => self.observers.named(&self.id, &session.name),
+            Ok(session) => {
+                for observer in self.observers.all() {
+                    observer.named(&self.id, &session.name);
+                }
+            }
             Err(error) => log::debug!(
                 "name of a session not stored session={} reason={error}",
                 self.id
@@ -94,25 +92,17 @@ impl SessionNamer {
         let is_shown = |m: &&Message| m.metadata.user_visible && m.metadata.agent_visible;
         let first = messages.iter().filter(is_shown).take(4);
         let text = digest(first, DIGEST_SIZE);
-        let question = format!("Name this session:\n\n<conversation>\n{text}</conversation>");
-        let question = Message::text(Role::User, question);
-        let request = CompletionRequest {
-            model: &self.model.config,
-            system: &self.system,
-            messages: &[&question],
-            note: None,
-            tools: &[],
-            purpose: Purpose::Name,
-            input: Estimate::default().tokens(text.len()),
-        };
-        let cancel = self.cancel.child();
-        let mut limit = LengthLimit::new(cancel.clone());
-        match self.model.provider.complete(&request, &cancel, &mut limit) {
-            Ok(answer) => {
-                let stop = answer.stop;
-                let text = Message::new(Role::Assistant, answer.content).concat_text();
-                name_from(complete_lines(&text, stop))
-            }
+        let line = "Name this session:\n\n";
+        let answer = ask(
+            &self.model,
+            &self.system,
+            line,
+            &text,
+            Purpose::Name,
+            &self.cancel,
+        );
+        match answer {
+            Ok((text, stop)) => name_from(complete_lines(&text, stop)),
             Err(error) => {
                 let id = &self.id;
                 log::debug!("session not named by its model session={id} reason={error}");

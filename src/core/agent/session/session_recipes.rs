@@ -1,16 +1,15 @@
 //! The recipes of sessions in this program, which has a part that reads them, or none.
 
-use crate::agent::Error;
 use crate::agent::error::RecipeFault;
 use crate::agent::recipes::{Recipes, TurnRecipe};
+use crate::agent::{Error, Registry};
 use crate::conversation::Session;
+use crate::features;
 use crate::part;
 use serde_json::Value;
-use std::fmt;
-use std::sync::Arc;
 
 /// A turn without a recipe.
-pub(in crate::agent) struct NoRecipe;
+struct NoRecipe;
 
 impl TurnRecipe for NoRecipe {}
 
@@ -26,18 +25,13 @@ pub(in crate::agent) fn find() -> Option<&'static dyn Recipes> {
 pub fn of_program() -> Result<&'static dyn Recipes, Error> {
     find().ok_or_else(|| Error::Recipe {
         fault: RecipeFault::Invalid,
-        reason: NotAvailable.to_string(),
+        reason: not_available(),
     })
 }
 
 /// Why a program without recipes does not use one.
-struct NotAvailable;
-
-impl fmt::Display for NotAvailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hint = crate::features::hint("recipes");
-        write!(f, "recipes are not available{hint}")
-    }
+fn not_available() -> String {
+    format!("recipes are not available{}", features::hint("recipes"))
 }
 
 /// As [`Recipes::apply`].
@@ -52,16 +46,20 @@ pub fn apply(session: &Session) -> Result<Option<Value>, Error> {
 }
 
 /// What the session's recipe adds to a turn.
-pub(in crate::agent) fn for_turn(session: &Session) -> Result<Arc<dyn TurnRecipe>, Error> {
+pub(in crate::agent) fn for_turn<'r>(
+    session: &Session,
+    registry: &'r Registry,
+) -> Result<Box<dyn TurnRecipe + 'r>, Error> {
     match find() {
-        Some(recipes) if session.recipe.is_some() => return recipes.for_turn(session),
+        Some(recipes) if session.recipe.is_some() => return recipes.for_turn(session, registry),
         None if session.recipe.is_some() => {
             let id = &session.id;
-            log::warn!("recipe not applied session={id} reason={NotAvailable}");
+            let reason = not_available();
+            log::warn!("recipe not applied session={id} reason={reason}");
         }
         _ => {}
     }
-    Ok(Arc::new(NoRecipe))
+    Ok(Box::new(NoRecipe))
 }
 
 /// The settings of the session's recipe.

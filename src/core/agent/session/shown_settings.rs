@@ -1,7 +1,8 @@
 //! The settings as clients see them: secrets are masked.
 
-use crate::agent::Registry;
+use crate::agent::Stores;
 use crate::extension::platform_extensions;
+use crate::provider::Catalog;
 use crate::store::settings::{self, Kind};
 use crate::store::{self, mask};
 use serde_json::{Map, Value};
@@ -16,14 +17,14 @@ pub enum ShownSetting {
     Masked(String),
 }
 
-impl Registry {
+impl ShownSetting {
     /// All settings of the configuration file, with secrets masked and with every platform extension.
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub fn shown_settings(&self) -> store::Result<Map<String, Value>> {
-        let mut config = self.stores().config.all()?;
-        let declared = Declared::read(self)?;
+    pub fn all(stores: &Stores, catalog: &Catalog) -> store::Result<Map<String, Value>> {
+        let mut config = stores.config.all()?;
+        let declared = Declared::read(stores, catalog)?;
         for (key, value) in &mut config {
             if declared.is_secret(key)? {
                 *value = mask(value).into();
@@ -38,22 +39,26 @@ impl Registry {
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub fn shown_setting(&self, key: &str, is_secret: bool) -> store::Result<Option<ShownSetting>> {
+    pub fn of(
+        stores: &Stores,
+        catalog: &Catalog,
+        key: &str,
+        is_secret: bool,
+    ) -> store::Result<Option<Self>> {
+        let declared = || Declared::read(stores, catalog);
         if is_secret {
-            let secrets = &self.stores().secrets;
-            let Some(secret) = secrets.get(key)? else {
+            let Some(secret) = stores.secrets.get(key)? else {
                 return Ok(None);
             };
-            let is_shown = secrets.declares(key)? || Declared::read(self)?.is_setting(key)?;
+            let is_shown = stores.secrets.declares(key)? || declared()?.is_setting(key)?;
             return Ok(is_shown.then(|| ShownSetting::Masked(secret.masked())));
         }
-        let config = &self.stores().config;
-        let Some(value) = config.get(key)? else {
+        let Some(value) = stores.config.get(key)? else {
             return Ok(None);
         };
-        let declared = Declared::read(self)?;
+        let declared = declared()?;
         // Another variable of the environment is not for clients.
-        if !config.has(key)? && !declared.is_setting(key)? {
+        if !stores.config.has(key)? && !declared.is_setting(key)? {
             return Ok(None);
         }
         Ok(Some(if declared.is_secret(key)? {
@@ -66,23 +71,23 @@ impl Registry {
 
 /// The names of settings that providers and extensions declare.
 struct Declared<'a> {
-    registry: &'a Registry,
+    stores: &'a Stores,
     /// By upper-case name: whether the setting is a secret.
     providers: HashMap<String, bool>,
     extensions: HashSet<String>,
 }
 
 impl<'a> Declared<'a> {
-    fn read(registry: &'a Registry) -> store::Result<Self> {
+    fn read(stores: &'a Stores, catalog: &Catalog) -> store::Result<Self> {
         let mut providers = HashMap::new();
-        for (name, is_secret) in registry.catalog().setting_names() {
+        for (name, is_secret) in catalog.setting_names() {
             *providers.entry(name.to_uppercase()).or_insert(false) |= is_secret;
         }
-        let entries = registry.stores().config.extensions()?.entries;
+        let entries = stores.config.extensions()?.entries;
         let keys = (entries.iter()).filter_map(|(_, entry)| entry["env_keys"].as_array());
         let names = keys.flatten().filter_map(Value::as_str);
         Ok(Declared {
-            registry,
+            stores,
             providers,
             extensions: names.map(str::to_uppercase).collect(),
         })
@@ -93,7 +98,7 @@ impl<'a> Declared<'a> {
         let name = key.to_uppercase();
         let is_own = name.starts_with("GOOSE_") || settings::find(&name).is_some();
         let is_declared = self.providers.contains_key(&name) || self.extensions.contains(&name);
-        Ok(is_own || is_declared || self.registry.stores().secrets.declares(key)?)
+        Ok(is_own || is_declared || self.stores.secrets.declares(key)?)
     }
 
     /// The declaration of a provider takes precedence: the `env_keys` of an extension may also name a setting
@@ -106,7 +111,7 @@ impl<'a> Declared<'a> {
         if settings::find(&name).is_some_and(|setting| matches!(setting.kind, Kind::Secret)) {
             return Ok(true);
         }
-        let is_declared = || self.registry.stores().secrets.declares(key);
+        let is_declared = || self.stores.secrets.declares(key);
         Ok(self.extensions.contains(&name) || is_declared()?)
     }
 }

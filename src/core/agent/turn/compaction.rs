@@ -53,7 +53,7 @@ impl Turn<'_> {
         beside: usize,
     ) -> Result<Option<RequestSize>, Error> {
         let setting = &settings::AUTO_COMPACT_THRESHOLD;
-        let threshold = setting.number(&self.registry.stores().config);
+        let threshold = setting.number(&self.context.stores.config);
         let threshold = threshold.unwrap_or_default();
         let is_on = threshold > 0.0 && threshold < 1.0;
         if !is_on && !self.model.provider.uses_input_size() {
@@ -131,7 +131,7 @@ impl Turn<'_> {
         let told = match unusable {
             None => "The conversation was summed up.".to_owned(),
             Some(reason) => {
-                let id = &self.session.id;
+                let id = &self.context.session.id;
                 log::warn!("summary of the model not used session={id} reason={reason:?}");
                 format!(
                     "The model's summary was not used, because {reason}; a shortened copy of the conversation \
@@ -155,14 +155,14 @@ impl Turn<'_> {
 
     /// The summary of these messages.
     fn summarize(&mut self, messages: &[Arc<Message>]) -> Result<Summary, Error> {
-        let system = self.registry.stores().prompts.compaction();
+        let system = self.context.stores.prompts.compaction();
         let limit = self.context_limit();
         let mut budget = self
             .state
             .estimate
             .characters((limit as f64 * DIGEST_SHARE) as u64);
         let mut attempt = 1;
-        let (usage, unusable) = loop {
+        loop {
             let text = digest(messages.iter().map(AsRef::as_ref), budget);
             let question = Message::text(
                 Role::User,
@@ -177,42 +177,31 @@ impl Turn<'_> {
                 purpose: Purpose::Summary,
                 input: self.state.estimate.tokens(system.len() + text.len()),
             };
-            let answer = self
-                .model
-                .provider
-                .complete(&request, &self.cancel, &mut DiscardDeltas);
-            match answer {
-                Ok(answer) => {
-                    let (usage, stop) = (answer.usage, answer.stop);
-                    let text = Message::new(Role::Assistant, answer.content).concat_text();
-                    let text = without_reasoning(&text).trim();
-                    let replaced = messages.iter().map(|message| size_of(message)).sum();
-                    match unusable(text, stop, replaced) {
-                        Some(reason) => break (usage, reason),
-                        None => {
-                            return Ok(Summary {
-                                text: text.to_owned(),
-                                usage,
-                                unusable: None,
-                            });
-                        }
-                    }
-                }
+            let provider = &self.model.provider;
+            let answer = match provider.complete(&request, &self.context.cancel, &mut DiscardDeltas)
+            {
                 Err(error)
                     if error.class == ErrorClass::ContextExceeded && attempt < MAX_ATTEMPTS =>
                 {
                     budget /= 2;
                     attempt += 1;
+                    continue;
                 }
-                Err(error) => return Err(Error::Model(error)),
-            }
-        };
-        let text = digest(messages.iter().map(AsRef::as_ref), budget / 8);
-        Ok(Summary {
-            text,
-            usage,
-            unusable: Some(unusable),
-        })
+                answer => answer?,
+            };
+            let text = Message::new(Role::Assistant, answer.content).concat_text();
+            let text = without_reasoning(&text).trim();
+            let replaced = messages.iter().map(|message| size_of(message)).sum();
+            let unusable = unusable(text, answer.stop, replaced);
+            return Ok(Summary {
+                text: match unusable {
+                    None => text.to_owned(),
+                    Some(_) => digest(messages.iter().map(AsRef::as_ref), budget / 8),
+                },
+                usage: answer.usage,
+                unusable,
+            });
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::conversation::{Content, Message, Metadata, NotificationType, Outcome,
 use crate::extension::resource_tools;
 use crate::mcp::types::Tool;
 use crate::provider::{
-    self, Completion, CompletionRequest, ErrorClass, LeadWorker, Purpose, StopReason, ToolSpec,
+    self, Completion, CompletionRequest, ErrorClass, Purpose, StopReason, ToolSpec,
 };
 use crate::store::settings;
 use crate::sys::clock;
@@ -83,10 +83,10 @@ impl Turn<'_> {
         let Err(error) = &reply.answer else {
             return Ok(reply);
         };
-        if error.class == ErrorClass::Cancelled || self.cancel.is_cancelled() {
+        if error.class == ErrorClass::Cancelled || self.context.cancel.is_cancelled() {
             return Ok(reply);
         }
-        let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)? else {
+        let Some((policy, _)) = &self.context.lead else {
             return Ok(reply);
         };
         let class = error.class;
@@ -97,7 +97,7 @@ impl Turn<'_> {
                 format!("{worker}. The lead model failed, too: {lead}"),
             )
         };
-        match self.registry.lead_model(&policy, &self.own_model) {
+        match self.context.models.lead(policy, &self.context.own_model) {
             Ok(lead) => self.replace_worker(lead, error, reply.streamed)?,
             Err(lead) => {
                 let answer = Err(failed(&lead));
@@ -150,7 +150,7 @@ impl Turn<'_> {
             model: &lead.config.model_name,
             mode: LEAD,
         });
-        self.agent.channel.set_model(&lead);
+        self.context.agent.channel.set_model(&lead);
         self.state.last_role = Some(LEAD);
         self.model = lead;
         Ok(())
@@ -183,7 +183,7 @@ impl Turn<'_> {
             };
             let mut accumulator = AnswerAccumulator::new(&mut self.output);
             let provider = &self.model.provider;
-            let answer = provider.complete(&ask, &self.cancel, &mut accumulator);
+            let answer = provider.complete(&ask, &self.context.cancel, &mut accumulator);
             let streamed = accumulator.into_message();
             match answer {
                 Err(error) if error.class == ErrorClass::ContextExceeded && self.may_compact() => {
@@ -229,8 +229,8 @@ impl Turn<'_> {
             ..streamed
         };
         self.complete_requests(&mut message);
-        self.answered = true;
-        self.stop = match answer.stop {
+        self.tally.answered = true;
+        self.tally.stop = match answer.stop {
             StopReason::Complete => TurnStop::Finished,
             StopReason::Length => TurnStop::MaxTokens,
             StopReason::Filtered => TurnStop::Filtered,
@@ -241,7 +241,7 @@ impl Turn<'_> {
                 self.store(message)?;
             }
             let text = empty_answer(answer.stop);
-            self.failure = Some(text.to_owned());
+            self.tally.failure = Some(text.to_owned());
             self.output.notify(NotificationType::InlineMessage, text);
             return Ok(None);
         }
@@ -287,7 +287,7 @@ impl Turn<'_> {
                 seen.insert(request.id.clone());
             }
             let owner = match &request.tool_call {
-                Outcome::Success { value } => self.agent.extensions.find(&value.name),
+                Outcome::Success { value } => self.extensions().find(&value.name),
                 Outcome::Error { .. } => None,
             };
             if let Some(owner) = owner {
@@ -321,7 +321,7 @@ impl Turn<'_> {
         } else {
             "model gave no answer"
         };
-        self.failure = Some(format!("the {what}: {error}"));
+        self.tally.failure = Some(format!("the {what}: {error}"));
         self.reply_without_model(format!(
             "The {what}: {error}\n\nSend your message again to try once more."
         ))
@@ -342,15 +342,18 @@ impl Turn<'_> {
             },
         };
         let is_chat = self.mode == Mode::Chat;
-        let own = self.recipe.tools(is_chat).into_iter();
+        let own = self.context.recipe.tools(is_chat).into_iter();
         let mut specs: Vec<ToolSpec> = own.map(|tool| spec(tool.name.clone(), tool)).collect();
         if is_chat && !self.state.journal.messages().iter().any(has_calls) {
             return Ok(specs);
         }
-        let listed = self.agent.extensions.tools(None, &self.cancel).into_iter();
+        let listed = self
+            .extensions()
+            .tools(None, &self.context.cancel)
+            .into_iter();
         let listed = listed.filter(|listed| listed.tool.is_for_models());
         specs.extend(listed.map(|listed| spec(listed.name, listed.tool)));
-        if self.agent.extensions.has_resources() {
+        if self.extensions().has_resources() {
             let resource_tools = resource_tools::tools().into_iter();
             specs.extend(resource_tools.map(|tool| spec(tool.name.clone(), tool)));
         }
@@ -358,37 +361,35 @@ impl Turn<'_> {
     }
 
     fn system_prompt(&self) -> String {
-        let instructions = self.agent.extensions.instructions();
+        let instructions = self.extensions().instructions();
         let extensions: Vec<(&str, &str)> = (instructions.iter())
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
-        let recipe_instructions = self.recipe.instructions();
-        let names = settings::CONTEXT_FILE_NAMES.list(&self.registry.stores().config);
+        let recipe_instructions = self.context.recipe.instructions();
+        let names = settings::CONTEXT_FILE_NAMES.list(&self.context.stores.config);
         let hints = self
-            .registry
-            .stores()
+            .context
+            .stores
             .hints
-            .text(&self.session.working_dir, &names);
-        self.registry
-            .stores()
-            .prompts
-            .system(&system_prompt::Parts {
-                date: clock::now_rfc3339().get(..10).unwrap_or_default(),
-                working_dir: &self.session.working_dir.to_string_lossy(),
-                os: std::env::consts::OS,
-                extensions: &extensions,
-                hints: &hints,
-                recipe_instructions: recipe_instructions.as_deref(),
-                mode: self.mode,
-            })
+            .text(&self.context.session.working_dir, &names);
+        self.context.stores.prompts.system(&system_prompt::Parts {
+            date: clock::now_rfc3339().get(..10).unwrap_or_default(),
+            working_dir: &self.context.session.working_dir.to_string_lossy(),
+            os: std::env::consts::OS,
+            extensions: &extensions,
+            hints: &hints,
+            recipe_instructions: recipe_instructions.as_deref(),
+            mode: self.mode,
+        })
     }
 
     /// A message with the session's current checklist, for the model.
     fn checklist(&self) -> Option<Message> {
-        if !self.agent.extensions.has(checklist::SERVER) {
+        if !self.extensions().has(checklist::SERVER) {
             return None;
         }
-        let session = self.registry.session(&self.session.id).ok()?;
+        let files = self.context.stores.session_files();
+        let session = files.session(&self.context.session.id).ok()?;
         let list = checklist::of_session(&session)?;
         Some(Message::text(Role::User, system_prompt::checklist(list)))
     }

@@ -3,12 +3,12 @@
 
 use crate::agent::questions::pending_questions::{NoAnswer, PendingQuestion};
 use crate::agent::questions::permission_mode::Decision;
-use crate::agent::recipes::TurnRecipe;
+use crate::agent::session::extension_setup::time_limit;
 use crate::agent::session::session_agent::Agent;
-use crate::agent::turn::Turn;
 use crate::agent::turn::turn_channel::{Notice, TurnReceiver};
 use crate::agent::turn::turn_output::{TurnOutput, random_id};
-use crate::agent::{Confirmation, Error, Event, Mode, Registry};
+use crate::agent::turn::{Turn, TurnContext};
+use crate::agent::{Confirmation, Error, Event, Mode};
 use crate::conversation::{
     Action, ActionRequired, Content, FrontendToolRequest, Message, Metadata, Outcome, Role,
     ToolCall, ToolRequest, ToolResponse,
@@ -19,8 +19,7 @@ use crate::mcp::jsonrpc::{self, RawJson};
 use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::provider::{has_content_for_model, is_part_for_model, result_text};
-use crate::store::{PermissionLevel, Permissions, Sessions, ToolOrigin};
-use crate::sys::cancel::Cancel;
+use crate::store::{PermissionLevel, ToolOrigin, settings};
 use crate::text::printable;
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use serde::Serialize;
@@ -66,6 +65,27 @@ enum Plan<'c> {
     Run(Box<PermittedCall<'c>>),
     /// The client runs the tool. `None` if another call with the same id is pending.
     Frontend(Option<PendingQuestion<'c, Outcome<CallToolResult>>>),
+}
+
+impl<'c> Plan<'c> {
+    fn refuse(why: &str) -> Self {
+        let value = CallToolResult::text(why).failed();
+        Plan::Answered(Outcome::Success { value })
+    }
+
+    fn run(
+        call: &ToolCall,
+        tool: Option<ListedTool>,
+        origin: Option<ToolOrigin>,
+        approval: Option<PendingQuestion<'c, Confirmation>>,
+    ) -> Self {
+        Plan::Run(Box::new(PermittedCall {
+            call: call.clone(),
+            tool,
+            origin,
+            approval,
+        }))
+    }
 }
 
 /// A call that runs as soon as the user approves it, where approval is required.
@@ -170,7 +190,7 @@ impl Turn<'_> {
     /// Runs the calls that `message` requests; sends and stores their results. False if the turn was
     /// cancelled; the results so far are stored then, too.
     pub(in crate::agent) fn call_tools(&mut self, message: &Message) -> Result<bool, Error> {
-        let agent = self.agent;
+        let agent = self.context.agent;
         self.mode = agent.channel.mode();
         let calls: Vec<PlannedCall<'_>> = (message.tool_requests())
             .map(|request| PlannedCall {
@@ -181,41 +201,31 @@ impl Turn<'_> {
         // Opened before the questions go out, because an answer may come at once.
         let receiver = agent.channel.open();
         for call in &calls {
-            self.announce(call);
+            self.output.announce(call);
         }
         self.output.flush();
 
         let results = self.run_calls(&calls, &receiver);
         drop(receiver);
-        self.calls += calls.len();
-        self.failures += results.failures();
+        self.tally.calls += calls.len();
+        self.tally.failures += results.failures();
         if let Some(message) = results.into_message() {
             self.store(message)?;
         }
-        Ok(!self.cancel.is_cancelled())
+        Ok(!self.context.cancel.is_cancelled())
     }
 
     /// Runs the calls in up to [`MAX_PARALLEL`] threads, while this thread sends their results and notices.
     fn run_calls(&mut self, calls: &[PlannedCall<'_>], receiver: &TurnReceiver<'_>) -> CallResults {
         let mut results = CallResults::new(calls.len());
-        let cancel = self.cancel.clone();
-        let stores = self.registry.stores();
-        let recipe = self.recipe.clone();
-        let runner = ToolCallRunner {
-            registry: self.registry,
-            recipe: &*recipe,
-            agent: self.agent,
-            permissions: &stores.permissions,
-            sessions: &stores.sessions,
-            cancel: &cancel,
-        };
+        let (context, output) = (&self.context, &mut self.output);
         let next = AtomicUsize::new(0);
         let work = &|ended: Sender<EndedCall>| {
             while let (n, Some(call)) = {
                 let n = next.fetch_add(1, Ordering::Relaxed);
                 (n, calls.get(n))
             } {
-                if ended.send((n, runner.answer(call))).is_err() {
+                if ended.send((n, context.answer(call))).is_err() {
                     return;
                 }
             }
@@ -231,11 +241,139 @@ impl Turn<'_> {
                 }
             }
             drop(sender);
-            self.forward_results(calls, receiver, &ended, &mut results);
+            output.forward_results(calls, receiver, &ended, &mut results);
         });
         results
     }
 
+    /// Decides how a call is answered. A question is opened here, before it is sent to the client.
+    fn plan_call<'c>(&self, agent: &'c Agent, request: &ToolRequest) -> Plan<'c> {
+        let call = match &request.tool_call {
+            Outcome::Success { value } => value,
+            Outcome::Error { error } => return Plan::refuse(error),
+        };
+        let recipe = &self.context.recipe;
+        if recipe.is_output(&call.name) {
+            return Plan::run(call, None, None, None);
+        }
+        if self.mode == Mode::Chat {
+            return Plan::refuse(CHAT_MODE);
+        }
+        let is_of_recipe = recipe.owns(&call.name);
+        let is_usable = |listed: &ListedTool| listed.tool.is_for_models() && !is_of_recipe;
+        let tool = agent.extensions.find(&call.name).filter(is_usable);
+        if tool.is_none() && !resource_tools::owns(&call.name) && !is_of_recipe {
+            let error = self.unknown_tool(&call.name);
+            return Plan::Answered(Outcome::Error { error });
+        }
+        // Without questions, "always" makes no difference.
+        let asks_user = self.mode.asks_user() && tool.is_some();
+        let origin = asks_user
+            .then(|| agent.extensions.origin(&call.name))
+            .flatten();
+        let decision = match self.permission(&call.name, origin.as_ref()) {
+            Ok(level) => self.authorize(level, tool.as_ref(), is_of_recipe),
+            Err(refusal) => return Plan::refuse(&refusal),
+        };
+        let is_frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
+        let approval = match decision {
+            Decision::Deny => return Plan::refuse(FORBIDDEN),
+            Decision::Run | Decision::Ask if is_frontend && !self.context.attended => {
+                return self.refuse_unattended(call, NO_CLIENT);
+            }
+            // The client that runs the tool can ask the user itself.
+            Decision::Run | Decision::Ask if is_frontend => {
+                return Plan::Frontend(agent.channel.frontend_results.open(&request.id));
+            }
+            Decision::Run => None,
+            Decision::Ask if !self.context.attended => {
+                return self.refuse_unattended(call, UNATTENDED);
+            }
+            Decision::Ask => match agent.channel.confirmations.open(&request.id) {
+                Some(approval) => Some(approval),
+                None => return Plan::refuse("Another call with this id is being asked about."),
+            },
+        };
+        Plan::run(call, tool, origin, approval)
+    }
+
+    /// The stored permission of a tool; why the call is refused, if it cannot be read and nobody is asked.
+    fn permission(
+        &self,
+        tool: &str,
+        origin: Option<&ToolOrigin>,
+    ) -> Result<Option<PermissionLevel>, String> {
+        let permissions = &self.context.stores.permissions;
+        let level = match origin {
+            Some(origin) => permissions.level_for(tool, origin),
+            None => permissions.level(tool),
+        };
+        level.or_else(|error| {
+            log::warn!("permissions not read tool={tool:?} reason={error}");
+            if self.mode.asks_user() {
+                Ok(Some(PermissionLevel::AskBefore))
+            } else {
+                Err(format!("{PERMISSIONS_UNREADABLE} {error}"))
+            }
+        })
+    }
+
+    /// What the mode says of a call, by the annotations of its tool. Without `tool`, it is one of gosling itself.
+    fn authorize(
+        &self,
+        level: Option<PermissionLevel>,
+        tool: Option<&ListedTool>,
+        is_of_recipe: bool,
+    ) -> Decision {
+        let resource_tools;
+        let annotations = match tool {
+            Some(listed) => listed.tool.annotations.as_ref(),
+            None if is_of_recipe => None,
+            None => {
+                resource_tools = resource_tools::tools();
+                (resource_tools.first()).and_then(|tool| tool.annotations.as_ref())
+            }
+        };
+        self.mode.authorize(level, annotations)
+    }
+
+    /// Refuses a call that needs a user or a client, and counts it.
+    fn refuse_unattended<'c>(&self, call: &ToolCall, why: &str) -> Plan<'c> {
+        let id = &self.context.session.id;
+        log::warn!(
+            "a call was refused, as no user can be asked session={id} tool={:?}",
+            call.name
+        );
+        self.context.recipe.call_refused();
+        Plan::refuse(why)
+    }
+
+    /// The error for a tool that does not exist, worded as Goose words it. If extensions have tools of this
+    /// name, the error names them.
+    fn unknown_tool(&self, name: &str) -> String {
+        if let Some(error) = self.extensions().withheld(name) {
+            return error.to_string();
+        }
+        let bare = name
+            .rsplit(tool_names::SEPARATOR)
+            .next()
+            .unwrap_or_default();
+        let known = self.extensions().tools(None, &self.context.cancel);
+        let visible = known.iter().filter(|listed| listed.tool.is_for_models());
+        let alike: Vec<&str> = (visible.map(|listed| listed.name.as_str()))
+            .filter(|known| known.rsplit(tool_names::SEPARATOR).next() == Some(bare))
+            .take(5)
+            .collect();
+        let code = jsonrpc::RESOURCE_NOT_FOUND;
+        let error = format!("{code}: Tool '{}' not found", printable(name, 200));
+        if alike.is_empty() {
+            return error;
+        }
+        format!("{error}. Did you mean {}?", alike.join(" or "))
+    }
+}
+
+impl TurnOutput<'_> {
     /// Sends notices and results as they arrive, until every call has ended.
     fn forward_results(
         &mut self,
@@ -254,108 +392,12 @@ impl Turn<'_> {
                     self.forward_notices(&mut notices);
                     let Ok((n, result)) = call else { return };
                     results.set(n, &calls[n].request.id, result);
-                    results.send_ready(&mut self.output);
+                    results.send_ready(self);
                 }
             }
             self.forward_notices(&mut notices);
-            self.output.flush();
+            self.flush();
         }
-    }
-
-    /// Decides how a call is answered. A question is opened here, before it is sent to the client.
-    fn plan_call<'c>(&self, agent: &'c Agent, request: &ToolRequest) -> Plan<'c> {
-        let refuse = |why: &str| {
-            let value = CallToolResult::text(why).failed();
-            Plan::Answered(Outcome::Success { value })
-        };
-        let call = match &request.tool_call {
-            Outcome::Success { value } => value,
-            Outcome::Error { error } => return refuse(error),
-        };
-        if self.recipe.is_output(&call.name) {
-            return Plan::Run(Box::new(PermittedCall {
-                call: call.clone(),
-                tool: None,
-                origin: None,
-                approval: None,
-            }));
-        }
-        if self.mode == Mode::Chat {
-            return refuse(CHAT_MODE);
-        }
-        let is_of_recipe = self.recipe.owns(&call.name);
-        let is_usable = |listed: &ListedTool| listed.tool.is_for_models() && !is_of_recipe;
-        let tool = agent.extensions.find(&call.name).filter(is_usable);
-        if tool.is_none() && !resource_tools::owns(&call.name) && !is_of_recipe {
-            let error = self.unknown_tool(&call.name);
-            return Plan::Answered(Outcome::Error { error });
-        }
-        // Without questions, "always" makes no difference.
-        let asks_user = self.mode.asks_user() && tool.is_some();
-        let origin = asks_user
-            .then(|| agent.extensions.origin(&call.name))
-            .flatten();
-        let permissions = &self.registry.stores().permissions;
-        let level = match &origin {
-            Some(origin) => permissions.level_for(&call.name, origin),
-            None => permissions.level(&call.name),
-        };
-        let level = match level {
-            Ok(level) => level,
-            Err(error) => {
-                log::warn!("permissions not read tool={:?} reason={error}", call.name);
-                if !self.mode.asks_user() {
-                    return refuse(&format!("{PERMISSIONS_UNREADABLE} {error}"));
-                }
-                Some(PermissionLevel::AskBefore)
-            }
-        };
-        let resource_tools;
-        let annotations = match &tool {
-            Some(listed) => listed.tool.annotations.as_ref(),
-            None if is_of_recipe => None,
-            None => {
-                resource_tools = resource_tools::tools();
-                resource_tools
-                    .first()
-                    .and_then(|tool| tool.annotations.as_ref())
-            }
-        };
-        let is_frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
-        let approval = match self.mode.authorize(level, annotations) {
-            Decision::Deny => return refuse(FORBIDDEN),
-            Decision::Run | Decision::Ask if is_frontend && !self.attended => {
-                return self.refuse_unattended(call, NO_CLIENT);
-            }
-            // The client that runs the tool can ask the user itself.
-            Decision::Run | Decision::Ask if is_frontend => {
-                return Plan::Frontend(agent.channel.frontend_results.open(&request.id));
-            }
-            Decision::Run => None,
-            Decision::Ask if !self.attended => return self.refuse_unattended(call, UNATTENDED),
-            Decision::Ask => match agent.channel.confirmations.open(&request.id) {
-                Some(approval) => Some(approval),
-                None => return refuse("Another call with this id is being asked about."),
-            },
-        };
-        Plan::Run(Box::new(PermittedCall {
-            call: call.clone(),
-            tool,
-            origin,
-            approval,
-        }))
-    }
-
-    /// Refuses a call that needs a user or a client, and counts it.
-    fn refuse_unattended<'c>(&self, call: &ToolCall, why: &str) -> Plan<'c> {
-        let id = &self.session.id;
-        log::warn!(
-            "a call was refused, as no user can be asked session={id} tool={:?}",
-            call.name
-        );
-        self.recipe.call_refused();
-        let value = CallToolResult::text(why).failed();
-        Plan::Answered(Outcome::Success { value })
     }
 
     /// Sends the client what it has to do for the call: ask the user, or run the tool.
@@ -379,11 +421,11 @@ impl Turn<'_> {
                 id: request.id.clone(),
                 tool_call: request.tool_call.clone(),
             }),
-            Plan::Run(_) => return self.output.events.call_begins(&request.id),
+            Plan::Run(_) => return self.events.call_begins(&request.id),
             _ => return,
         };
         let message = Message::new(Role::Assistant, vec![part]);
-        self.output.message(&message.seen_by(Metadata::USER_ONLY));
+        self.message(&message.seen_by(Metadata::USER_ONLY));
     }
 
     /// Sends the notices to the client.
@@ -391,53 +433,20 @@ impl Turn<'_> {
         for notice in notices.drain(..) {
             match notice {
                 Notice::McpNotification { request, message } => {
-                    self.output.event(Event::Notification {
+                    self.event(Event::Notification {
                         request_id: &request,
                         message: &message,
                     });
                 }
-                Notice::Message(message) => self.output.message(&message),
-                Notice::Usage(usage) => self.output.count_side_request(usage),
+                Notice::Message(message) => self.message(&message),
+                Notice::Usage(usage) => self.count_side_request(usage),
             }
         }
     }
-
-    /// The error for a tool that does not exist, worded as Goose words it. If extensions have tools of this
-    /// name, the error names them.
-    fn unknown_tool(&self, name: &str) -> String {
-        if let Some(error) = self.agent.extensions.withheld(name) {
-            return error.to_string();
-        }
-        let bare = name
-            .rsplit(tool_names::SEPARATOR)
-            .next()
-            .unwrap_or_default();
-        let known = self.agent.extensions.tools(None, &self.cancel);
-        let visible = known.iter().filter(|listed| listed.tool.is_for_models());
-        let alike: Vec<&str> = (visible.map(|listed| listed.name.as_str()))
-            .filter(|known| known.rsplit(tool_names::SEPARATOR).next() == Some(bare))
-            .take(5)
-            .collect();
-        let code = jsonrpc::RESOURCE_NOT_FOUND;
-        let error = format!("{code}: Tool '{}' not found", printable(name, 200));
-        if alike.is_empty() {
-            return error;
-        }
-        format!("{error}. Did you mean {}?", alike.join(" or "))
-    }
 }
 
-/// What a thread needs to run a call.
-struct ToolCallRunner<'t> {
-    registry: &'t Registry,
-    recipe: &'t dyn TurnRecipe,
-    agent: &'t Agent,
-    permissions: &'t Permissions,
-    sessions: &'t Sessions,
-    cancel: &'t Cancel,
-}
-
-impl ToolCallRunner<'_> {
+/// Runs a call, in a thread of its own.
+impl TurnContext<'_> {
     /// The result of one call; `None` if the client may still send it with its next message.
     fn answer(&self, planned: &PlannedCall<'_>) -> Option<Outcome<CallToolResult>> {
         let request = planned.request;
@@ -449,7 +458,10 @@ impl ToolCallRunner<'_> {
                     .failed()
             }
             Plan::Frontend(Some(question)) => {
-                match question.wait(self.registry.frontend_timeout(), self.cancel) {
+                match question.wait(
+                    time_limit(&self.stores.config, &settings::FRONTEND_TIMEOUT),
+                    &self.cancel,
+                ) {
                     Ok(Outcome::Success { value }) => value,
                     Ok(Outcome::Error { error }) => CallToolResult::text(error).failed(),
                     Err(NoAnswer::TimedOut) => CallToolResult::text(UNANSWERED).failed(),
@@ -469,11 +481,14 @@ impl ToolCallRunner<'_> {
     fn run_if_approved(&self, id: &str, permitted: &PermittedCall<'_>) -> CallToolResult {
         let name = &permitted.call.name;
         if let Some(approval) = &permitted.approval {
-            match approval.wait(self.registry.approval_timeout(), self.cancel) {
+            match approval.wait(
+                time_limit(&self.stores.config, &settings::APPROVAL_TIMEOUT),
+                &self.cancel,
+            ) {
                 Ok(answer) => {
                     if let Some(level) = answer.permission_level()
                         && let Err(error) =
-                            (self.permissions).set(name, level, permitted.origin.as_ref())
+                            (self.stores.permissions).set(name, level, permitted.origin.as_ref())
                     {
                         log::warn!("permission not remembered tool={name:?} reason={error}");
                     }
@@ -492,11 +507,11 @@ impl ToolCallRunner<'_> {
             Some(listed) => self.call_server(id, &permitted.call, listed),
             None if self.recipe.owns(name) => {
                 let arguments = &permitted.call.arguments;
-                (self.recipe).call(name, arguments, self.registry, self.cancel)
+                (self.recipe).call(name, arguments, &self.cancel)
             }
             None => {
                 let arguments = &permitted.call.arguments;
-                resource_tools::run(&self.agent.extensions, name, arguments, self.cancel)
+                resource_tools::run(&self.agent.extensions, name, arguments, &self.cancel)
             }
         }
     }
@@ -516,7 +531,7 @@ impl ToolCallRunner<'_> {
             &call.name,
             raw.as_deref().unwrap_or(&call.arguments),
             self.call_options(id),
-            self.cancel,
+            &self.cancel,
         );
         let mut result = match result {
             Ok(result) => result,
@@ -566,16 +581,20 @@ impl ToolCallRunner<'_> {
             return result;
         }
         let head: String = text.chars().take(LARGE_RESULT_HEAD).collect();
-        let place = match self
-            .sessions
-            .store_tool_output(&self.agent.session_id, name, &text)
-        {
-            Ok(path) => format!("is in the file {}", path.display()),
-            Err(error) => {
-                log::warn!("large tool result not written to a file tool={name:?} reason={error}");
-                "could not be written to a file".to_owned()
-            }
-        };
+        let place =
+            match self
+                .stores
+                .sessions
+                .store_tool_output(&self.agent.session_id, name, &text)
+            {
+                Ok(path) => format!("is in the file {}", path.display()),
+                Err(error) => {
+                    log::warn!(
+                        "large tool result not written to a file tool={name:?} reason={error}"
+                    );
+                    "could not be written to a file".to_owned()
+                }
+            };
         let note = format!(
             "The answer has {count} characters, which is too much to show. All of it {place}. It \
              begins:\n\n{head}\n\n[… {} characters more]",

@@ -9,7 +9,7 @@ impl Turn<'_> {
     /// Lets the model work until the recipe's success checks pass, or there are no more retries. Each retry
     /// begins with the messages of now.
     pub(in crate::agent) fn run_with_checks(&mut self) -> Result<End, Error> {
-        match self.recipe.success_checks() {
+        match self.context.recipe.success_checks() {
             SuccessChecks::None => return self.ask_and_call(),
             SuccessChecks::NotRun(why) => {
                 self.reply_without_model(why)?;
@@ -21,11 +21,11 @@ impl Turn<'_> {
         let start: Vec<Message> = start.map(|message| message.as_ref().clone()).collect();
         for attempt in 0.. {
             let end = self.ask_and_call()?;
-            if self.failure.is_some() || matches!(end, End::Cancelled) {
+            if self.tally.failure.is_some() || matches!(end, End::Cancelled) {
                 return Ok(end);
             }
-            let checked = (self.recipe).check_success(attempt, self.registry, &self.cancel);
-            if self.cancel.is_cancelled() {
+            let checked = (self.context.recipe).check_success(attempt, &self.context.cancel);
+            if self.context.cancel.is_cancelled() {
                 return Ok(End::Cancelled);
             }
             match checked {

@@ -2,44 +2,46 @@
 //! new turn. CORE §7.4; GUIDE §6.
 
 use crate::agent::recipes::MakeTurnRecipe;
+use crate::agent::session::model_selection::Models;
+use crate::agent::session::observers::SessionObservers;
 use crate::agent::session::session_agent::{Agent, RUNNING_TURN_TIMEOUT, TurnStateGuard};
 use crate::agent::session::session_naming;
-use crate::agent::session::session_recipes::{self, NoRecipe};
 use crate::agent::turn::model_history;
 use crate::agent::turn::refused_images::RefusedImages;
 use crate::agent::turn::turn_channel::TurnChannel;
 use crate::agent::turn::turn_output::TurnOutput;
 use crate::agent::turn::turn_state::TurnState;
-use crate::agent::turn::{Turn, TurnReport, TurnStop};
-use crate::agent::{Error, Event, EventSink, Registry};
+use crate::agent::turn::turn_state_lru::TurnStateLru;
+use crate::agent::turn::{Turn, TurnContext, TurnReport, TurnTally};
+use crate::agent::{Error, Event, EventSink, Mode, Stores};
 use crate::builtin::ClientWorkspace;
 use crate::conversation::{Action, Content, ExtensionData, Message, Role, Session, TokenState};
-use crate::metrics::METRICS;
 use crate::provider::{LeadWorker, Progress};
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The input of a turn.
-pub(in crate::agent) struct TurnInput {
-    /// The user's message.
-    pub(in crate::agent) user: Message,
+pub struct TurnInput<'r> {
+    /// The user's message. One that answers a pending question (an elicitation, a tool of the client) goes to the call
+    /// that waits for it, and no turn begins.
+    pub user: Message,
     /// Replaces the stored messages.
-    pub(in crate::agent) so_far: Option<Vec<Message>>,
+    pub so_far: Option<Vec<Message>>,
     /// Whether a user can answer questions. If not, what needs an answer is refused at once.
-    pub(in crate::agent) attended: bool,
+    pub attended: bool,
     /// What the client offers to builtin servers.
-    pub(in crate::agent) workspace: Option<Arc<dyn ClientWorkspace>>,
+    pub workspace: Option<Arc<dyn ClientWorkspace>>,
     /// How long after the start of the agent the turn waits for extensions, if there is a limit. One that starts
     /// later takes part from the next request to the model on.
-    pub(in crate::agent) start_limit: Option<Duration>,
+    pub start_limit: Option<Duration>,
     /// Reads the session's recipe, if the turn is a run of it.
-    pub(in crate::agent) recipe: Option<MakeTurnRecipe>,
+    pub recipe: Option<MakeTurnRecipe<'r>>,
 }
 
-impl TurnInput {
+impl TurnInput<'_> {
     /// The input of a user who is present.
-    pub(in crate::agent) fn new(user: Message) -> Self {
+    pub fn new(user: Message) -> Self {
         TurnInput {
             user,
             so_far: None,
@@ -51,126 +53,41 @@ impl TurnInput {
     }
 }
 
-impl Registry {
-    /// Runs a turn: appends the user's message and lets the model answer; returns when the turn is over.
-    /// `so_far` replaces the stored messages. Errors become events, and the last event is
-    /// [`Event::Finish`] or [`Event::Error`], also if `cancel` ended the turn.
-    ///
-    /// A message that answers a pending question (an elicitation, a tool of the client) goes to the call
-    /// that waits for it, and no turn begins.
-    ///
-    /// # Errors
-    /// Why the turn ended early; the last event tells it, too. [`Error::Cancelled`] if `cancel` ended it.
-    pub fn reply(
-        &self,
-        id: &str,
-        user: Message,
-        so_far: Option<Vec<Message>>,
-        events: &mut dyn EventSink,
-        cancel: &Cancel,
-    ) -> Result<TurnReport, Error> {
-        let input = TurnInput {
-            so_far,
-            ..TurnInput::new(user)
-        };
-        self.take_turn(id, input, events, cancel)
-    }
+/// What begins the turns of a session.
+pub(in crate::agent) struct TurnStart<'t> {
+    pub(in crate::agent) stores: &'t Stores,
+    pub(in crate::agent) models: Models<'t>,
+    pub(in crate::agent) turn_states: &'t TurnStateLru,
+    pub(in crate::agent) observers: &'t SessionObservers,
+    pub(in crate::agent) agent: &'t Arc<Agent>,
+}
 
-    /// As [`reply`](Self::reply), for a client that offers its workspace to builtin servers, and that waits for
-    /// extensions until `start_limit` after the start of the session's agent.
-    ///
-    /// # Errors
-    /// As [`reply`](Self::reply).
-    pub fn reply_and_report(
+impl TurnStart<'_> {
+    /// Runs a turn. `session` is as it was when the turn was asked for; `make_recipe` reads its recipe.
+    pub(in crate::agent) fn run<'r>(
         &self,
-        id: &str,
-        user: Message,
-        workspace: Option<Arc<dyn ClientWorkspace>>,
-        start_limit: Duration,
+        session: &Session,
+        input: TurnInput<'r>,
+        make_recipe: MakeTurnRecipe<'r>,
         events: &mut dyn EventSink,
         cancel: &Cancel,
     ) -> Result<TurnReport, Error> {
-        let input = TurnInput {
-            workspace,
-            start_limit: Some(start_limit),
-            ..TurnInput::new(user)
-        };
-        self.take_turn(id, input, events, cancel)
-    }
-
-    /// Runs a turn of a part of the program: the session's recipe is read by `recipe`. A user who is not `attended`
-    /// answers no questions: what needs an answer is refused at once. The events are those of [`reply`](Self::reply).
-    ///
-    /// # Errors
-    /// As [`reply_and_report`](Self::reply_and_report).
-    pub fn run_with_recipe(
-        &self,
-        id: &str,
-        user: Message,
-        attended: bool,
-        recipe: MakeTurnRecipe,
-        events: &mut dyn EventSink,
-        cancel: &Cancel,
-    ) -> Result<TurnReport, Error> {
-        let input = TurnInput {
-            attended,
-            recipe: Some(recipe),
-            ..TurnInput::new(user)
-        };
-        self.take_turn(id, input, events, cancel)
-    }
-
-    /// As [`reply_and_report`](Self::reply_and_report), with all parameters of a turn.
-    pub(in crate::agent) fn take_turn(
-        &self,
-        id: &str,
-        input: TurnInput,
-        events: &mut dyn EventSink,
-        cancel: &Cancel,
-    ) -> Result<TurnReport, Error> {
-        METRICS.turns.add(1);
-        let outcome = self.run_turn(id, input, events, cancel);
-        self.turn_states.release_surplus();
-        let failed = match &outcome {
-            Ok(report) => report.failure.is_some(),
-            Err(_) => true,
-        };
-        METRICS.failed_turns.add(u64::from(failed));
-        if let Err(error) = &outcome {
-            let error = match error {
-                Error::NoSession => format!("Failed to read session: {error}"),
-                error => error.to_string(),
-            };
-            events.event(Event::Error { error: &error });
-        }
-        events.flush();
-        outcome
-    }
-
-    fn run_turn(
-        &self,
-        id: &str,
-        input: TurnInput,
-        events: &mut dyn EventSink,
-        cancel: &Cancel,
-    ) -> Result<TurnReport, Error> {
-        let user = input.user;
-        let (session, agent) = self.activate(id)?;
+        let agent = self.agent;
         let mut output = TurnOutput {
-            tokens: TokenState::of(&session),
+            tokens: TokenState::of(session),
             events,
         };
-        if answer_pending_questions(&agent.channel, &user) || is_elicitation_response(&user) {
+        if agent.takes_answers(&input.user) {
             output.finish();
             return Ok(TurnReport::default());
         }
         let mut guard = agent.begin_turn(cancel)?;
         let _workspace = agent.workspace.lend(input.workspace);
-        let lock = self.stores().sessions.lock_turn(id, RUNNING_TURN_TIMEOUT)?;
+        let lock = (self.stores.sessions).lock_turn(&session.id, RUNNING_TURN_TIMEOUT)?;
         // The previous turn may have changed the session while this one waited.
-        let session = self.session(id)?;
+        let session = self.stores.session_files().session(&session.id)?;
         output.tokens = TokenState::of(&session);
-        self.turn_states.touch(&agent);
+        self.turn_states.touch(agent);
         let turn_cancel = agent.cancel().child();
         let _link = cancel.on_cancel({
             let cancel = turn_cancel.clone();
@@ -182,28 +99,23 @@ impl Registry {
         }
         let state = self.load_turn_state(&session, &mut guard)?;
         self.apply_client_history(&session, input.so_far, state)?;
-        if model_history::is_stray(&user, state.journal.messages()) {
+        if model_history::is_stray(&input.user, state.journal.messages()) {
             output.finish();
             return Ok(TurnReport::default());
         }
-        let mut turn = self.prepare_turn(session, &agent, state, output, turn_cancel)?;
-        turn.recipe = match input.recipe {
-            Some(make) => make(&turn.session)?,
-            None => session_recipes::for_turn(&turn.session)?,
-        };
-        turn.attended = input.attended;
-        agent
-            .channel
-            .begin_turn(&turn.model, turn.mode, turn.attended);
-        let end = turn.run(user);
+        let attended = input.attended;
+        let mut turn = self.turn(session, state, output, make_recipe, attended, turn_cancel)?;
+        (agent.channel).begin_turn(&turn.model, turn.mode, attended);
+        let end = turn.run(input.user);
         turn.finish(end)?;
         let report = turn.report();
         let messages = turn.state.journal.messages();
         let has_topic = messages.iter().any(|m| session_naming::has_topic(m));
+        drop(turn);
         drop(lock);
         drop(guard);
-        if has_topic && input.attended {
-            self.name_in_background(&agent, id);
+        if has_topic && attended {
+            session_naming::name_in_background(agent, self.stores, self.observers);
         }
         Ok(report)
     }
@@ -220,7 +132,7 @@ impl Registry {
                 Ok(state)
             }
             none => {
-                let journal = self.stores().sessions.journal(&session.id)?;
+                let journal = self.stores.sessions.journal(&session.id)?;
                 Ok(none.insert(Box::new(TurnState::new(journal))))
             }
         }
@@ -241,27 +153,27 @@ impl Registry {
         state.journal.replace(messages)?;
         state.estimate.forget();
         // The stored counts cover the replaced messages. This holds even if the turn ends early.
-        self.stores()
-            .sessions
-            .end_turn(&mut state.journal, |session| {
-                session.counted_messages = Some(0)
-            })?;
+        (self.stores.sessions).end_turn(&mut state.journal, |session| {
+            session.counted_messages = Some(0)
+        })?;
         Ok(())
     }
 
     /// Chooses the model and the mode of the turn, and tells the client if the model changes.
-    fn prepare_turn<'t>(
-        &'t self,
+    fn turn<'a, 'r: 'a>(
+        &'a self,
         session: Session,
-        agent: &'t Agent,
-        state: &'t mut TurnState,
-        mut output: TurnOutput<'t>,
+        state: &'a mut TurnState,
+        mut output: TurnOutput<'a>,
+        make_recipe: MakeTurnRecipe<'r>,
+        attended: bool,
         cancel: Cancel,
-    ) -> Result<Turn<'t>, Error> {
-        let own_model = self.model_of(&session)?;
-        let policy = LeadWorker::from_config(&self.stores().config)?;
+    ) -> Result<Turn<'a>, Error> {
+        let config = &self.stores.config;
+        let own_model = self.models.of(&session)?;
+        let policy = LeadWorker::from_config(config)?;
         let lead = policy.map(|policy| (policy, progress(&session, state.journal.messages())));
-        let (model, role) = self.model_for_turn(&own_model, lead.as_ref())?;
+        let (model, role) = self.models.for_turn(&own_model, lead.as_ref())?;
         if let Some(mode) = role
             && role != state.last_role
         {
@@ -269,30 +181,28 @@ impl Registry {
             output.event(Event::ModelChange { model, mode });
         }
         state.last_role = role;
-        let mode = self.mode_of(&session);
-        let refused = RefusedImages::of(&session.extension_data);
+        let recipe = make_recipe(&session)?;
         Ok(Turn {
-            tokens_before: output.tokens,
-            registry: self,
-            agent,
-            session,
+            mode: Mode::of_session(&session, config),
+            model,
+            refused: RefusedImages::of(&session.extension_data),
+            told_import: false,
+            compacted: 0,
+            tally: TurnTally::default(),
+            context: TurnContext {
+                tokens_before: output.tokens,
+                stores: self.stores,
+                models: self.models,
+                agent: self.agent,
+                session,
+                cancel,
+                own_model,
+                lead,
+                attended,
+                recipe,
+            },
             state,
             output,
-            cancel,
-            mode,
-            model,
-            own_model,
-            lead,
-            attended: true,
-            recipe: Arc::new(NoRecipe),
-            failure: None,
-            stop: TurnStop::default(),
-            refused,
-            told_import: false,
-            calls: 0,
-            failures: 0,
-            answered: false,
-            compacted: 0,
         })
     }
 }

@@ -1,0 +1,117 @@
+//! What a session provides for its extensions, by the user's settings; and the trial of an extension outside of all
+//! sessions, to see whether it works.
+
+use crate::agent::Stores;
+use crate::builtin::{InMemoryData, SessionData};
+use crate::extension::environment::Inherited;
+use crate::extension::pinning::Pinning;
+use crate::extension::screening::Screening;
+use crate::extension::{
+    Containers, Context, Error, ExtensionConfig, Limits, Manager, Status, inline_python,
+};
+use crate::mcp::types::Tool;
+use crate::provider::Catalog;
+use crate::store::Config;
+use crate::store::settings::{self, Setting};
+use crate::sys::TimeLimit;
+use crate::sys::cancel::Cancel;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The id of the session that an extension sees in its trial.
+const TRIAL: &str = "trial";
+
+/// What extensions are set up with.
+#[derive(Clone, Copy)]
+pub struct ExtensionSetup<'s> {
+    pub(in crate::agent) stores: &'s Stores,
+    pub(in crate::agent) catalog: &'s Catalog,
+    pub(in crate::agent) offline: bool,
+    /// Whether the clients show user interfaces of MCP servers.
+    pub(in crate::agent) has_user_interfaces: bool,
+}
+
+/// An extension that has started.
+pub struct ExtensionTrial {
+    /// Its state while it ran.
+    pub status: Option<Status>,
+    /// The tools that a session would have of it.
+    pub tools: Vec<Tool>,
+}
+
+impl ExtensionSetup<'_> {
+    /// What a session without a container provides for its extensions.
+    pub fn context(self, id: &str, working_dir: &Path, data: Arc<dyn SessionData>) -> Context {
+        let Stores {
+            config,
+            paths,
+            secrets,
+            ..
+        } = self.stores;
+        let secrets = secrets.clone();
+        let max_message = settings::MCP_MAX_MESSAGE.count(config);
+        let log_level = settings::MCP_LOG_LEVEL.word(config);
+        Context {
+            session_id: id.to_owned(),
+            working_dir: working_dir.to_owned(),
+            secrets: Arc::new(move |name| match secrets.get_for_extension(name) {
+                Ok(secret) => Ok(secret.map(|secret| secret.expose_text().into_owned())),
+                Err(error) => Err(error.to_string()),
+            }),
+            paths: paths.clone(),
+            data,
+            offline: self.offline,
+            limits: Limits {
+                total: time_limit(config, &settings::MCP_MAX_TIMEOUT),
+                message: usize::try_from(max_message).unwrap_or(usize::MAX),
+            },
+            roots: settings::MCP_ROOTS.is_on(config),
+            user_interfaces: self.has_user_interfaces && settings::MCP_UI.is_on(config),
+            log_level: Some(log_level).filter(|level| !level.is_empty()),
+            containers: Containers::read(None, config),
+            inherited: self.inherited(),
+            inline_python: inline_python::runner(config),
+            screening: Screening::read(config, paths, self.offline),
+            pinning: Pinning::read(config, paths),
+            request_handler: None,
+        }
+    }
+
+    /// What extensions inherit of this server's environment: the setting `GOOSE_ENV_POLICY`.
+    pub fn inherited(self) -> Inherited {
+        let names = self.catalog.setting_names().into_iter();
+        Inherited {
+            clean: settings::ENV_POLICY.word(&self.stores.config) == "clean",
+            provider_keys: names
+                .filter(|(_, is_secret)| *is_secret)
+                .map(|(name, _)| name)
+                .collect(),
+        }
+    }
+
+    /// Starts an extension as a session in `working_dir` would, lists its tools, and ends it.
+    ///
+    /// # Errors
+    /// Why it does not start. Nothing of it is left.
+    pub fn try_extension(
+        self,
+        config: &ExtensionConfig,
+        working_dir: &Path,
+        cancel: &Cancel,
+    ) -> Result<ExtensionTrial, Error> {
+        let data = Arc::new(InMemoryData::default());
+        let manager = Manager::new(self.context(TRIAL, working_dir, data));
+        manager.add(config, cancel)?;
+        let tools = manager.tools(None, cancel).into_iter();
+        let tools = tools.map(|listed| listed.tool).collect();
+        let status = manager.status().into_iter().next();
+        manager.close();
+        Ok(ExtensionTrial { status, tools })
+    }
+}
+
+/// A setting that is a number of seconds.
+pub(in crate::agent) fn time_limit(config: &Config, setting: &Setting<'_>) -> Duration {
+    TimeLimit::from_secs(setting.count(config)).get()
+}

@@ -1,0 +1,66 @@
+//! Observers of sessions: what a part keeps for sessions ends with them, and a front that shows sessions learns at once
+//! that one has been named.
+
+use crate::sys::lock;
+use std::sync::{Arc, Mutex, Weak};
+
+/// Learns what becomes of the sessions of a registry. Its methods must not block.
+pub trait SessionObserver: Send + Sync {
+    /// The session of this process got this name.
+    fn named(&self, _id: &str, _name: &str) {}
+    /// The session was deleted.
+    fn deleted(&self, _id: &str) {}
+    /// Frees memory that has not been used for a while; whether there was any. The housekeeper asks this at its
+    /// intervals.
+    fn release_unused(&self) -> bool {
+        false
+    }
+    /// All agents have ended, and there will be no new ones.
+    fn closed(&self) {}
+}
+
+/// The observers of a registry's sessions.
+#[derive(Clone, Default)]
+pub(in crate::agent) struct SessionObservers(Arc<Mutex<Vec<Weak<dyn SessionObserver>>>>);
+
+impl SessionObservers {
+    /// Adds an observer, for as long as there is another reference to it.
+    pub(in crate::agent) fn add(&self, observer: Weak<dyn SessionObserver>) {
+        let mut all = lock(&self.0);
+        all.retain(|known| known.strong_count() > 0);
+        all.push(observer);
+    }
+
+    /// The observers, in the order in which they were added. They are called, and may be dropped, without the lock.
+    pub(in crate::agent) fn all(&self) -> impl Iterator<Item = Arc<dyn SessionObserver>> {
+        let all = lock(&self.0).clone();
+        all.into_iter().filter_map(|observer| observer.upgrade())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Names(Mutex<Vec<String>>);
+
+    impl SessionObserver for Names {
+        fn named(&self, id: &str, name: &str) {
+            lock(&self.0).push(format!("{id}: {name}"));
+        }
+    }
+
+    #[test]
+    fn an_observer_gets_names_until_it_is_dropped() {
+        let observers = SessionObservers::default();
+        let weak = |observer: &Arc<Names>| Arc::downgrade(observer) as Weak<dyn SessionObserver>;
+        let (stays, leaves) = (Arc::new(Names::default()), Arc::new(Names::default()));
+        observers.add(weak(&stays));
+        observers.add(weak(&leaves));
+        drop(leaves);
+        observers.all().for_each(|it| it.named("1", "a"));
+        assert_eq!(*lock(&stays.0), ["1: a"]);
+        assert_eq!(observers.all().count(), 1);
+    }
+}
