@@ -1,12 +1,6 @@
 //! Fuzz targets for the wire protocols: response streams, and tool schemas and tool results in requests.
 
-#[cfg(feature = "anthropic")]
-use super::anthropic;
 use super::decoder_testing;
-#[cfg(feature = "google")]
-use super::google;
-#[cfg(feature = "ollama")]
-use super::ollama;
 use super::openai;
 use super::tool_calls::reject_truncated_call;
 use super::tool_output;
@@ -33,16 +27,16 @@ pub(super) const PROTOCOLS: &[(&WireProtocol, Fuzz)] = &[
     }),
     // The parts of a response may grow in parallel, so text deltas need not come in the order of the content.
     #[cfg(feature = "anthropic")]
-    (&anthropic::PROTOCOL, |input| {
-        completion(&anthropic::PROTOCOL, true, input)
+    (&super::anthropic::PROTOCOL, |input| {
+        completion(&super::anthropic::PROTOCOL, true, input)
     }),
     #[cfg(feature = "ollama")]
-    (&ollama::PROTOCOL, |input| {
-        completion(&ollama::PROTOCOL, false, input)
+    (&super::ollama::PROTOCOL, |input| {
+        completion(&super::ollama::PROTOCOL, false, input)
     }),
     #[cfg(feature = "google")]
-    (&google::PROTOCOL, |input| {
-        completion(&google::PROTOCOL, false, input)
+    (&super::google::PROTOCOL, |input| {
+        completion(&super::google::PROTOCOL, false, input)
     }),
 ];
 
