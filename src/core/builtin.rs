@@ -2,54 +2,15 @@
 //! container if the client wants that.
 
 mod client_workspace;
+pub(crate) mod server;
 
 pub use client_workspace::{
     ClientWorkspace, LentWorkspace, TerminalCommand, TerminalResult, WorkspaceSlot,
 };
+pub use server::{BuiltinContext, BuiltinServer, InMemoryData, SessionData, ShellCheck};
 
-use crate::mcp::transport::Transport;
 use crate::part;
-use crate::store::Paths;
 use crate::sys::cancel::Cancel;
-use crate::sys::lock;
-use serde_json::{Map, Value};
-use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-/// A builtin MCP server of this program.
-pub struct BuiltinServer {
-    /// Its name, which an extension of type `builtin` has.
-    pub name: &'static str,
-    /// Starts it for one client, in this process.
-    pub connect: fn(&BuiltinContext<'_>) -> Arc<dyn Transport>,
-}
-
-/// What a builtin server is started with.
-pub struct BuiltinContext<'a> {
-    /// The user's own files.
-    pub paths: &'a Paths,
-    /// Stores the data of the session.
-    pub data: &'a Arc<dyn SessionData>,
-    /// The programs that the server starts are asked not to connect to other machines.
-    pub offline: bool,
-}
-
-/// A command that checks something outside of a tool call.
-pub struct ShellCheck<'a> {
-    /// The command.
-    pub command: &'a str,
-    /// Where it runs.
-    pub dir: &'a Path,
-    /// The session that it belongs to.
-    pub session_id: &'a str,
-    /// The user's configuration folder.
-    pub config: &'a Path,
-    /// Whether it is asked not to connect to other machines.
-    pub offline: bool,
-    /// How long it may take.
-    pub limit: Duration,
-}
 
 /// Runs a command in the shell of a builtin server, and ends all processes that it has started; `None` if this
 /// program has no shell.
@@ -74,40 +35,4 @@ pub fn names() -> Vec<&'static str> {
 /// Whether this program has a builtin server of this name.
 pub fn has(name: &str) -> bool {
     servers().any(|server| server.name == name)
-}
-
-/// What one session provides for its builtin servers: it stores JSON values under versioned keys, and may have a
-/// client that offers more.
-pub trait SessionData: Send + Sync {
-    /// The value of `key`, if there is one.
-    ///
-    /// # Errors
-    /// Why the value cannot be read.
-    fn get(&self, key: &str) -> Result<Option<Value>, String>;
-
-    /// Sets the value of `key` and replaces an earlier one.
-    ///
-    /// # Errors
-    /// Why the value cannot be stored; the earlier one is kept.
-    fn set(&self, key: &str, value: Value) -> Result<(), String>;
-
-    /// What the client of the running turn offers.
-    fn client(&self) -> Option<Arc<dyn ClientWorkspace>> {
-        None
-    }
-}
-
-/// Data in memory, for a server that runs outside of a session. It is lost with the server.
-#[derive(Debug, Default)]
-pub struct InMemoryData(Mutex<Map<String, Value>>);
-
-impl SessionData for InMemoryData {
-    fn get(&self, key: &str) -> Result<Option<Value>, String> {
-        Ok(lock(&self.0).get(key).cloned())
-    }
-
-    fn set(&self, key: &str, value: Value) -> Result<(), String> {
-        lock(&self.0).insert(key.to_owned(), value);
-        Ok(())
-    }
 }

@@ -3,7 +3,7 @@
 use crate::agent::Registry;
 use crate::agent::prompt_kind::PromptKind;
 use crate::agent::recipes::Recipes;
-use crate::builtin::{BuiltinServer, ShellCheck};
+use crate::builtin::server::{BuiltinServer, ShellCheck};
 use crate::command_line::Command;
 use crate::extension::container::CreateRuntime;
 use crate::extension::inline_python::CreatePythonRunner;

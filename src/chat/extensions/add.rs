@@ -4,7 +4,7 @@ use super::{HELP, WIDTH, read_file, refused, say_missing};
 use crate::command_line::{Failure, failed, logging, paths, print, text};
 use crate::extension::configured::{self, launch_line};
 use crate::extension::screening::{Outcome, Screening};
-use crate::extension::{ExtensionConfig, inline_python, is_reserved};
+use crate::extension::{ExtensionConfig, is_reserved, python_runner};
 use crate::store::{Config, Paths, Secrets, parse_yaml_object};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -175,7 +175,7 @@ fn confirm(
             config.name()
         ));
     }
-    let python = inline_python::runner(settings);
+    let python = python_runner(settings);
     let line = launch_line(config, python.as_deref()).map_err(failed("not added"))?;
     if let Some((cmd, args)) = line.as_deref().and_then(<[String]>::split_first) {
         let screening = Screening::read(settings, paths, options.offline);

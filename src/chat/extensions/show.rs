@@ -6,7 +6,7 @@ use crate::command_line::{Failure, failed, logging, paths, print, text};
 use crate::extension::configured::{self, Entry, launch_line};
 use crate::extension::pinning::{Pinner, Pinning};
 use crate::extension::screening::Screening;
-use crate::extension::{ExtensionConfig, inline_python, redacted_config, values_to_redact};
+use crate::extension::{ExtensionConfig, python_runner, redacted_config, values_to_redact};
 use crate::store::Secrets;
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -120,7 +120,7 @@ impl Shown {
         config: &ExtensionConfig,
     ) -> Result<Map<String, Json>, Failure> {
         let stores = registry.stores();
-        let python = inline_python::runner(&stores.config);
+        let python = python_runner(&stores.config);
         let (line, error) = match launch_line(config, python.as_deref()) {
             Ok(line) => (line, None),
             Err(error) => (None, Some(self.text(&error.to_string()))),

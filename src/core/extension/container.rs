@@ -2,8 +2,6 @@
 
 use super::config::ExtensionConfig;
 use super::environment::Environment;
-use super::platform_extensions;
-use crate::part;
 use crate::store::Config;
 use serde_json::Value;
 use std::fmt;
@@ -73,13 +71,6 @@ pub struct Containers {
 }
 
 impl Containers {
-    /// The container of a session, and what this build has to run extensions there, with the settings of the user.
-    pub fn read(session: Option<String>, config: &Config) -> Self {
-        let create = part::all().iter().find_map(|part| part.containers);
-        let runtime = create.map(|create| create(config));
-        Containers { session, runtime }
-    }
-
     /// Checks the name or id of a container.
     ///
     /// # Errors
@@ -112,7 +103,7 @@ impl Containers {
                 | ExtensionConfig::Platform(_)
                 | ExtensionConfig::InlinePython(_)
         );
-        if !is_program || platform_extensions::only_has_data(config) {
+        if !is_program || only_has_data(config) {
             return Ok(None);
         }
         let name = match config.container() {
@@ -129,4 +120,14 @@ impl Containers {
         };
         self.runtime()?.inside(name, session_dir).map(Some)
     }
+}
+
+/// Whether the server of this extension uses nothing but the session's data, so that a container makes no
+/// difference.
+fn only_has_data(config: &ExtensionConfig) -> bool {
+    let is_shipped = matches!(
+        config,
+        ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_)
+    );
+    is_shipped && config.key() == "todo"
 }

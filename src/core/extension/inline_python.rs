@@ -3,7 +3,6 @@
 
 use super::Error;
 use super::config::InlinePython;
-use crate::part;
 use crate::store::Config;
 use std::any::Any;
 use std::sync::Arc;
@@ -38,10 +37,4 @@ pub struct PythonLaunch {
     pub args: Vec<String>,
     /// Needed as long as the process runs.
     pub folder: Box<dyn Any + Send>,
-}
-
-/// What runs inline Python, with the settings of the user, if the build has it.
-pub fn runner(config: &Config) -> Option<Arc<dyn PythonRunner>> {
-    let create = part::all().iter().find_map(|part| part.inline_python);
-    create.map(|create| create(config))
 }

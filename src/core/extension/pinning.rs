@@ -7,8 +7,7 @@
 use super::{Error, ExtensionConfig, Phase};
 use crate::features;
 use crate::mcp::types::Tool;
-use crate::part;
-use crate::store::{self, Config, Paths, settings};
+use crate::store::{self, Config, Paths};
 use crate::sys::fs::Stamp;
 use crate::text::printable;
 use serde::Serialize;
@@ -54,9 +53,9 @@ pub trait Pinner: Send + Sync {
 /// The pinning of tools. The default pins nothing.
 #[derive(Clone, Default)]
 pub struct Pinning {
-    pinner: Option<Arc<dyn Pinner>>,
+    pub(super) pinner: Option<Arc<dyn Pinner>>,
     /// A setting wants it, and the build has none.
-    is_missing: bool,
+    pub(super) is_missing: bool,
 }
 
 /// How a tool differs from the pinned one.
@@ -177,16 +176,6 @@ impl Reviewed {
 }
 
 impl Pinning {
-    /// The pinning that this build has, with the settings of the user.
-    pub fn read(config: &Config, paths: &Paths) -> Self {
-        let create = part::all().iter().find_map(|part| part.pinner);
-        let is_wanted = || settings::TOOL_PINNING.word(config) == "strict";
-        Pinning {
-            is_missing: create.is_none() && is_wanted(),
-            pinner: create.map(|create| create(config, paths)),
-        }
-    }
-
     /// What compares the tools, if the build has it.
     pub fn pinner(&self) -> Option<&dyn Pinner> {
         self.pinner.as_deref()

@@ -4,7 +4,6 @@
 //! as disabled, with a description that says so, unless the configuration contains them. Nothing is written
 //! to the configuration.
 
-use super::ExtensionConfig;
 use crate::builtin;
 use serde_json::{Map, Value, json};
 
@@ -28,16 +27,6 @@ const UNAVAILABLE_DESCRIPTION: &str = "Part of Goose's own agent; not available 
 /// Whether an entry with this key is activated as the builtin extension of the same name.
 pub fn is_ours(key: &str) -> bool {
     OURS.contains(&key)
-}
-
-/// Whether the server of this extension uses nothing but the session's data, so that a container makes no
-/// difference.
-pub(super) fn only_has_data(config: &ExtensionConfig) -> bool {
-    let is_shipped = matches!(
-        config,
-        ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_)
-    );
-    is_shipped && config.key() == "todo"
 }
 
 /// The keys and entries of the extensions for which `present` returns false.

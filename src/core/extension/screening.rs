@@ -4,7 +4,6 @@
 use super::{Error, ExtensionConfig};
 use crate::features;
 use crate::outbound::is_loopback_url;
-use crate::part;
 use crate::store::settings::{self, Setting};
 use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
@@ -32,21 +31,12 @@ pub trait Screener: Send + Sync {
 /// The screening of command lines before they start. The default screens nothing.
 #[derive(Clone, Default)]
 pub struct Screening {
-    screener: Option<Arc<dyn Screener>>,
+    pub(super) screener: Option<Arc<dyn Screener>>,
     /// A setting wants it, and the build has none.
-    is_missing: bool,
+    pub(super) is_missing: bool,
 }
 
 impl Screening {
-    /// The screening that this build has, with the settings of the user.
-    pub fn read(config: &Config, paths: &Paths, offline: bool) -> Self {
-        let create = part::all().iter().find_map(|part| part.screener);
-        Screening {
-            is_missing: create.is_none() && is_wanted(config, offline),
-            screener: create.map(|create| create(config, paths, offline)),
-        }
-    }
-
     /// What the screening says of the command line of an extension; `None` if there is nothing to decide about it, or
     /// the build has no screening.
     pub fn decide(
@@ -88,7 +78,7 @@ impl Screening {
 }
 
 /// Whether the user wants more than warnings about look-alikes.
-fn is_wanted(config: &Config, offline: bool) -> bool {
+pub(super) fn is_wanted(config: &Config, offline: bool) -> bool {
     let mut fault = None;
     let mut text = |setting: &Setting<'_>| setting.text_or_fault(config, &mut fault);
     let endpoint = text(&settings::OSV_ENDPOINT);

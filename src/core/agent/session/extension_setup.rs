@@ -7,7 +7,7 @@ use crate::extension::environment::Inherited;
 use crate::extension::pinning::Pinning;
 use crate::extension::screening::Screening;
 use crate::extension::{
-    Containers, Context, Error, ExtensionConfig, Limits, Manager, Status, inline_python,
+    Containers, Context, Error, ExtensionConfig, Limits, Manager, Status, python_runner,
 };
 use crate::mcp::types::Tool;
 use crate::provider::Catalog;
@@ -71,7 +71,7 @@ impl ExtensionSetup<'_> {
             log_level: Some(log_level).filter(|level| !level.is_empty()),
             containers: Containers::read(None, config),
             inherited: self.inherited(),
-            inline_python: inline_python::runner(config),
+            inline_python: python_runner(config),
             screening: Screening::read(config, paths, self.offline),
             pinning: Pinning::read(config, paths),
             request_handler: None,
