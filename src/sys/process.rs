@@ -47,18 +47,18 @@
 //! break away. This is not implemented: gosling does not build on Windows.
 
 mod family;
-mod output;
-mod start_limit;
+pub(super) mod output;
+pub(super) mod start_limit;
 
 pub use family::Family;
 pub use output::{ExitWatch, OutputDrain, Ready, wait_output};
-pub(super) use start_limit::StartLimit;
 
 use super::cancel::Cancel;
 pub use super::command::Command;
 pub use super::process_mark::MARK;
-use super::process_mark::ProcessMark;
+use super::process_mark::{ProcessMark, server_mark};
 use super::{lock, marked_processes, spawner, unix};
+use start_limit::StartLimit;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, ExitStatus};
@@ -304,17 +304,6 @@ fn signal_group(group: i32, signal: unix::Signal) {
     if !matches!(unix::state_of(group), unix::State::NotOurs) {
         unix::signal_group(group, signal);
     }
-}
-
-/// The first part of every child's mark. It is random, so that the children of another server are never
-/// mistaken for this server's.
-pub(super) fn server_mark() -> io::Result<&'static str> {
-    static SERVER: OnceLock<String> = OnceLock::new();
-    if let Some(mark) = SERVER.get() {
-        return Ok(mark);
-    }
-    let mark = super::random_hex(16)?;
-    Ok(SERVER.get_or_init(|| mark))
 }
 
 /// The mark of a new child, or family, of this process.

@@ -6,8 +6,12 @@
 //!   since 2.4.25. It survives fork, exec, `setsid` and any change of the environment, and every process can
 //!   read it. A program loses it only if it sets this limit.
 //!
-//! This module does no I/O: [`descendants`](super::descendants) searches for marks, and [`unix`](super::unix)
+//! This module does no I/O but for the random number of the server: [`descendants`](super::descendants) searches for
+//! marks, and [`unix`](super::unix)
 //! sets them.
+
+use std::io;
+use std::sync::OnceLock;
 
 /// The environment variable that carries the mark.
 pub const MARK: &str = "GOSLING_PROCESS_MARK";
@@ -132,6 +136,17 @@ pub(super) fn has_ended(stat: &str) -> bool {
     let state = fields.next();
     let threads = fields.nth(16).and_then(|n| n.parse::<u32>().ok());
     matches!(state, Some("Z" | "X")) && threads.unwrap_or(0) <= 1
+}
+
+/// The first part of every child's mark. It is random, so that the children of another server are never
+/// mistaken for this server's.
+pub(super) fn server_mark() -> io::Result<&'static str> {
+    static SERVER: OnceLock<String> = OnceLock::new();
+    if let Some(mark) = SERVER.get() {
+        return Ok(mark);
+    }
+    let mark = super::random_hex(16)?;
+    Ok(SERVER.get_or_init(|| mark))
 }
 
 #[cfg(test)]

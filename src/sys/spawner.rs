@@ -7,8 +7,9 @@
 //! never reused.
 
 use super::guardian::Guardian;
-use super::process::{ExitWatch, StartLimit, server_mark};
-use super::process_mark::ProcessMark;
+use super::process::output::ExitWatch;
+use super::process::start_limit::StartLimit;
+use super::process_mark::{ProcessMark, server_mark};
 use super::{lock, marked_processes, unix};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use std::io;

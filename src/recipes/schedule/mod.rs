@@ -6,7 +6,6 @@ mod due;
 mod endpoint;
 mod error;
 pub mod local_time;
-mod run;
 mod schedule_file;
 mod scheduler;
 

@@ -9,14 +9,15 @@
 //! ([`Job::handled_until`]). So each due moment has one run, whichever process is first, and none if that process
 //! is killed. A moment that is more than [`LATEST_START`](super::due::LATEST_START) ago is missed, and is not made up for.
 
+mod run;
+
 use super::cron::Cron;
 use super::due::due_since;
 use super::error::Error;
 use super::local_time::{Zone, next_run};
-use super::run::Run;
 use super::schedule_file::{self, Job, ScheduleFile, Status, check_id, find};
 use super::{MAX_RUNS, MAX_SCHEDULES};
-use crate::agent::{self, Registry};
+use crate::agent::Registry;
 use crate::recipe::Recipe;
 use crate::store::file_lock::FileLock;
 use crate::store::{self, Paths, StoredSession, files};
@@ -25,17 +26,18 @@ use crate::sys::cancel::Cancel;
 use crate::sys::threads::Threads;
 use crate::sys::{self, clock, lock};
 use gosling_core::sorting::sort_by;
+use run::Run;
 use serde_json::Map;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 /// The schedules of one registry, and their runs.
 pub struct Scheduler {
-    pub(super) registry: Arc<Registry>,
-    pub(super) file: ScheduleFile,
+    registry: Arc<Registry>,
+    file: ScheduleFile,
     state: Mutex<State>,
 }
 
@@ -524,14 +526,14 @@ impl Scheduler {
     }
 
     /// The session of a run of this process exists.
-    pub(super) fn has_session(&self, id: &str, session: &str) {
+    fn has_session(&self, id: &str, session: &str) {
         if let Some(run) = lock(&self.state).running.get_mut(id) {
             run.session = Some(session.to_owned());
         }
     }
 
     /// A run of this process has ended, and its lock is released.
-    pub(super) fn has_ended(&self, id: &str) {
+    fn has_ended(&self, id: &str) {
         let mut state = lock(&self.state);
         state.running.remove(id);
         if let Some((_, alarm)) = &state.thread {
@@ -593,18 +595,6 @@ fn free_id(jobs: &[Job], path: &Path) -> String {
     let mut ids = std::iter::once(stem.clone()).chain(numbered);
     let is_free = |id: &String| !jobs.iter().any(|job| job.id() == id);
     ids.find(is_free).unwrap_or(stem)
-}
-
-/// The folder in which schedules run: that of the process, as in Goose.
-///
-/// # Errors
-/// When it was deleted or cannot be read.
-pub(super) fn working_dir() -> Result<PathBuf, agent::Error> {
-    std::env::current_dir().map_err(|error| agent::Error::Config {
-        reason: format!(
-            "the directory that the server was started in cannot be used: {error}; start it again in another one"
-        ),
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One run of a schedule: a session, one turn without a client, and the outcome in the file.
 
-use super::schedule_file::{Job, Status, find};
-use super::scheduler::{Scheduler, working_dir};
+use super::super::schedule_file::{Job, Status, find};
+use super::Scheduler;
 use crate::agent::{Error, NoEvents, RecipeSource};
 use crate::conversation::SessionType;
 use crate::recipe_run::{self, RecipeRun, RunError, RunOptions};
@@ -9,6 +9,7 @@ use crate::store::file_lock::FileLock;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 use crate::text::printable;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The longest reason that is stored, in characters.
@@ -121,4 +122,16 @@ impl Drop for Run {
         self.lock = None;
         self.scheduler.has_ended(id);
     }
+}
+
+/// The folder in which schedules run: that of the process, as in Goose.
+///
+/// # Errors
+/// When it was deleted or cannot be read.
+fn working_dir() -> Result<PathBuf, Error> {
+    std::env::current_dir().map_err(|error| Error::Config {
+        reason: format!(
+            "the directory that the server was started in cannot be used: {error}; start it again in another one"
+        ),
+    })
 }
