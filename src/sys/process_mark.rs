@@ -7,8 +7,7 @@
 //!   read it. A program loses it only if it sets this limit.
 //!
 //! This module does no I/O but for the random number of the server: [`descendants`](super::descendants) searches for
-//! marks, and [`unix`](super::unix)
-//! sets them.
+//! marks, and [`unix`](super::unix) sets them.
 
 use std::io;
 use std::sync::OnceLock;
