@@ -1121,6 +1121,8 @@ fn a_command_in_a_terminal_is_ended_by_its_time_limit_and_by_a_cancellation() {
     client.until_requests(2);
     client.notify("session/cancel", json!({"sessionId": session}));
     assert_eq!(client.result(prompt)["stopReason"], "cancelled");
+    // The terminal is ended beside the answer.
+    client.until_requests(4);
     let expected = [
         "terminal/create",
         "terminal/wait_for_exit",
