@@ -745,7 +745,7 @@ fn a_listener_that_does_not_read_is_dropped_and_nothing_else_suffers() {
     let router = gosling::api::router(registry.clone());
     let access = AccessControl::new(Some(KEY.into()), Vec::new());
     let limits = Limits {
-        write_timeout: Duration::from_millis(300),
+        write_timeout: Duration::from_secs(2),
         ..Limits::default()
     };
     let server = gosling::http::Server::bind(("127.0.0.1", 0), router, access, limits).unwrap();

@@ -566,7 +566,7 @@ fn hostile_schemas_and_values_end_soon() {
         let start = Instant::now();
         let _ = schema(of).faults(value);
         assert!(
-            start.elapsed() < Duration::from_secs(10),
+            start.elapsed() < Duration::from_secs(60),
             "{:?}",
             start.elapsed()
         );

