@@ -2,7 +2,7 @@
 //! the state of its turns.
 
 use crate::agent::Error;
-use crate::agent::questions::server_requests::SessionRequestHandler;
+use crate::agent::questions::server_requests::request_handlers;
 use crate::agent::turn::parallel::parallel_map;
 use crate::agent::turn::turn_channel::TurnChannel;
 use crate::agent::turn::turn_state::TurnState;
@@ -201,10 +201,7 @@ impl Agent {
         };
         let (activating, ready) = bounded::<()>(0);
         let channel = Arc::new(TurnChannel::default());
-        context.request_handler = Some(Arc::new(SessionRequestHandler::new(
-            channel.clone(),
-            answer_timeout,
-        )));
+        context.request_handlers = Some(request_handlers(channel.clone(), answer_timeout));
         let agent = Arc::new(Agent {
             session_id: context.session_id.clone(),
             extensions: Manager::new(context),
