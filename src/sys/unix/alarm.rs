@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::Duration;
 
 pub(crate) struct AlarmFiles {
     event: OwnedFd,
@@ -47,18 +48,9 @@ impl AlarmFiles {
     pub(crate) fn wait(&self, moment: Option<i64>) {
         self.set_timer(moment);
         loop {
-            let mut files = [&self.event, &self.timer, &self.watch].map(|file| libc::pollfd {
-                fd: file.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            });
-            // SAFETY: three structures that outlive the call.
-            let count = unsafe { libc::poll(files.as_mut_ptr(), 3, -1) };
-            if count < 0 {
-                // Only signals interrupt it.
-                continue;
-            }
-            let [event, timer, watch] = files.map(|file| file.revents != 0);
+            let files = [&self.event, &self.timer, &self.watch].map(AsRawFd::as_raw_fd);
+            // None of them, if a signal interrupts it.
+            let [event, timer, watch] = super::wait_any(files, Duration::MAX);
             let mut number = [0; 8];
             if event {
                 read(&self.event, &mut number);
