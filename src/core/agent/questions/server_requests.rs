@@ -2,7 +2,6 @@
 //! user). SERVER §5.5; MCP 2025-11-25,
 //! client/sampling and client/elicitation.
 
-use crate::agent::questions::pending_questions::NoAnswer;
 use crate::agent::turn::token_estimate::{self, Estimate};
 use crate::agent::turn::turn_channel::{MAX_SAMPLING_REQUESTS, Notice, TurnChannel};
 use crate::agent::turn::turn_output::random_id;
@@ -18,7 +17,7 @@ use crate::mcp::types::{
 use crate::provider::{
     Completion, CompletionRequest, DiscardDeltas, ModelConfig, Purpose, StopReason,
 };
-use crate::sys::cancel::Cancel;
+use crate::sys::cancel::{Cancel, NoMessage};
 use crate::text::{for_model, json_for_model, printable};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -106,10 +105,10 @@ impl ExtensionRequestHandler {
         match question.wait(self.answer_timeout, cancel) {
             Ok(answer) if answer.is_allowed() => Ok(()),
             Ok(_) => Err(rejected("the user does not want the model to answer")),
-            Err(NoAnswer::TimedOut) => Err(rejected(
+            Err(NoMessage::TimedOut) => Err(rejected(
                 "the user did not say in time whether the model may answer",
             )),
-            Err(NoAnswer::Cancelled) => Err(rejected("the call was given up")),
+            Err(NoMessage::Cancelled | NoMessage::Closed) => Err(rejected("the call was given up")),
         }
     }
 }
@@ -215,7 +214,7 @@ impl RequestHandler for ExtensionRequestHandler {
         }
         match question.wait(self.answer_timeout, cancel) {
             Ok(answer) => elicit_result(answer, &schema, params.mode),
-            Err(NoAnswer::TimedOut) => {
+            Err(NoMessage::TimedOut) => {
                 let timeout = self.answer_timeout;
                 log::info!(
                     "elicitation declined, as the user did not answer in {timeout:?} extension={extension:?}"
@@ -224,7 +223,7 @@ impl RequestHandler for ExtensionRequestHandler {
                     .send(Notice::Message(unanswered_notice(extension, timeout)));
                 Ok(unanswered(ElicitAction::Decline))
             }
-            Err(NoAnswer::Cancelled) => Ok(unanswered(ElicitAction::Cancel)),
+            Err(NoMessage::Cancelled | NoMessage::Closed) => Ok(unanswered(ElicitAction::Cancel)),
         }
     }
 }

@@ -24,7 +24,6 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
-use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -149,22 +148,8 @@ enum TurnStateSlot {
 /// The turn state while a turn owns it. Dropping this returns the state to the agent.
 pub(in crate::agent) struct TurnStateGuard<'a> {
     agent: &'a Agent,
-    state: Option<Box<TurnState>>,
+    pub(in crate::agent) state: Option<Box<TurnState>>,
     _in_use: InUse<'a>,
-}
-
-impl Deref for TurnStateGuard<'_> {
-    type Target = Option<Box<TurnState>>;
-
-    fn deref(&self) -> &Option<Box<TurnState>> {
-        &self.state
-    }
-}
-
-impl DerefMut for TurnStateGuard<'_> {
-    fn deref_mut(&mut self) -> &mut Option<Box<TurnState>> {
-        &mut self.state
-    }
 }
 
 impl Drop for TurnStateGuard<'_> {

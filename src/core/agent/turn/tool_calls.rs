@@ -1,7 +1,7 @@
 //! The tool calls of one model answer: each is authorized, approved by the user where the mode requires it,
 //! and run; the calls run in parallel, and their results go out in the order of the calls.
 
-use crate::agent::questions::pending_questions::{NoAnswer, PendingQuestion};
+use crate::agent::questions::pending_questions::PendingQuestion;
 use crate::agent::questions::permission_mode::Decision;
 use crate::agent::session::extension_setup::time_limit;
 use crate::agent::session::session_agent::Agent;
@@ -20,6 +20,7 @@ use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::provider::{has_content_for_model, is_part_for_model, result_text};
 use crate::store::{PermissionLevel, ToolOrigin, settings};
+use crate::sys::cancel::NoMessage;
 use crate::text::printable;
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use serde::Serialize;
@@ -464,8 +465,8 @@ impl TurnContext<'_> {
                 ) {
                     Ok(Outcome::Success { value }) => value,
                     Ok(Outcome::Error { error }) => CallToolResult::text(error).failed(),
-                    Err(NoAnswer::TimedOut) => CallToolResult::text(UNANSWERED).failed(),
-                    Err(NoAnswer::Cancelled) => return None,
+                    Err(NoMessage::TimedOut) => CallToolResult::text(UNANSWERED).failed(),
+                    Err(NoMessage::Cancelled | NoMessage::Closed) => return None,
                 }
             }
         };
@@ -496,8 +497,10 @@ impl TurnContext<'_> {
                         return CallToolResult::text(DECLINED).failed();
                     }
                 }
-                Err(NoAnswer::TimedOut) => return CallToolResult::text(UNDECIDED).failed(),
-                Err(NoAnswer::Cancelled) => return CallToolResult::text(NOT_RUN).failed(),
+                Err(NoMessage::TimedOut) => return CallToolResult::text(UNDECIDED).failed(),
+                Err(NoMessage::Cancelled | NoMessage::Closed) => {
+                    return CallToolResult::text(NOT_RUN).failed();
+                }
             }
         }
         if self.cancel.is_cancelled() {

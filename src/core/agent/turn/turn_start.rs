@@ -126,7 +126,7 @@ impl TurnStart<'_> {
         session: &Session,
         guard: &'g mut TurnStateGuard<'_>,
     ) -> Result<&'g mut TurnState, Error> {
-        match &mut **guard {
+        match &mut guard.state {
             Some(state) => {
                 state.journal.refresh()?;
                 Ok(state)
