@@ -16,16 +16,15 @@ mod start;
 use super::stamp::Stamp;
 
 #[cfg(target_os = "linux")]
-pub(super) use alarm::AlarmFiles;
+pub use alarm::Alarm;
 #[cfg(target_os = "linux")]
 pub(super) use attributes::attributes;
 pub(super) use executable::unmap_code;
 pub(super) use start::Prepared;
 use std::ffi::{CStr, CString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::thread;
@@ -383,11 +382,6 @@ mod linux {
             }
         }
     }
-}
-
-/// Whether the file has any execute permission; the system decides whether this process may run it.
-pub(super) fn may_run(file: &fs::Metadata) -> bool {
-    file.permissions().mode() & 0o111 != 0
 }
 
 /// The signals that end a server.

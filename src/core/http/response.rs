@@ -136,8 +136,7 @@ impl Response {
         response.handler = Some(Handler::Events(Events {
             keep_alive: "",
             run: Box::new(move |stream| {
-                let outcome = run(&mut stream.body());
-                if let Err(error) = outcome {
+                if let Err(error) = run(stream) {
                     stream.break_off(&error);
                 }
             }),

@@ -36,7 +36,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_PARALLEL: usize = 16;
 
 /// The result of activating one extension.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ExtensionResult {
     /// Its name as configured.
     pub name: String,
@@ -256,9 +256,7 @@ impl Agent {
             Ok(()) => ExtensionResult {
                 name: config.name().to_owned(),
                 success: true,
-                error: None,
-                class: None,
-                screening: None,
+                ..ExtensionResult::default()
             },
             Err(error) => {
                 let report = if unsupported::is_first_report(config) {
@@ -644,9 +642,8 @@ fn failure(name: &str, error: String, class: Option<Class>) -> ExtensionResult {
 fn failed(name: &str, error: String, class: Option<Class>) -> ExtensionResult {
     ExtensionResult {
         name: name.to_owned(),
-        success: false,
         error: Some(error),
         class,
-        screening: None,
+        ..ExtensionResult::default()
     }
 }

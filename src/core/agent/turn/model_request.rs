@@ -366,15 +366,12 @@ impl Turn<'_> {
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
         let recipe_instructions = self.context.recipe.instructions();
-        let names = settings::CONTEXT_FILE_NAMES.list(&self.context.stores.config);
-        let hints = self
-            .context
-            .stores
-            .hints
-            .text(&self.context.session.working_dir, &names);
-        self.context.stores.prompts.system(&system_prompt::Parts {
+        let (stores, working_dir) = (self.context.stores, &self.context.session.working_dir);
+        let names = settings::CONTEXT_FILE_NAMES.list(&stores.config);
+        let hints = stores.hints.text(working_dir, &names);
+        stores.prompts.system(&system_prompt::Parts {
             date: clock::now_rfc3339().get(..10).unwrap_or_default(),
-            working_dir: &self.context.session.working_dir.to_string_lossy(),
+            working_dir: &working_dir.to_string_lossy(),
             os: std::env::consts::OS,
             extensions: &extensions,
             hints: &hints,
