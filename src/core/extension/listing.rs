@@ -96,10 +96,8 @@ impl Manager {
         list: fn(&Client, &Cancel) -> Result<Vec<T>, mcp::Error>,
     ) -> Listing<T> {
         let active = self.active(extension);
-        let mut listing = Listing {
-            items: Vec::new(),
-            errors: Vec::new(),
-        };
+        let (items, errors) = (Vec::new(), Vec::new());
+        let mut listing = Listing { items, errors };
         if let (Some(name), true) = (extension, active.is_empty()) {
             let reason = "it is not active in this session";
             listing.errors.push(Error::new(name, Phase::Config, reason));

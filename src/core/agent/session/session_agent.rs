@@ -486,10 +486,9 @@ impl Agent {
         let slot = lock(&self.turn_state);
         let ended = (self.turn_ended).wait_timeout_while(slot, LAST_EVENT_TIMEOUT, is_running);
         if ended.unwrap_or_else(PoisonError::into_inner).1.timed_out() {
-            Err(Error::Working { holder: None })
-        } else {
-            Ok(())
+            return Err(Error::Working { holder: None });
         }
+        Ok(())
     }
 
     /// Records a request for the session, and resumes its servers if they are suspended. A call that needs one

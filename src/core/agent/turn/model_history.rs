@@ -135,11 +135,8 @@ fn kept<'m>(message: &'m Message, filter: impl Fn(&Content) -> bool) -> Option<C
         )
     };
     // Reasoning alone does not make a message.
-    if !message
-        .content
-        .iter()
-        .any(|part| is_kept(part) && has_content(part))
-    {
+    let mut parts = message.content.iter();
+    if !parts.any(|part| is_kept(part) && has_content(part)) {
         return None;
     }
     if count == message.content.len() {

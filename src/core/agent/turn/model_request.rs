@@ -230,7 +230,7 @@ impl Turn<'_> {
         };
         self.complete_requests(&mut message);
         self.tally.answered = true;
-        self.tally.stop = match answer.stop {
+        self.tally.report.stop = match answer.stop {
             StopReason::Complete => TurnStop::Finished,
             StopReason::Length => TurnStop::MaxTokens,
             StopReason::Filtered => TurnStop::Filtered,
@@ -241,7 +241,7 @@ impl Turn<'_> {
                 self.store(message)?;
             }
             let text = empty_answer(answer.stop);
-            self.tally.failure = Some(text.to_owned());
+            self.tally.report.failure = Some(text.to_owned());
             self.output.notify(NotificationType::InlineMessage, text);
             return Ok(None);
         }
@@ -321,7 +321,7 @@ impl Turn<'_> {
         } else {
             "model gave no answer"
         };
-        self.tally.failure = Some(format!("the {what}: {error}"));
+        self.tally.report.failure = Some(format!("the {what}: {error}"));
         self.reply_without_model(format!(
             "The {what}: {error}\n\nSend your message again to try once more."
         ))
