@@ -524,17 +524,12 @@ pub(super) fn set_nonblocking(fd: i32) -> io::Result<()> {
 
 /// Waits until a pipe is writable or its reader is gone. False when the limit passes first.
 pub(super) fn wait_writable(fd: i32, limit: Duration) -> bool {
-    wait_for(fd, libc::POLLOUT, limit)
+    wait_each([(fd, libc::POLLOUT)], limit)[0]
 }
 
 /// Waits until a pipe is readable or its writer is gone. False when the limit passes first.
 pub(super) fn wait_readable(fd: i32, limit: Duration) -> bool {
-    wait_for(fd, libc::POLLIN, limit)
-}
-
-fn wait_for(fd: i32, events: libc::c_short, limit: Duration) -> bool {
-    let [is_ready] = wait_each([(fd, events)], limit);
-    is_ready
+    wait_each([(fd, libc::POLLIN)], limit)[0]
 }
 
 /// The release of the system's kernel, such as `6.1.0`.

@@ -277,33 +277,25 @@ impl Agent {
     /// # Errors
     /// When `cancel` fires first.
     pub fn wait(&self, cancel: &Cancel) -> Result<&[ExtensionResult], Error> {
-        let results = self.wait_until(None, cancel)?;
+        let results = self.wait_within(None, cancel)?;
         Ok(results.unwrap_or_default())
     }
 
-    /// As [`wait`](Self::wait), until `limit` after the start of the agent at most; `None` if an extension is
-    /// still starting then.
+    /// As [`wait`](Self::wait), until `limit` after the start of the agent at most, if there is one; `None` if an
+    /// extension is still starting then.
     ///
     /// # Errors
     /// When `cancel` fires first.
     pub fn wait_within(
         &self,
-        limit: Duration,
-        cancel: &Cancel,
-    ) -> Result<Option<&[ExtensionResult]>, Error> {
-        self.wait_until(Some(self.started + limit), cancel)
-    }
-
-    fn wait_until(
-        &self,
-        deadline: Option<Instant>,
+        limit: Option<Duration>,
         cancel: &Cancel,
     ) -> Result<Option<&[ExtensionResult]>, Error> {
         if let Some(results) = self.results.get() {
             return Ok(Some(results));
         }
-        let left = deadline.map_or(Duration::MAX, |deadline| {
-            deadline.saturating_duration_since(Instant::now())
+        let left = limit.map_or(Duration::MAX, |limit| {
+            limit.saturating_sub(self.started.elapsed())
         });
         match cancel.receive(&self.ready, left) {
             // Nothing is sent; the channel closes when the activation ends or panics.
