@@ -4,10 +4,10 @@ mod support;
 
 use gosling::builtin::InMemoryData;
 use gosling::extension::{
-    Containers, Context, ExtensionConfig, Limits, Manager, OnResourceUpdated, Origin,
-    ServerRequestHandler, resource_tools,
+    Containers, Context, ExtensionConfig, Limits, Manager, OnResourceUpdated, RequestHandlers,
+    resource_tools,
 };
-use gosling::mcp::client::CallOptions;
+use gosling::mcp::client::{CallOptions, RequestHandler};
 use gosling::mcp::jsonrpc::{ErrorObject, RawJson};
 use gosling::mcp::types::{
     CallToolResult, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams,
@@ -23,35 +23,37 @@ use support::server::{Record, as_argument, scripted_mcp};
 use support::until;
 
 /// Declines every request and records its origin.
-#[derive(Default)]
-struct DecliningHandler(Mutex<Vec<String>>);
+struct DecliningHandler {
+    extension: String,
+    notes: Arc<Mutex<Vec<String>>>,
+}
 
 impl DecliningHandler {
-    fn note(&self, from: Origin<'_>, what: &str) {
-        let caller = from.caller.unwrap_or("nobody");
-        let note = format!("{}/{caller}: {what}", from.extension);
-        self.0.lock().unwrap().push(note);
+    fn note(&self, caller: Option<&str>, what: &str) {
+        let caller = caller.unwrap_or("nobody");
+        let note = format!("{}/{caller}: {what}", self.extension);
+        self.notes.lock().unwrap().push(note);
     }
 }
 
-impl ServerRequestHandler for DecliningHandler {
+impl RequestHandler for DecliningHandler {
     fn sample(
         &self,
-        from: Origin<'_>,
+        caller: Option<&str>,
         _: CreateMessageParams,
         _: &Cancel,
     ) -> Result<CreateMessageResult, ErrorObject> {
-        self.note(from, "sampling");
+        self.note(caller, "sampling");
         Err(ErrorObject::new(-1, "no model"))
     }
 
     fn elicit(
         &self,
-        from: Origin<'_>,
+        caller: Option<&str>,
         params: ElicitParams,
         _: &Cancel,
     ) -> Result<ElicitResult, ErrorObject> {
-        self.note(from, &params.message);
+        self.note(caller, &params.message);
         Ok(ElicitResult {
             action: ElicitAction::Decline,
             content: None,
@@ -59,7 +61,7 @@ impl ServerRequestHandler for DecliningHandler {
     }
 }
 
-fn manager(request_handler: Option<Arc<dyn ServerRequestHandler>>) -> Manager {
+fn manager(request_handlers: Option<Arc<RequestHandlers>>) -> Manager {
     Manager::new(Context {
         session_id: "s".to_owned(),
         working_dir: std::env::temp_dir(),
@@ -76,7 +78,7 @@ fn manager(request_handler: Option<Arc<dyn ServerRequestHandler>>) -> Manager {
         inline_python: Default::default(),
         screening: Default::default(),
         pinning: Default::default(),
-        request_handler,
+        request_handlers,
     })
 }
 
@@ -104,8 +106,12 @@ fn what_a_server_asks_comes_with_its_extension_and_the_call() {
     let form = json!({"message": "name?", "requestedSchema": {"type": "object"}});
     let ask = Action::AskWith("elicitation/create".into(), form);
     let script = Script::new().tool("ask", [ask, Action::LastClientAnswer]);
-    let handler = Arc::new(DecliningHandler::default());
-    let manager = manager(Some(handler.clone()));
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let of_handlers = notes.clone();
+    let manager = manager(Some(Arc::new(move |extension| {
+        let notes = of_handlers.clone();
+        Arc::new(DecliningHandler { extension, notes })
+    })));
     add(&manager, scripted("My Forms", &script));
     let call = CallOptions {
         label: Some("call-1"),
@@ -114,7 +120,7 @@ fn what_a_server_asks_comes_with_its_extension_and_the_call() {
     let result = manager.call("myforms__ask", &raw(json!({})), call, &Cancel::new());
     let told: Value = serde_json::from_str(&text(&result.unwrap())).unwrap();
     assert_eq!(told["result"], json!({"action": "decline"}));
-    assert_eq!(*handler.0.lock().unwrap(), ["myforms/call-1: name?"]);
+    assert_eq!(*notes.lock().unwrap(), ["myforms/call-1: name?"]);
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         containers: Containers::default(),
         inherited: registry.extension_setup().inherited(),
         inline_python: None,
-        request_handler: None,
+        request_handlers: None,
     });
     match manager.add(config, &Cancel::new()) {
         Ok(()) => Ok(manager),

@@ -13,7 +13,7 @@ pub(crate) const PROMPT: PromptKind = PromptKind {
     file: "recipe.md",
     description: "Prompt for a recipe that is made from a session",
     default_text: || PROMPT_TEXT.to_owned(),
-    variables: &[],
+    variables: "",
 };
 
 const PROMPT_TEXT: &str = "You turn a conversation between a user and an assistant into a recipe, with which an \

@@ -1,42 +1,10 @@
 //! Waiting until a moment of the wall clock, or until another thread, a change of the clock or a changed file
 //! ends the wait.
 
-use std::ffi::OsStr;
-use std::io;
-use std::path::Path;
-
 #[cfg(target_os = "linux")]
-use super::unix::AlarmFiles;
+pub use super::unix::Alarm;
 #[cfg(not(target_os = "linux"))]
-use waiting::AlarmFiles;
-
-/// One thread waits, others end its wait.
-///
-/// On Linux this costs three file descriptors and never polls; a moment is also noticed when it passes while
-/// the machine sleeps, or because the clock is set. On other systems a wait ends after a minute at the latest,
-/// since neither is noticed there.
-pub struct Alarm(AlarmFiles);
-
-impl Alarm {
-    /// An alarm that also watches the file `name` in `folder`, which must exist. The file need not.
-    ///
-    /// # Errors
-    /// When the system has no descriptor or no watch left.
-    pub fn new(folder: &Path, name: &OsStr) -> io::Result<Self> {
-        AlarmFiles::new(folder, name).map(Alarm)
-    }
-
-    /// Ends the wait, or the next one if no thread waits.
-    pub fn notify(&self) {
-        self.0.notify();
-    }
-
-    /// Waits until `moment`, in seconds since 1970-01-01T00:00:00Z. Returns earlier after [`notify`](Self::notify),
-    /// if the clock was set, and if the file was replaced, written or removed. `None` waits for these alone.
-    pub fn wait(&self, moment: Option<i64>) {
-        self.0.wait(moment);
-    }
-}
+pub use waiting::Alarm;
 
 #[cfg(not(target_os = "linux"))]
 mod waiting {
@@ -49,23 +17,31 @@ mod waiting {
 
     const LONGEST: Duration = Duration::from_secs(60);
 
+    /// One thread waits, others end its wait. A wait ends after a minute at the latest, since this system does not
+    /// tell that the clock was set or a file has changed.
     #[derive(Default)]
-    pub(super) struct AlarmFiles {
+    pub struct Alarm {
         notified: Mutex<bool>,
         condition: Condvar,
     }
 
-    impl AlarmFiles {
-        pub(super) fn new(_: &Path, _: &OsStr) -> io::Result<Self> {
+    impl Alarm {
+        /// An alarm.
+        ///
+        /// # Errors
+        /// Never here.
+        pub fn new(_: &Path, _: &OsStr) -> io::Result<Self> {
             Ok(Self::default())
         }
 
-        pub(super) fn notify(&self) {
+        /// Ends the wait, or the next one if no thread waits.
+        pub fn notify(&self) {
             *lock(&self.notified) = true;
             self.condition.notify_one();
         }
 
-        pub(super) fn wait(&self, moment: Option<i64>) {
+        /// Waits until `moment`, in seconds since 1970-01-01T00:00:00Z, or for a [`notify`](Self::notify).
+        pub fn wait(&self, moment: Option<i64>) {
             let left = moment.map_or(i64::MAX, |moment| moment - clock::unix_seconds());
             let left = Duration::from_secs(left.max(0) as u64).min(LONGEST);
             let waiting = lock(&self.notified);

@@ -5,30 +5,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// A moment in UTC, to the second, in the proleptic Gregorian calendar.
+/// A moment in UTC, to the second: the seconds since 1970-01-01T00:00:00Z. It is written in the proleptic Gregorian
+/// calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Utc {
-    year: i64,
-    month: u8,
-    day: u8,
-    hour: u8,
-    minute: u8,
-    second: u8,
-}
+pub struct Utc(i64);
 
 impl Utc {
     /// The moment `seconds` after 1970-01-01T00:00:00Z (before it, when negative).
     pub fn from_unix(seconds: i64) -> Self {
-        let (year, month, day) = civil_date(seconds.div_euclid(SECONDS_PER_DAY));
-        let of_day = seconds.rem_euclid(SECONDS_PER_DAY);
-        Self {
-            year,
-            month,
-            day,
-            hour: (of_day / 3600) as u8,
-            minute: (of_day / 60 % 60) as u8,
-            second: (of_day % 60) as u8,
-        }
+        Utc(seconds)
     }
 
     /// Parses RFC 3339 with any offset, or a date alone, which means 00:00:00 UTC. Ignores fractions of a
@@ -67,28 +52,26 @@ impl Utc {
 
     /// The seconds since 1970-01-01T00:00:00Z.
     pub fn unix_seconds(self) -> i64 {
-        let days = days_from_civil(self.year, self.month.into(), self.day.into());
-        let [hour, minute, second] = [self.hour, self.minute, self.second].map(i64::from);
-        days * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second
+        self.0
+    }
+
+    fn date(self) -> (i64, u8, u8) {
+        civil_date(self.0.div_euclid(SECONDS_PER_DAY))
     }
 
     /// The date alone as `YYYYMMDD`, as session ids carry it.
     pub fn compact_date(self) -> String {
-        format!("{:04}{:02}{:02}", self.year, self.month, self.day)
+        let (year, month, day) = self.date();
+        format!("{year:04}{month:02}{day:02}")
     }
 }
 
 /// RFC 3339 with seconds and `Z`: `2026-11-21T22:16:27Z`.
 impl fmt::Display for Utc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            year,
-            month,
-            day,
-            hour,
-            minute,
-            second,
-        } = *self;
+        let (year, month, day) = self.date();
+        let of_day = self.0.rem_euclid(SECONDS_PER_DAY);
+        let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
         write!(
             f,
             "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"

@@ -1,7 +1,4 @@
-//! Private files and folders: modes, durability and identity, as far as operating systems differ.
-//!
-//! On Windows a file inherits the access list of the user's profile, and the file system makes renames durable,
-//! so modes and folder syncs do not apply there.
+//! Private files and folders: modes, durability and identity.
 
 pub use super::stamp::Stamp;
 
@@ -9,16 +6,12 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::Path;
 
 /// An open folder, to read the states of many files in it without resolving its path again.
 #[derive(Debug)]
-pub struct Folder {
-    #[cfg(unix)]
-    file: File,
-    #[cfg(not(unix))]
-    path: std::path::PathBuf,
-}
+pub struct Folder(File);
 
 impl Folder {
     /// Opens the folder `path`.
@@ -26,12 +19,7 @@ impl Folder {
     /// # Errors
     /// When it does not exist or cannot be read.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Folder {
-            #[cfg(unix)]
-            file: open_folder(path)?,
-            #[cfg(not(unix))]
-            path: path.to_owned(),
-        })
+        open_folder(path).map(Folder)
     }
 
     /// The state of the file at the relative path that `parts` form together; `None` if it does not exist.
@@ -40,11 +28,7 @@ impl Folder {
     /// # Errors
     /// When the file cannot be reached.
     pub fn stamp(&self, parts: &[&str]) -> io::Result<Option<Stamp>> {
-        #[cfg(unix)]
-        let stamp = super::unix::stamp_at(&self.file, parts);
-        #[cfg(not(unix))]
-        let stamp = std::fs::metadata(self.path.join(parts.concat())).and_then(|it| Stamp::of(&it));
-        match stamp {
+        match super::unix::stamp_at(&self.0, parts) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             stamp => stamp.map(Some),
         }
@@ -53,17 +37,13 @@ impl Folder {
 
 /// Makes `options` create files with mode 0600.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
+    options.mode(0o600)
 }
 
 /// A builder of folders with mode 0700.
 pub fn private_dir() -> DirBuilder {
-    #[allow(unused_mut)]
     let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.mode(0o700);
     builder
 }
 
@@ -71,9 +51,7 @@ pub fn private_dir() -> DirBuilder {
 ///
 /// # Errors
 /// When the mode cannot be read or set, for example because another user owns the file.
-#[cfg(unix)]
 pub fn make_private(file: &File) -> io::Result<bool> {
-    use std::os::unix::fs::PermissionsExt;
     let mode = file.metadata()?.permissions().mode();
     if mode & 0o077 == 0 {
         return Ok(false);
@@ -82,31 +60,13 @@ pub fn make_private(file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes the permissions of group and others from `file`; returns whether there were any.
-///
-/// # Errors
-/// Never here.
-#[cfg(not(unix))]
-pub fn make_private(_: &File) -> io::Result<bool> {
-    Ok(false)
-}
-
 /// Makes the file executable for everyone who may read it.
 ///
 /// # Errors
 /// When the mode cannot be read or set.
 pub fn make_executable(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mut permissions = std::fs::metadata(path)?.permissions();
-        let mode = permissions.mode();
-        permissions.set_mode(mode | (mode & 0o444) >> 2);
-        std::fs::set_permissions(path, permissions)?;
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
+    let mode = std::fs::metadata(path)?.permissions().mode();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode | (mode & 0o444) >> 2))
 }
 
 /// Opens the regular file `path` for reading, following symbolic links. Every file that another program can replace
@@ -123,9 +83,9 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open_regular`].
 pub fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
-    let file = options.open(path)?;
+    let file = options
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -147,45 +107,30 @@ pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// When it does not exist, is not a folder, or cannot be read.
 pub fn open_folder(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_DIRECTORY);
-    options.read(true).open(path)
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_DIRECTORY)
+        .open(path)
 }
 
 /// The number of hard links of a file.
 pub fn links(metadata: &Metadata) -> u64 {
-    #[cfg(unix)]
-    return std::os::unix::fs::MetadataExt::nlink(metadata);
-    #[cfg(not(unix))]
-    return u64::from(metadata.is_file());
+    metadata.nlink()
 }
 
 /// Whether two files have the same owner.
 pub fn has_owner_of(one: &Metadata, other: &Metadata) -> bool {
-    #[cfg(unix)]
-    return std::os::unix::fs::MetadataExt::uid(one) == std::os::unix::fs::MetadataExt::uid(other);
-    #[cfg(not(unix))]
-    return one.is_dir() == other.is_dir();
+    one.uid() == other.uid()
 }
 
 /// Gives `file` the owner and group of another file; false if that is not permitted.
 pub fn copy_owner(file: &File, of: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt, fchown};
-        let Ok(own) = file.metadata() else {
-            return false;
-        };
-        let uid = (own.uid() != of.uid()).then_some(of.uid());
-        let gid = (own.gid() != of.gid()).then_some(of.gid());
-        (uid.is_none() && gid.is_none()) || fchown(file, uid, gid).is_ok()
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (file, of);
-        true
-    }
+    let Ok(own) = file.metadata() else {
+        return false;
+    };
+    let uid = (own.uid() != of.uid()).then_some(of.uid());
+    let gid = (own.gid() != of.gid()).then_some(of.gid());
+    (uid.is_none() && gid.is_none()) || fchown(file, uid, gid).is_ok()
 }
 
 /// The names and values of a file's extended attributes, of which an access control list is one. Empty where the
@@ -205,7 +150,7 @@ pub fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
 /// # Errors
 /// When the disk is full or fails.
 pub fn sync_data(file: &File) -> io::Result<()> {
-    #[cfg(all(any(test, feature = "testing"), unix))]
+    #[cfg(any(test, feature = "testing"))]
     synced::note(file);
     file.sync_data()
 }
@@ -216,10 +161,9 @@ pub fn sync_data(file: &File) -> io::Result<()> {
 ///
 /// # Errors
 /// When the folder cannot be opened or synced.
-#[cfg(unix)]
 pub fn sync_dir(path: &Path) -> io::Result<()> {
     let folder = open_folder(path)?;
-    #[cfg(all(any(test, feature = "testing"), unix))]
+    #[cfg(any(test, feature = "testing"))]
     synced::note(&folder);
     match folder.sync_all() {
         Err(error) if is_unsupported(&error) => Ok(()),
@@ -227,7 +171,6 @@ pub fn sync_dir(path: &Path) -> io::Result<()> {
     }
 }
 
-#[cfg(unix)]
 fn is_unsupported(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -235,17 +178,8 @@ fn is_unsupported(error: &io::Error) -> bool {
     )
 }
 
-/// Makes the entries of the folder `path` durable. A no-op on this system, whose file system does it.
-///
-/// # Errors
-/// Never here.
-#[cfg(not(unix))]
-pub fn sync_dir(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 /// What this thread has made durable: only a power failure would show a sync that is missing.
-#[cfg(all(any(test, feature = "testing"), unix))]
+#[cfg(any(test, feature = "testing"))]
 pub mod synced {
     use std::cell::RefCell;
     use std::fs::File;

@@ -24,8 +24,10 @@ mod unix;
 
 pub use threads::{SMALL_STACK, spawn};
 pub use time_limit::TimeLimit;
+pub use unix::{limit_arenas as limit_allocator_arenas, make_undumpable as protect_memory};
 
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -49,18 +51,6 @@ pub fn random_byte() -> u8 {
     let mut byte = [128];
     let _ = getrandom::getrandom(&mut byte);
     byte[0]
-}
-
-/// Limits the allocator's arenas, because the process has many threads that each allocate little. Called first
-/// in `main`.
-pub fn limit_allocator_arenas() {
-    unix::limit_arenas();
-}
-
-/// Keeps processes of the same user, child processes included, from reading this process's memory and first
-/// environment and from debugging it. Root still can. Also disables core dumps. Linux only; a no-op elsewhere.
-pub fn protect_memory() {
-    unix::make_undumpable();
 }
 
 /// Removes a variable from the environment and overwrites the memory in which other processes see it. Returns
@@ -99,18 +89,20 @@ pub struct Usage {
 /// What this process uses now. Reads `/proc` on Linux.
 pub fn usage() -> Usage {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line?.split_whitespace().next()?.parse::<u64>().ok()
-    };
     let files = std::fs::read_dir("/proc/self/fd").ok();
     Usage {
-        threads: field("Threads:"),
-        resident: field("VmRSS:").map(|kib| kib << 10),
+        threads: field(&status, "Threads:"),
+        resident: field(&status, "VmRSS:").map(|kib| kib << 10),
         cpu: unix::cpu_time(),
         // One of them is that of the folder itself.
         files: files.map(|files| files.count().saturating_sub(1) as u64),
     }
+}
+
+/// A number in the text of `/proc/PID/status`.
+fn field(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line?.split_whitespace().next()?.parse().ok()
 }
 
 /// The memory in RAM of the processes of a group, in bytes; `None` if none of them can be seen. Reads `/proc` on
@@ -127,14 +119,13 @@ pub fn resident_of_group(group: i32) -> Option<u64> {
             continue;
         }
         let status = std::fs::read_to_string(process.path().join("status")).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-        sum = Some(sum.unwrap_or(0) + (kib.unwrap_or(0) << 10));
+        sum = Some(sum.unwrap_or(0) + (field(&status, "VmRSS:").unwrap_or(0) << 10));
     }
     sum
 }
 
-/// Whether the path is a file with an execute permission.
+/// Whether the path is a file with any execute permission; the system decides whether this process may run it.
 pub fn is_executable(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|file| file.is_file() && unix::may_run(&file))
+    std::fs::metadata(path)
+        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }

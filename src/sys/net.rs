@@ -1,129 +1,69 @@
 //! Socket operations that the standard library lacks: a non-blocking peek, a longer backlog, waking a listener.
 #![allow(unsafe_code)]
 
+use std::io;
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 
 /// The length of the accept queue. The standard library sets 128, which one burst fills; a client that connects
 /// to a full queue retries after a whole second.
-#[cfg(unix)]
 const BACKLOG: libc::c_int = 4096;
 
 /// Whether the peer has closed its side or the connection broke. Does not block and does not consume input.
 /// False while unread input is pending.
-#[cfg(unix)]
 pub fn hung_up(stream: &TcpStream) -> bool {
-    use std::io::ErrorKind;
-    use std::os::fd::AsRawFd;
-
-    let mut byte = 0_u8;
     loop {
-        // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel writes at
-        // most the one byte that `byte` has room for.
-        let received = unsafe {
-            libc::recv(
-                stream.as_raw_fd(),
-                (&raw mut byte).cast(),
-                1,
-                libc::MSG_PEEK | libc::MSG_DONTWAIT,
-            )
-        };
-        if received >= 0 {
-            return received == 0;
-        }
-        match std::io::Error::last_os_error().kind() {
-            ErrorKind::Interrupted => {}
-            ErrorKind::WouldBlock => return false,
-            _ => return true,
+        match receive(stream, &mut [0], libc::MSG_PEEK) {
+            Ok(received) => return received == 0,
+            Err(error) => match error.kind() {
+                io::ErrorKind::Interrupted => {}
+                io::ErrorKind::WouldBlock => return false,
+                _ => return true,
+            },
         }
     }
-}
-
-/// Without a non-blocking peek, a disconnected peer is noticed when the response is written.
-#[cfg(not(unix))]
-pub fn hung_up(_stream: &TcpStream) -> bool {
-    false
 }
 
 /// Receives what has arrived, without blocking, also on a blocking socket; 0 at the end of the input.
 ///
 /// # Errors
 /// `WouldBlock` if nothing has arrived, or what the system says.
-#[cfg(unix)]
-pub fn receive_now(stream: &TcpStream, buffer: &mut [u8]) -> std::io::Result<usize> {
-    use std::os::fd::AsRawFd;
-
-    // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel writes at most the
-    // bytes that `buffer` has room for.
-    let received = unsafe {
-        libc::recv(
-            stream.as_raw_fd(),
-            buffer.as_mut_ptr().cast(),
-            buffer.len(),
-            libc::MSG_DONTWAIT,
-        )
-    };
-    usize::try_from(received).map_err(|_| std::io::Error::last_os_error())
+pub fn receive_now(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
+    receive(stream, buffer, 0)
 }
 
-/// Without a non-blocking receive, a disconnected peer is noticed when the response is written.
-///
-/// # Errors
-/// Always `WouldBlock`.
-#[cfg(not(unix))]
-pub fn receive_now(_stream: &TcpStream, _buffer: &mut [u8]) -> std::io::Result<usize> {
-    Err(std::io::ErrorKind::WouldBlock.into())
+fn receive(stream: &TcpStream, buffer: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
+    let (start, len) = (buffer.as_mut_ptr().cast(), buffer.len());
+    let flags = flags | libc::MSG_DONTWAIT;
+    // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel writes at most the
+    // bytes that `buffer` has room for.
+    let received = unsafe { libc::recv(stream.as_raw_fd(), start, len, flags) };
+    usize::try_from(received).map_err(|_| io::Error::last_os_error())
 }
 
 /// Sends as many bytes as the socket accepts without blocking, also on a blocking socket.
 ///
 /// # Errors
 /// `WouldBlock` if it accepts none, or what the system says.
-#[cfg(unix)]
-pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> std::io::Result<usize> {
-    use std::os::fd::AsRawFd;
-
+pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    let (start, len) = (bytes.as_ptr().cast(), bytes.len());
     // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel reads only `bytes`.
     // The standard library has SIGPIPE ignored.
-    let sent = unsafe {
-        libc::send(
-            stream.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            bytes.len(),
-            libc::MSG_DONTWAIT,
-        )
-    };
-    usize::try_from(sent).map_err(|_| std::io::Error::last_os_error())
-}
-
-/// Without a non-blocking send, sends within the write timeout of the socket.
-///
-/// # Errors
-/// What the system says.
-#[cfg(not(unix))]
-pub fn send_now(mut stream: &TcpStream, bytes: &[u8]) -> std::io::Result<usize> {
-    std::io::Write::write(&mut stream, bytes)
+    let sent = unsafe { libc::send(stream.as_raw_fd(), start, len, libc::MSG_DONTWAIT) };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
 /// Lengthens the accept queue, as far as the system allows.
-#[cfg(unix)]
 pub fn lengthen_queue(listener: &TcpListener) {
-    use std::os::fd::AsRawFd;
-
     // SAFETY: a second `listen` on an open listening socket only changes the length of its queue; if it
     // fails the queue stays as it was.
     unsafe { libc::listen(listener.as_raw_fd(), BACKLOG) };
 }
 
-/// Lengthens the accept queue, as far as the system allows.
-#[cfg(not(unix))]
-pub fn lengthen_queue(_listener: &TcpListener) {}
-
 /// Wakes a thread that blocks in `accept` on `listener`, which then accepts no more connections. Needs no
 /// descriptor, so it works when none is left.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub fn wake_acceptor(listener: &TcpListener) {
-    use std::os::fd::AsRawFd;
-
     // SAFETY: `shutdown` on an open socket; on a listening one it ends the wait in `accept`.
     unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
 }

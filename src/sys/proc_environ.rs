@@ -56,7 +56,7 @@ fn marked_in(
             return found;
         }
         let is_late = Instant::now() >= deadline;
-        let reader = (!is_late).then(|| Reader::start(folder, &pids, mark));
+        let reader = (!is_late).then(|| start_reader(folder, &pids, mark));
         let Some((reader, answers)) = reader.flatten() else {
             found.is_complete = false;
             return found;
@@ -99,35 +99,30 @@ fn answer(pid: i32, reader: u64, answers: &Receiver<bool>, timeout: Duration) ->
     }
 }
 
-/// A thread that reads environments, identified by a number.
-struct Reader;
-
-impl Reader {
-    /// Starts the thread; `None` if the system cannot. The thread ends when it has read all, or, if its
-    /// receiver was dropped, after the read at which it is stuck.
-    fn start(
-        folder: &'static Path,
-        pids: &[i32],
-        mark: &ProcessMark,
-    ) -> Option<(u64, Receiver<bool>)> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (answers, receiver) = unbounded();
-        let pids = pids.to_vec();
-        let mark = mark.clone();
-        let name = "environments".to_owned();
-        let work = move || {
-            let mut read = pids.into_iter().map(|pid| is_marked(folder, pid, &mark));
-            while read.next().is_some_and(|is| answers.send(is).is_ok()) {}
-            // From here on, the searching thread finds the channel closed and does not add an entry.
-            drop((read, answers));
-            if let Some(stuck) = &mut *lock(&STUCK) {
-                stuck.retain(|_, reader| *reader != number);
-            }
-        };
-        super::spawn(name, Some(super::SMALL_STACK), work).ok()?;
-        Some((number, receiver))
-    }
+/// Starts a thread that reads environments; returns its number and its results, `None` if the system cannot. The thread ends when it has read all, or, if its
+/// receiver was dropped, after the read at which it is stuck.
+fn start_reader(
+    folder: &'static Path,
+    pids: &[i32],
+    mark: &ProcessMark,
+) -> Option<(u64, Receiver<bool>)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let (answers, receiver) = unbounded();
+    let pids = pids.to_vec();
+    let mark = mark.clone();
+    let name = "environments".to_owned();
+    let work = move || {
+        let mut read = pids.into_iter().map(|pid| is_marked(folder, pid, &mark));
+        while read.next().is_some_and(|is| answers.send(is).is_ok()) {}
+        // From here on, the searching thread finds the channel closed and does not add an entry.
+        drop((read, answers));
+        if let Some(stuck) = &mut *lock(&STUCK) {
+            stuck.retain(|_, reader| *reader != number);
+        }
+    };
+    super::spawn(name, Some(super::SMALL_STACK), work).ok()?;
+    Some((number, receiver))
 }
 
 fn is_marked(folder: &Path, pid: i32, mark: &ProcessMark) -> bool {
@@ -135,5 +130,5 @@ fn is_marked(folder: &Path, pid: i32, mark: &ProcessMark) -> bool {
     fs::read(file).is_ok_and(|text| mark.is_in(&text))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use std::fs::Metadata;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime};
 
 /// The state of a file, from one `stat`: it differs when the file has changed.
@@ -21,12 +22,11 @@ impl Stamp {
     /// # Errors
     /// When the platform has no modification times.
     pub fn of(metadata: &Metadata) -> io::Result<Self> {
-        let (inode, changed) = identity(metadata);
         Ok(Self {
             modified: metadata.modified()?,
             len: metadata.len(),
-            inode,
-            changed,
+            inode: metadata.ino(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
         })
     }
 
@@ -45,17 +45,6 @@ impl Stamp {
         let age = read_at.duration_since(self.modified);
         age.is_ok_and(|age| age > settled)
     }
-}
-
-#[cfg(unix)]
-fn identity(metadata: &Metadata) -> (u64, (i64, i64)) {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.ino(), (metadata.ctime(), metadata.ctime_nsec()))
-}
-
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> (u64, (i64, i64)) {
-    (0, (0, 0))
 }
 
 #[cfg(test)]

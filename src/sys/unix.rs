@@ -16,16 +16,15 @@ mod start;
 use super::stamp::Stamp;
 
 #[cfg(target_os = "linux")]
-pub(super) use alarm::AlarmFiles;
+pub use alarm::Alarm;
 #[cfg(target_os = "linux")]
 pub(super) use attributes::attributes;
 pub(super) use executable::unmap_code;
 pub(super) use start::Prepared;
 use std::ffi::{CStr, CString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::thread;
@@ -328,7 +327,7 @@ impl PidFd {
 #[cfg(target_os = "linux")]
 mod linux {
     //! A handle on a process, which keeps its id unambiguous. Linux 5.3.
-    use std::io::{Error, ErrorKind};
+    use std::io::Error;
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
     use std::time::Duration;
 
@@ -345,24 +344,18 @@ mod linux {
 
         /// False when the limit passes before the process has exited.
         pub(super) fn wait(&self, limit: Duration) -> bool {
-            super::wait_readable(self.0.as_raw_fd(), limit)
+            super::wait_readable(self.fd(), limit)
         }
 
         /// Waits until the process has exited or `fd` is readable or at its end; true if the process has exited
         /// and `fd` is not readable.
         pub(crate) fn wait_or_readable(&self, fd: Option<i32>) -> bool {
-            let poll = |fd| libc::pollfd {
-                fd,
-                events: libc::POLLIN,
-                revents: 0,
-            };
-            // Negative descriptors are ignored.
-            let mut polls = [poll(fd.unwrap_or(-1)), poll(self.0.as_raw_fd())];
+            let fds = [fd.unwrap_or(-1), self.fd()];
             loop {
-                // SAFETY: two valid pollfds that outlive the call.
-                match unsafe { libc::poll(polls.as_mut_ptr(), 2, -1) } {
-                    -1 if Error::last_os_error().kind() == ErrorKind::Interrupted => {}
-                    _ => return polls[0].revents == 0,
+                match super::wait_any(fds, Duration::MAX) {
+                    // A signal interrupted it.
+                    [false, false] => {}
+                    [is_readable, _] => return !is_readable,
                 }
             }
         }
@@ -389,11 +382,6 @@ mod linux {
             }
         }
     }
-}
-
-/// Whether the file has any execute permission; the system decides whether this process may run it.
-pub(super) fn may_run(file: &fs::Metadata) -> bool {
-    file.permissions().mode() & 0o111 != 0
 }
 
 /// The signals that end a server.
@@ -425,8 +413,10 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// See [`signal::reset_inherited`](super::signal::reset_inherited).
-pub(super) fn reset_inherited_signals() {
+/// Resets dispositions that the parent process may have changed. With SIGCHLD ignored, the system reaps
+/// children before this process learns how they ended. With SIGXFSZ at its default, a file that reaches the
+/// size limit (`ulimit -f`) ends the process instead of causing an error. Called before threads are started.
+pub fn reset_inherited_signals() {
     // SAFETY: both are valid dispositions for these signals; called before threads are made.
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
@@ -434,22 +424,24 @@ pub(super) fn reset_inherited_signals() {
     }
 }
 
-/// See [`signal::block`](super::signal::block).
-pub(super) fn block_signals() {
+/// Blocks the ending signals in this thread and in the threads that it starts later, so that only a wait for them
+/// receives them. Called before threads are started. Children of [`process`](super::process) do not inherit
+/// this.
+pub fn block_signals() {
     // SAFETY: a valid set, and no interest in the old one.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &ending(), std::ptr::null_mut()) };
 }
 
-/// See [`signal::wait`](super::signal::wait).
-pub(super) fn wait_signal() -> i32 {
+/// Waits for the next ending signal and returns its number.
+pub fn wait_signal() -> i32 {
     let mut signal = 0;
     // SAFETY: a valid set and a place for the answer, both outlive the call.
     while unsafe { libc::sigwait(&ending(), &raw mut signal) } != 0 {}
     signal
 }
 
-/// See [`signal::wait_timeout`](super::signal::wait_timeout).
-pub(super) fn wait_signal_timeout(limit: Duration) -> Option<i32> {
+/// Waits for the next ending signal, for at most `limit`. On systems other than Linux, `None` at once.
+pub fn wait_signal_timeout(limit: Duration) -> Option<i32> {
     #[cfg(not(target_os = "linux"))]
     {
         let _ = limit;
@@ -470,8 +462,8 @@ pub(super) fn wait_signal_timeout(limit: Duration) -> Option<i32> {
 }
 
 /// Keeps the allocator from using an arena for each thread: many threads that each allocate little would hold
-/// pages that none of them uses.
-pub(super) fn limit_arenas() {
+/// pages that none of them uses. Called first in `main`.
+pub fn limit_arenas() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: plain integers; called before threads are made.
     unsafe {
@@ -479,8 +471,9 @@ pub(super) fn limit_arenas() {
     }
 }
 
-/// See [`protect_memory`](super::protect_memory).
-pub(super) fn make_undumpable() {
+/// Keeps processes of the same user, child processes included, from reading this process's memory and first
+/// environment and from debugging it. Root still can. Also disables core dumps. Linux only; a no-op elsewhere.
+pub fn make_undumpable() {
     #[cfg(target_os = "linux")]
     // SAFETY: a system call with plain integers.
     unsafe {
@@ -531,23 +524,12 @@ pub(super) fn set_nonblocking(fd: i32) -> io::Result<()> {
 
 /// Waits until a pipe is writable or its reader is gone. False when the limit passes first.
 pub(super) fn wait_writable(fd: i32, limit: Duration) -> bool {
-    wait_for(fd, libc::POLLOUT, limit)
+    wait_each([(fd, libc::POLLOUT)], limit)[0]
 }
 
 /// Waits until a pipe is readable or its writer is gone. False when the limit passes first.
 pub(super) fn wait_readable(fd: i32, limit: Duration) -> bool {
-    wait_for(fd, libc::POLLIN, limit)
-}
-
-fn wait_for(fd: i32, events: libc::c_short, limit: Duration) -> bool {
-    let mut poll = libc::pollfd {
-        fd,
-        events,
-        revents: 0,
-    };
-    let millis = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
-    // SAFETY: one valid pollfd that outlives the call.
-    unsafe { libc::poll(&raw mut poll, 1, millis) == 1 }
+    wait_each([(fd, libc::POLLIN)], limit)[0]
 }
 
 /// The release of the system's kernel, such as `6.1.0`.

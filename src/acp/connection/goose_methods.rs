@@ -165,7 +165,7 @@ impl ConnectionState {
     ) -> bool {
         if self.client().is_goose
             && let Ok(agent) = self.registry.agent(&session.id)
-            && let Ok(results) = agent.wait_within(START_LIMIT, cancel)
+            && let Ok(results) = agent.wait_within(Some(START_LIMIT), cancel)
         {
             result["_meta"] = json!({"workingDir": session.working_dir});
             if let Some(results) = results {

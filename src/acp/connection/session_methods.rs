@@ -193,12 +193,8 @@ impl ConnectionState {
         let Some(untold) = session.take_untold_failures() else {
             return Vec::new();
         };
-        let ended = self.registry.agent(&session.id).and_then(|agent| {
-            Ok(match limit {
-                Some(limit) => agent.wait_within(limit, cancel)?.is_some(),
-                None => agent.wait(cancel).map(|_| true)?,
-            })
-        });
+        let agent = self.registry.agent(&session.id);
+        let ended = agent.and_then(|it| Ok(it.wait_within(limit, cancel)?.is_some()));
         if cancel.is_cancelled() {
             session.has_failures_to_tell(untold);
             return Vec::new();

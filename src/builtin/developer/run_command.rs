@@ -11,6 +11,7 @@ use crate::sys::{SMALL_STACK, lock};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{ChildStderr, ChildStdout, ExitStatus};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -247,15 +248,8 @@ pub(super) fn run(
     Ok((result, reader))
 }
 
-#[cfg(unix)]
 fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
-    use std::os::unix::process::ExitStatusExt;
     status.map_or((None, None), |status| (status.code(), status.signal()))
-}
-
-#[cfg(not(unix))]
-fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
-    (status.and_then(|status| status.code()), None)
 }
 
 /// Starts the thread that reads the command's output into `shared`.

@@ -226,10 +226,10 @@ fn shell_command(
     config: &Path,
     offline: bool,
 ) -> Command {
-    let (shell, before) = interpreter();
+    let shell = shell();
     let mut command = Command::new(&shell);
     command
-        .args(before)
+        .arg("-c")
         .arg(text)
         .current_dir(dir)
         .env("PATH", login_shell_path::path(&shell))
@@ -291,31 +291,6 @@ pub(crate) fn run_check(check: &ShellCheck<'_>, cancel: &Cancel) -> Result<(), S
 
 /// Programs that are set as the shell of users who must not log in.
 const NOT_SHELLS: [&str; 3] = ["nologin", "false", "true"];
-
-/// The program that runs commands, and its arguments before the command.
-type Interpreter = (PathBuf, &'static [&'static str]);
-
-fn interpreter() -> Interpreter {
-    if cfg!(windows) {
-        let path = env::var_os("PATH").unwrap_or_default();
-        let folders: Vec<PathBuf> = env::split_paths(&path).collect();
-        on_windows(&folders, &|program| program.is_file())
-    } else {
-        (shell(), &["-c"])
-    }
-}
-
-/// PowerShell (`pwsh` before `powershell`), or else `cmd.exe`, which every Windows has.
-fn on_windows(folders: &[PathBuf], is_there: &dyn Fn(&Path) -> bool) -> Interpreter {
-    let find = |name: &str| {
-        let mut programs = folders.iter().map(|folder| folder.join(name));
-        programs.find(|program| is_there(program))
-    };
-    match find("pwsh.exe").or_else(|| find("powershell.exe")) {
-        Some(program) => (program, &["-NoProfile", "-NonInteractive", "-Command"]),
-        None => (PathBuf::from("cmd.exe"), &["/c"]),
-    }
-}
 
 /// The user's shell, or else the first of the usual shells that exists.
 pub(super) fn shell() -> PathBuf {

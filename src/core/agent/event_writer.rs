@@ -46,11 +46,8 @@ impl EventWriter {
         else {
             return serde_json::to_writer(out, event);
         };
-        if !self
-            .0
-            .as_ref()
-            .is_some_and(|template| template.fits(message, token_state))
-        {
+        let known = self.0.as_ref();
+        if !known.is_some_and(|template| template.fits(message, token_state)) {
             self.0 = Template::new(message, token_state)?;
         }
         let Some(template) = &self.0 else {

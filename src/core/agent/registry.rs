@@ -355,7 +355,7 @@ impl Registry {
         if let Some(housekeeper) = lock(&self.housekeeper).take() {
             housekeeper.stop();
         }
-        share(agents.len(), agents.len(), "stop", &|n| agents[n].1.close());
+        share(agents.len(), agents.len(), "stop", &|n| agents[n].close());
         for observer in self.observers.all() {
             observer.closed();
         }
@@ -433,8 +433,11 @@ impl Registry {
     ) -> impl FnOnce(Option<Arc<Agent>>, bool) -> Result<Arc<Agent>, Error> {
         let config = &self.stores.config;
         let workspace = Arc::new(WorkspaceSlot::default());
-        let sessions = self.stores.sessions.clone();
-        let data = StoredSessionData::new(sessions, &session.id, workspace.clone());
+        let data = StoredSessionData {
+            sessions: self.stores.sessions.clone(),
+            id: session.id.clone(),
+            workspace: workspace.clone(),
+        };
         let setup = self.extension_setup();
         let context = Context {
             containers: Containers::read(session.extension_data.container(), config),

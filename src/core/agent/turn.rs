@@ -80,13 +80,9 @@ pub(in crate::agent) struct TurnContext<'t> {
 /// What a turn has come to so far.
 #[derive(Default)]
 pub(in crate::agent) struct TurnTally {
-    /// Why the model could not do its task, if it could not.
-    pub(in crate::agent) failure: Option<String>,
-    /// Why the model's last answer ended, or the turn after it.
-    pub(in crate::agent) stop: TurnStop,
-    /// How many tool calls there were.
-    pub(in crate::agent) calls: usize,
-    /// How many of them failed.
+    /// What the turn reports, but for its last text.
+    pub(in crate::agent) report: TurnReport,
+    /// How many of its tool calls failed.
     pub(in crate::agent) failures: usize,
     /// Whether the model has answered.
     pub(in crate::agent) answered: bool,
@@ -137,9 +133,7 @@ impl<'t> Turn<'t> {
         let by_model = messages.find(|m| m.role == Role::Assistant && m.metadata.agent_visible);
         TurnReport {
             last_text: by_model.map(|m| m.concat_text()).unwrap_or_default(),
-            failure: self.tally.failure.clone(),
-            calls: self.tally.calls,
-            stop: self.tally.stop,
+            ..self.tally.report.clone()
         }
     }
 
@@ -218,7 +212,7 @@ impl<'t> Turn<'t> {
         if self.context.cancel.is_cancelled() {
             return Ok(End::Cancelled);
         }
-        self.tally.stop = TurnStop::MaxRequests;
+        self.tally.report.stop = TurnStop::MaxRequests;
         let often = match limit {
             1 => "once".to_owned(),
             limit => format!("{limit} times"),
@@ -241,7 +235,7 @@ impl<'t> Turn<'t> {
     /// Tells the user why the model could not do its task, in a message that the model does not see.
     pub(in crate::agent) fn fail(&mut self, why: impl Into<String>) -> Result<(), Error> {
         let why = why.into();
-        self.tally.failure = Some(why.clone());
+        self.tally.report.failure = Some(why.clone());
         self.output.events.turn_failed();
         self.reply_without_model(why)
     }
@@ -318,7 +312,7 @@ impl<'t> Turn<'t> {
         if !(self.tally.answered && is_whole) {
             return Some(*before);
         }
-        let failed = self.tally.calls > 0 && self.tally.failures == self.tally.calls;
+        let failed = self.tally.report.calls > 0 && self.tally.failures == self.tally.report.calls;
         Some(policy.after(*before, failed))
     }
 

@@ -15,7 +15,6 @@ use super::platform_extensions;
 use super::program_lookup;
 use super::restart_policy::{FailureKind, backoff, classify_failure};
 use super::screening::Decision;
-use super::server_requests::RequestForwarder;
 use super::start_folder;
 use super::status::Location;
 use super::subscriptions::Subscriptions;
@@ -23,7 +22,7 @@ use super::{Error, Phase, unsupported};
 use crate::builtin::{self, BuiltinContext};
 use crate::features;
 use crate::mcp;
-use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler, RequestTimeouts};
+use crate::mcp::client::{Client, NotificationHandler, Options, RequestTimeouts};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::transport::{Transport, TransportError};
 use crate::mcp::types::{Root, Tool};
@@ -464,13 +463,8 @@ impl Context {
             let ui = json!({ "io.modelcontextprotocol/ui": { "mimeTypes": [UI_MIME_TYPE] } });
             options.capabilities.insert("extensions".to_owned(), ui);
         }
-        options.request_handler = self.request_handler.clone().map(|handler| {
-            let forwarder = RequestForwarder {
-                extension: config.key(),
-                handler,
-            };
-            Arc::new(forwarder) as Arc<dyn RequestHandler>
-        });
+        let handlers = self.request_handlers.as_ref();
+        options.request_handler = handlers.map(|make| make(config.key()));
         options
     }
 

@@ -5,9 +5,8 @@ use super::environment::Inherited;
 use super::inline_python::PythonRunner;
 use super::pinning::Pinning;
 use super::screening::Screening;
-use super::server_requests::ServerRequestHandler;
 use crate::builtin::SessionData;
-use crate::mcp::client::MAX_TIMEOUT;
+use crate::mcp::client::{MAX_TIMEOUT, RequestHandler};
 use crate::mcp::transport::stdio::MAX_LINE;
 use crate::store::Paths;
 use std::path::PathBuf;
@@ -16,6 +15,9 @@ use std::time::Duration;
 
 /// Looks up a secret by name; `None` if there is none.
 pub type SecretLookup = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
+
+/// Makes what answers the requests of an extension's server, from the key of the extension.
+pub type RequestHandlers = dyn Fn(String) -> Arc<dyn RequestHandler> + Send + Sync;
 
 /// What a session provides for its extensions.
 #[derive(Clone)]
@@ -52,7 +54,7 @@ pub struct Context {
     /// The pinning of tools.
     pub pinning: Pinning,
     /// Answers requests of servers; without it they are refused.
-    pub request_handler: Option<Arc<dyn ServerRequestHandler>>,
+    pub request_handlers: Option<Arc<RequestHandlers>>,
 }
 
 /// Limits that a user may set for all extensions.

@@ -327,47 +327,10 @@ pub struct Inherited {
 /// The variables that a program inherits under the setting `GOOSE_ENV_POLICY=clean`: its place, its user and
 /// language, where packages and connections come from, and what Windows programs need. Compared as in
 /// [`REFUSED`].
-const BASE: &[&str] = &[
-    "PATH",
-    "PATHEXT",
-    "COMSPEC",
-    "SYSTEMROOT",
-    "WINDIR",
-    "SYSTEMDRIVE",
-    "PROGRAMDATA",
-    "PROGRAMFILES*",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "USERPROFILE",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TZ",
-    "TERM",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "XDG_*",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "UV_*",
-    "PIP_*",
-    "PIPX_*",
-    "NPM_CONFIG_*",
-];
+const BASE: &str = "PATH PATHEXT COMSPEC SYSTEMROOT WINDIR SYSTEMDRIVE PROGRAMDATA PROGRAMFILES* APPDATA LOCALAPPDATA
+    USERPROFILE HOMEDRIVE HOMEPATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_* TZ TERM TMPDIR TEMP TMP XDG_*
+    DISPLAY WAYLAND_DISPLAY HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR
+    NODE_EXTRA_CA_CERTS UV_* PIP_* PIPX_* NPM_CONFIG_*";
 
 impl Inherited {
     /// Removes the other variables of this process from those of a command.
@@ -381,7 +344,7 @@ impl Inherited {
     fn keeps(&self, name: &str) -> bool {
         let is_key = |key: &String| key.eq_ignore_ascii_case(name);
         !self.provider_keys.iter().any(is_key)
-            && (!self.clean || BASE.iter().any(|pattern| matches(pattern, name)))
+            && (!self.clean || BASE.split_whitespace().any(|it| matches(it, name)))
     }
 }
 

@@ -49,16 +49,9 @@ impl Manager {
     /// Whether an active extension has resources.
     pub fn has_resources(&self) -> bool {
         let active = self.active(None);
-        let mut clients = active.iter().filter_map(|extension| extension.supervisor());
-        clients.any(|server| {
-            server
-                .connection()
-                .client
-                .server()
-                .capabilities
-                .resources
-                .is_some()
-        })
+        let servers = active.iter().filter_map(|extension| extension.supervisor());
+        let mut connections = servers.map(|server| server.connection());
+        connections.any(|it| it.client.server().capabilities.resources.is_some())
     }
 
     /// The resources of all extensions, or of one.
@@ -103,10 +96,8 @@ impl Manager {
         list: fn(&Client, &Cancel) -> Result<Vec<T>, mcp::Error>,
     ) -> Listing<T> {
         let active = self.active(extension);
-        let mut listing = Listing {
-            items: Vec::new(),
-            errors: Vec::new(),
-        };
+        let (items, errors) = (Vec::new(), Vec::new());
+        let mut listing = Listing { items, errors };
         if let (Some(name), true) = (extension, active.is_empty()) {
             let reason = "it is not active in this session";
             listing.errors.push(Error::new(name, Phase::Config, reason));
@@ -123,12 +114,12 @@ impl Manager {
         for (extension, answer) in active.iter().zip(answers) {
             match answer.into_inner() {
                 Some(Ok(items)) => {
-                    listing
-                        .items
-                        .extend(items.into_iter().map(|item| ExtensionItem {
-                            extension: extension.key.clone(),
-                            item,
-                        }))
+                    let extension = extension.key.clone();
+                    let of = |item| ExtensionItem {
+                        extension: extension.clone(),
+                        item,
+                    };
+                    listing.items.extend(items.into_iter().map(of));
                 }
                 Some(Err(error)) if error.phase == Phase::Cancelled && Instant::now() > end => {
                     let reason = format!("the listing was not answered within {LISTING_TIMEOUT:?}");

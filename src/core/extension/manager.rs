@@ -308,11 +308,7 @@ impl Manager {
         let all: Vec<_> = {
             let mut table = lock(&self.table);
             table.closed = true;
-            table
-                .active
-                .drain()
-                .map(|(_, extension)| extension)
-                .collect()
+            std::mem::take(&mut table.active).into_values().collect()
         };
         self.cancel.cancel();
         share(all.len(), all.len(), "end", &|n| all[n].close());

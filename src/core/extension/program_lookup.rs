@@ -71,7 +71,7 @@ pub(super) fn program(cmd: &str, working_dir: &Path) -> Result<PathBuf, String> 
 
 /// Whether `cmd` is a path, and not a name to look up.
 pub(super) fn is_path(cmd: &str) -> bool {
-    cmd.contains('/') || (cfg!(windows) && cmd.contains('\\'))
+    cmd.contains('/')
 }
 
 /// Whether `cmd` is a path from the working directory.
@@ -123,17 +123,8 @@ pub fn find(cmd: &str, working_dir: &Path, folders: &[PathBuf]) -> Result<PathBu
         .iter()
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(cmd))
-        .flat_map(|path| with_extensions(&path))
         .find(|path| is_executable(path));
     found.ok_or_else(|| not_found(cmd, folders))
-}
-
-fn with_extensions(path: &Path) -> Vec<PathBuf> {
-    let mut all = vec![path.to_owned()];
-    if cfg!(windows) {
-        all.extend(["exe", "cmd", "bat", "com"].map(|e| path.with_extension(e)));
-    }
-    all
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Tools with which a model lists and reads the resources of the session's servers.
 
-use super::{ExtensionItem, Manager};
+use super::{Error, ExtensionItem, Manager};
 use crate::mcp::types::{CallToolResult, Content, ResourceContents, Tool};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -122,17 +122,18 @@ fn list(manager: &Manager, extension: Option<&str>, cancel: &Cancel) -> CallTool
         text.push_str("There are more resources; name an extension to list only its resources.\n");
     }
     // A server that cannot list its resources usually cannot list its templates either.
-    for error in &resources.errors {
-        text.push_str(&format!("Not listed: {error}\n"));
-    }
-    for error in &templates.errors {
-        if !resources
+    let listed = |error: &&Error| {
+        resources
             .errors
             .iter()
-            .any(|known| known.extension == error.extension)
-        {
-            text.push_str(&format!("Not listed: {error}\n"));
-        }
+            .all(|it| it.extension != error.extension)
+    };
+    for error in resources
+        .errors
+        .iter()
+        .chain(templates.errors.iter().filter(listed))
+    {
+        text.push_str(&format!("Not listed: {error}\n"));
     }
     if text.is_empty() {
         text.push_str("No active extension has resources.");

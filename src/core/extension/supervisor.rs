@@ -476,9 +476,16 @@ impl Supervisor {
         Error::new(self.config.name(), Phase::Cancelled, reason)
     }
 
-    fn cancelled_error(&self) -> Error {
-        let reason = "the caller cancelled the wait for the restart of its server";
-        Error::new(self.config.name(), Phase::Cancelled, reason)
+    /// Refuses to wait on if the supervisor is closed, or the caller has cancelled.
+    fn require_wanted(&self, state: &State, cancel: &Cancel) -> Result<(), Error> {
+        if state.is_closed() {
+            return Err(self.removed_error());
+        }
+        if cancel.is_cancelled() {
+            let reason = "the caller cancelled the wait for the restart of its server";
+            return Err(Error::new(self.config.name(), Phase::Cancelled, reason));
+        }
+        Ok(())
     }
 
     /// Waits before a retry.
@@ -487,12 +494,7 @@ impl Supervisor {
         let mut state = lock(&self.state);
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            if state.is_closed() {
-                return Err(self.removed_error());
-            }
-            if cancel.is_cancelled() {
-                return Err(self.cancelled_error());
-            }
+            self.require_wanted(&state, cancel)?;
             if left.is_zero() {
                 return Ok(());
             }
@@ -621,9 +623,7 @@ impl Supervisor {
             if state.link != Link::Reconnecting {
                 break;
             }
-            if cancel.is_cancelled() {
-                return Err(self.cancelled_error());
-            }
+            self.require_wanted(&state, cancel)?;
             if Instant::now() > end {
                 let reason = "its server was not restarted in time";
                 return Err(Error::new(self.config.name(), Phase::Timeout, reason));

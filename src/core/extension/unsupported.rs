@@ -7,45 +7,28 @@ use crate::sys::lock;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// Goose's builtin extensions that gosling does not have, and an alternative for each.
-const BUILTINS: [(&str, &str); 3] = [
-    (
-        "computercontroller",
-        "; `developer` runs scripts and commands; for a browser use an MCP server",
-    ),
-    (
-        "autovisualiser",
-        "; `developer` can write a chart to a file",
-    ),
-    ("tutorial", ""),
-];
+/// Goose's builtin extensions that gosling does not have, one a line, and an alternative for each.
+const BUILTINS: &str = "\
+computercontroller; `developer` runs scripts and commands; for a browser use an MCP server
+autovisualiser; `developer` can write a chart to a file
+tutorial";
 
 /// The platform extensions of Goose (parts of its agent, up to its later releases) that gosling does not
-/// have, and an alternative for each.
-const PLATFORM: [(&str, &str); 9] = [
-    ("analyze", "; `developer` has a tool `analyze`"),
-    ("apps", ""),
-    (
-        "chatrecall",
-        "; GET /sessions/search searches earlier messages",
-    ),
-    ("code_execution", ""),
-    (
-        "extensionmanager",
-        "; clients add and remove extensions with /agent/add_extension and /agent/remove_extension",
-    ),
-    ("orchestrator", ""),
-    ("skills", ""),
-    ("summon", ""),
-    (
-        "tom",
-        "; write permanent instructions for the model into a file `.goosehints`",
-    ),
-];
+/// have, one a line, and an alternative for each.
+const PLATFORM: &str = "\
+analyze; `developer` has a tool `analyze`
+apps
+chatrecall; GET /sessions/search searches earlier messages
+code_execution
+extensionmanager; clients add and remove extensions with /agent/add_extension and /agent/remove_extension
+orchestrator
+skills
+summon
+tom; write permanent instructions for the model into a file `.goosehints`";
 
 /// The error for an unknown builtin extension with this key.
 pub(super) fn builtin(key: &str) -> String {
-    match alternative(&BUILTINS, key) {
+    match alternative(BUILTINS, key) {
         Some(alternative) => format!(
             "gosling does not ship this extension of Goose; disable it, or, where Goose is installed, \
              configure it as type `stdio` with `cmd: goose` and `args: [mcp, {key}]`{alternative}"
@@ -64,7 +47,7 @@ pub(super) fn builtin(key: &str) -> String {
 
 /// The error for an unknown platform extension with this key.
 pub(super) fn platform(key: &str) -> String {
-    match alternative(&PLATFORM, key) {
+    match alternative(PLATFORM, key) {
         Some(alternative) => {
             format!(
                 "this is a part of Goose's own agent that gosling does not have; disable it{alternative}"
@@ -82,13 +65,14 @@ pub(super) fn platform(key: &str) -> String {
 pub fn is_reserved(key: &str) -> bool {
     features::SERVERS.contains(&key)
         || platform_extensions::is_ours(key)
-        || alternative(&BUILTINS, key).is_some()
-        || alternative(&PLATFORM, key).is_some()
+        || alternative(BUILTINS, key).is_some()
+        || alternative(PLATFORM, key).is_some()
 }
 
-fn alternative(missing: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
-    let found = missing.iter().find(|(name, _)| *name == key);
-    found.map(|(_, alternative)| *alternative)
+/// What follows the key in its line; `None` if no line has it.
+fn alternative(missing: &'static str, key: &str) -> Option<&'static str> {
+    let mut alternatives = missing.lines().filter_map(|line| line.strip_prefix(key));
+    alternatives.find(|rest| rest.is_empty() || rest.starts_with(';'))
 }
 
 /// Whether to log a failure of this extension. Goose's clients enable some unsupported extensions by default,
@@ -97,8 +81,8 @@ pub(crate) fn is_first_report(config: &ExtensionConfig) -> bool {
     static REPORTED: Mutex<BTreeSet<(&str, String)>> = Mutex::new(BTreeSet::new());
     let key = config.key();
     let missing = match config {
-        ExtensionConfig::Builtin(_) => alternative(&BUILTINS, &key),
-        ExtensionConfig::Platform(_) => alternative(&PLATFORM, &key),
+        ExtensionConfig::Builtin(_) => alternative(BUILTINS, &key),
+        ExtensionConfig::Platform(_) => alternative(PLATFORM, &key),
         _ => None,
     };
     missing.is_none() || lock(&REPORTED).insert((config.kind(), key))
@@ -111,10 +95,11 @@ mod tests {
 
     #[test]
     fn nothing_is_missing_that_gosling_has() {
-        for (key, _) in BUILTINS {
+        let key = |line: &'static str| line.split(';').next().unwrap_or_default();
+        for key in BUILTINS.lines().map(key) {
             assert!(!features::SERVERS.contains(&key), "{key}");
         }
-        for (key, _) in PLATFORM {
+        for key in PLATFORM.lines().map(key) {
             assert!(!platform_extensions::is_ours(key), "{key}");
         }
     }

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Error;
 use super::request::parse_query;
+use super::router::Access;
 
 /// The server's secret key and the host names that it accepts.
 #[derive(Default)]
@@ -40,30 +41,28 @@ impl AccessControl {
         self
     }
 
-    /// Fails with 401 unless `key`, the request's `X-Secret-Key`, is the secret.
-    pub(super) fn check_key(&self, key: Option<&str>) -> Result<(), Error> {
-        self.check(key, "Send the server's secret in the header `X-Secret-Key`")
-    }
-
-    /// Fails with 401 unless the first `secret` in the query is the secret.
-    pub(super) fn check_query_key(&self, query: Option<&str>) -> Result<(), Error> {
-        self.check(
-            parameter(query, "secret").as_deref(),
-            "Send the server's secret as `secret` in the query",
-        )
-    }
-
-    /// Fails with 401 unless `key`, the request's `X-Secret-Key`, or the first `token` in the query is the
-    /// secret.
-    pub(super) fn check_key_or_token(
+    /// Fails with 401 unless the request shows the secret where its `access` wants it: `key` is its `X-Secret-Key`,
+    /// and only the first parameter of a name in the query counts.
+    pub(super) fn check_key(
         &self,
+        access: Access,
         key: Option<&str>,
         query: Option<&str>,
     ) -> Result<(), Error> {
-        self.check(
-            key.or(parameter(query, "token").as_deref()),
-            "Send the server's secret in the header `X-Secret-Key`, or as `token` in the query",
-        )
+        match access {
+            Access::Public | Access::Keyless => Ok(()),
+            Access::QueryKeyed => self.check(
+                parameter(query, "secret").as_deref(),
+                "Send the server's secret as `secret` in the query",
+            ),
+            Access::TokenKeyed => self.check(
+                key.or(parameter(query, "token").as_deref()),
+                "Send the server's secret in the header `X-Secret-Key`, or as `token` in the query",
+            ),
+            Access::Keyed => {
+                self.check(key, "Send the server's secret in the header `X-Secret-Key`")
+            }
+        }
     }
 
     fn check(&self, key: Option<&str>, hint: &str) -> Result<(), Error> {

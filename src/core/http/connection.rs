@@ -260,11 +260,9 @@ impl<'a> Connection<'a> {
         let access_control = &self.shared.access_control;
         let key = find_header(&head.headers, "X-Secret-Key");
         let query = head.query.as_deref();
-        match access {
-            Access::Public | Access::Keyless => return Ok(()),
-            Access::QueryKeyed => return access_control.check_query_key(query),
-            Access::Keyed => access_control.check_key(key)?,
-            Access::TokenKeyed => access_control.check_key_or_token(key, query)?,
+        access_control.check_key(access, key, query)?;
+        if access < Access::TokenKeyed {
+            return Ok(());
         }
         self.connection.set_authenticated();
         if access == Access::TokenKeyed {

@@ -182,9 +182,7 @@ impl Connections {
         }
         // Their threads end soon, but a flood of connections must not outrun them.
         let crowded = |table: &mut Table| table.evicted.len() >= MAX_EVICTED;
-        let waited = self
-            .left
-            .wait_timeout_while(table, EVICTION_TIMEOUT, crowded);
+        let waited = (self.left).wait_timeout_while(table, EVICTION_TIMEOUT, crowded);
         table = waited.unwrap_or_else(PoisonError::into_inner).0;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());

@@ -40,21 +40,19 @@ pub struct EventStream {
     broken_off: bool,
 }
 
-/// See [`EventStream::body`].
-struct Body<'a>(&'a mut EventStream);
-
-impl Write for Body<'_> {
+/// For a body that does not consist of events: bytes are sent as they are. It fails when the client has disconnected.
+impl Write for EventStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let bytes = &bytes[..bytes.len().min(FLUSH_BYTES)];
-        self.0.add(|out| out.extend_from_slice(bytes));
-        if self.0.shared.gone.is_cancelled() {
+        self.add(|out| out.extend_from_slice(bytes));
+        if self.shared.gone.is_cancelled() {
             return Err(ErrorKind::BrokenPipe.into());
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush();
+        EventStream::flush(self);
         Ok(())
     }
 }
@@ -149,12 +147,6 @@ impl EventStream {
     /// Queues a comment, which clients ignore. `text` is one line.
     pub fn queue_comment(&mut self, text: impl Display) {
         self.add(|out| out.extend_from_slice(format!(": {text}\n\n").as_bytes()));
-    }
-
-    /// For a body that does not consist of events: a writer whose bytes are sent as they are. It fails when the
-    /// client has disconnected.
-    pub(super) fn body(&mut self) -> impl Write + '_ {
-        Body(self)
     }
 
     /// Closes the connection without the end of the body.

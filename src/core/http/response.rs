@@ -59,13 +59,8 @@ impl fmt::Debug for Handler {
 }
 
 /// The fields that only the server writes (RFC 9112 §6, §9.6).
-const RESERVED_FIELDS: [&str; 5] = [
-    "Date",
-    "Connection",
-    "Content-Length",
-    "Transfer-Encoding",
-    "Access-Control-Allow-Origin",
-];
+const RESERVED_FIELDS: &str =
+    "Date Connection Content-Length Transfer-Encoding Access-Control-Allow-Origin";
 
 impl Response {
     /// A response without a body and content type.
@@ -136,8 +131,7 @@ impl Response {
         response.handler = Some(Handler::Events(Events {
             keep_alive: "",
             run: Box::new(move |stream| {
-                let outcome = run(&mut stream.body());
-                if let Err(error) = outcome {
+                if let Err(error) = run(stream) {
                     stream.break_off(&error);
                 }
             }),
@@ -173,10 +167,8 @@ impl Response {
         line(out, &["Date: ", &date]);
         for header in &self.headers {
             let name = header.field.as_str().as_str();
-            if !RESERVED_FIELDS
-                .iter()
-                .any(|own| own.eq_ignore_ascii_case(name))
-            {
+            let mut reserved = RESERVED_FIELDS.split(' ');
+            if !reserved.any(|own| own.eq_ignore_ascii_case(name)) {
                 line(out, &[name, ": ", header.value.as_str()]);
             }
         }

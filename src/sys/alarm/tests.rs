@@ -1,5 +1,6 @@
 use super::*;
 use crate::clock;
+use std::ffi::OsStr;
 use std::fs;
 use std::sync::Arc;
 use std::thread;

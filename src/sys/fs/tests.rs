@@ -1,7 +1,6 @@
 use super::*;
 use std::fs;
 
-#[cfg(unix)]
 #[test]
 fn a_sync_asks_the_system() {
     // A pipe cannot be synced, which the system alone knows.

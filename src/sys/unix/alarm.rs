@@ -1,12 +1,18 @@
-//! See [`Alarm`](crate::alarm::Alarm): an eventfd, a timer on the wall clock, and an inotify watch.
+//! An alarm of an eventfd, a timer on the wall clock, and an inotify watch.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::Duration;
 
-pub(crate) struct AlarmFiles {
+/// One thread waits, others end its wait.
+///
+/// On Linux this costs three file descriptors and never polls; a moment is also noticed when it passes while
+/// the machine sleeps, or because the clock is set. On other systems a wait ends after a minute at the latest,
+/// since neither is noticed there.
+pub struct Alarm {
     event: OwnedFd,
     timer: OwnedFd,
     watch: OwnedFd,
@@ -16,8 +22,12 @@ pub(crate) struct AlarmFiles {
 /// The part of an inotify event before its name; the length of the name, with padding, is at its end.
 const EVENT_HEAD: usize = size_of::<libc::inotify_event>();
 
-impl AlarmFiles {
-    pub(crate) fn new(folder: &Path, name: &OsStr) -> io::Result<Self> {
+impl Alarm {
+    /// An alarm that also watches the file `name` in `folder`, which must exist. The file need not.
+    ///
+    /// # Errors
+    /// When the system has no descriptor or no watch left.
+    pub fn new(folder: &Path, name: &OsStr) -> io::Result<Self> {
         let folder = CString::new(folder.as_os_str().as_bytes())?;
         let mask = libc::IN_MOVED_TO | libc::IN_CLOSE_WRITE | libc::IN_DELETE;
         // SAFETY: plain integers, and a path that outlives the call.
@@ -26,7 +36,7 @@ impl AlarmFiles {
             if libc::inotify_add_watch(watch.as_raw_fd(), folder.as_ptr(), mask) < 0 {
                 return Err(io::Error::last_os_error());
             }
-            Ok(AlarmFiles {
+            Ok(Alarm {
                 event: owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?,
                 timer: owned(libc::timerfd_create(
                     libc::CLOCK_REALTIME,
@@ -38,27 +48,21 @@ impl AlarmFiles {
         }
     }
 
-    pub(crate) fn notify(&self) {
+    /// Ends the wait, or the next one if no thread waits.
+    pub fn notify(&self) {
         let one = 1u64.to_ne_bytes();
         // SAFETY: eight bytes that outlive the call. It fails only if the counter is full; then a notice waits.
         unsafe { libc::write(self.event.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 
-    pub(crate) fn wait(&self, moment: Option<i64>) {
+    /// Waits until `moment`, in seconds since 1970-01-01T00:00:00Z. Returns earlier after [`notify`](Self::notify),
+    /// if the clock was set, and if the file was replaced, written or removed. `None` waits for these alone.
+    pub fn wait(&self, moment: Option<i64>) {
         self.set_timer(moment);
         loop {
-            let mut files = [&self.event, &self.timer, &self.watch].map(|file| libc::pollfd {
-                fd: file.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            });
-            // SAFETY: three structures that outlive the call.
-            let count = unsafe { libc::poll(files.as_mut_ptr(), 3, -1) };
-            if count < 0 {
-                // Only signals interrupt it.
-                continue;
-            }
-            let [event, timer, watch] = files.map(|file| file.revents != 0);
+            let files = [&self.event, &self.timer, &self.watch].map(AsRawFd::as_raw_fd);
+            // None of them, if a signal interrupts it.
+            let [event, timer, watch] = super::wait_any(files, Duration::MAX);
             let mut number = [0; 8];
             if event {
                 read(&self.event, &mut number);

@@ -1,22 +1,6 @@
 use super::*;
 
 #[test]
-fn windows_has_powershell_or_at_least_cmd() {
-    let folders = ["one", "two"].map(PathBuf::from);
-    let chosen = |there: &[&str]| {
-        let there: Vec<PathBuf> = there.iter().map(PathBuf::from).collect();
-        let is_there = |program: &Path| there.iter().any(|path| path == program);
-        let (program, before) = on_windows(&folders, &is_there);
-        format!("{} {}", program.display(), before.join(" "))
-    };
-    let quiet = "-NoProfile -NonInteractive -Command";
-    let both = ["one/powershell.exe", "two/pwsh.exe"];
-    assert_eq!(chosen(&both), format!("two/pwsh.exe {quiet}"));
-    assert_eq!(chosen(&both[..1]), format!("one/powershell.exe {quiet}"));
-    assert_eq!(chosen(&["three/pwsh.exe"]), "cmd.exe /c");
-}
-
-#[test]
 fn people_see_the_last_lines() {
     let text: String = (1..=150).map(|n| format!("{n}\n")).collect();
     let (last, all) = last_lines(&text, 100).unwrap();

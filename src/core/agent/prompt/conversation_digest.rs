@@ -47,10 +47,7 @@ pub(in crate::agent) fn digest<'m>(
                 },
                 _ => continue,
             };
-            all.push_str(label);
-            all.push_str(": ");
-            all.push_str(&shortened(&text, MAX_PART));
-            all.push_str("\n\n");
+            all.push_str(&format!("{label}: {}\n\n", shortened(&text, MAX_PART)));
         }
     }
     shortened(&all, budget)

@@ -22,8 +22,8 @@ pub struct PromptKind {
     pub description: &'static str,
     /// Makes the text that gosling uses unless the user has changed it.
     pub default_text: fn() -> String,
-    /// The variables of its template. Those of Goose without a meaning here are empty.
-    pub variables: &'static [&'static str],
+    /// The variables of its template, separated by white space. Those of Goose without a meaning here are empty.
+    pub variables: &'static str,
 }
 
 /// The system prompt of sessions.
@@ -31,7 +31,7 @@ pub(in crate::agent) static SYSTEM: PromptKind = PromptKind {
     file: "system.md",
     description: "System prompt of sessions: who the assistant is and how it works",
     default_text: system_prompt::default_template,
-    variables: &system_prompt::VARIABLES,
+    variables: system_prompt::VARIABLES,
 };
 
 /// The system prompt of requests for a summary.
@@ -39,7 +39,7 @@ pub(in crate::agent) static COMPACTION: PromptKind = PromptKind {
     file: "compaction.md",
     description: "Prompt for the summary of a conversation that fills the context",
     default_text: || COMPACTION_TEXT.to_owned(),
-    variables: &["messages"],
+    variables: "messages",
 };
 
 /// The system prompt of requests for a session's name.
@@ -47,5 +47,5 @@ pub(in crate::agent) static SESSION_NAME: PromptKind = PromptKind {
     file: "session_name.md",
     description: "Prompt for the name of a session",
     default_text: || SESSION_NAME_TEXT.to_owned(),
-    variables: &[],
+    variables: "",
 };

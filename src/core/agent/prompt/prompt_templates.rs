@@ -280,7 +280,8 @@ fn render(
             format!("it is larger than {} KiB", MAX_SIZE >> 10),
         ));
     }
-    let made = recipes.render_prompt(text, kind.variables, values);
+    let variables: Vec<&str> = kind.variables.split_whitespace().collect();
+    let made = recipes.render_prompt(text, &variables, values);
     let made = made.map_err(|fault| invalid(fault.line, fault.reason))?;
     match made.trim() {
         "" => Err(invalid(None, "it makes no text".to_owned())),

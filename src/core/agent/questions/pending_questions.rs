@@ -20,15 +20,6 @@ pub(in crate::agent) struct PendingQuestion<'q, A> {
     answer: Receiver<A>,
 }
 
-/// Why a question has no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::agent) enum NoAnswer {
-    /// The timeout passed.
-    TimedOut,
-    /// The request that waits was cancelled.
-    Cancelled,
-}
-
 impl<A> Default for PendingQuestions<A> {
     fn default() -> Self {
         PendingQuestions {
@@ -63,12 +54,15 @@ impl<A> PendingQuestions<A> {
 
 impl<A> PendingQuestion<'_, A> {
     /// Waits for the answer.
-    pub(in crate::agent) fn wait(&self, timeout: Duration, cancel: &Cancel) -> Result<A, NoAnswer> {
-        let answer = cancel.receive(&self.answer, timeout);
-        answer.map_err(|no_message| match no_message {
-            NoMessage::TimedOut => NoAnswer::TimedOut,
-            NoMessage::Cancelled | NoMessage::Closed => NoAnswer::Cancelled,
-        })
+    ///
+    /// # Errors
+    /// The timeout passed, or the request that waits was cancelled.
+    pub(in crate::agent) fn wait(
+        &self,
+        timeout: Duration,
+        cancel: &Cancel,
+    ) -> Result<A, NoMessage> {
+        cancel.receive(&self.answer, timeout)
     }
 }
 
@@ -100,11 +94,11 @@ mod tests {
         let question = questions.open("a").unwrap();
         assert!(questions.open("a").is_none());
         let now = question.wait(Duration::ZERO, &Cancel::new());
-        assert_eq!(now, Err(NoAnswer::TimedOut));
+        assert_eq!(now, Err(NoMessage::TimedOut));
         let cancel = Cancel::new();
         thread::scope(|scope| {
             scope.spawn(|| cancel.cancel());
-            assert_eq!(question.wait(LONG, &cancel), Err(NoAnswer::Cancelled));
+            assert_eq!(question.wait(LONG, &cancel), Err(NoMessage::Cancelled));
         });
         drop(question);
         assert!(!questions.answer("a", ()));

@@ -2,12 +2,12 @@
 //! user). SERVER §5.5; MCP 2025-11-25,
 //! client/sampling and client/elicitation.
 
-use crate::agent::questions::pending_questions::NoAnswer;
 use crate::agent::turn::token_estimate::{self, Estimate};
 use crate::agent::turn::turn_channel::{MAX_SAMPLING_REQUESTS, Notice, TurnChannel};
 use crate::agent::turn::turn_output::random_id;
 use crate::conversation::{Action, ActionRequired, Content, Message, Metadata, Role};
-use crate::extension::{Origin, ServerRequestHandler, tool_names};
+use crate::extension::{RequestHandlers, tool_names};
+use crate::mcp::client::RequestHandler;
 use crate::mcp::elicitation_form;
 use crate::mcp::jsonrpc::{self, ErrorObject};
 use crate::mcp::types::{
@@ -17,7 +17,7 @@ use crate::mcp::types::{
 use crate::provider::{
     Completion, CompletionRequest, DiscardDeltas, ModelConfig, Purpose, StopReason,
 };
-use crate::sys::cancel::Cancel;
+use crate::sys::cancel::{Cancel, NoMessage};
 use crate::text::{for_model, json_for_model, printable};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -36,31 +36,44 @@ const REJECTED: i64 = -1;
 const MAX_QUESTION: usize = 4_000;
 const NO_USER: &str = "there is no user to ask whether the model may answer";
 
-/// Handles the requests for one session.
-pub(in crate::agent) struct SessionRequestHandler {
-    pub(in crate::agent) channel: Arc<TurnChannel>,
-    /// How long a request waits for the user's answer.
+/// What handles the requests for one session. A request waits for the user's answer for `answer_timeout`.
+pub(in crate::agent) fn request_handlers(
+    channel: Arc<TurnChannel>,
     answer_timeout: Duration,
+) -> Arc<RequestHandlers> {
+    let counts = Arc::new(Counts::default());
+    Arc::new(move |extension| {
+        Arc::new(ExtensionRequestHandler {
+            extension,
+            channel: channel.clone(),
+            answer_timeout,
+            counts: counts.clone(),
+        })
+    })
+}
+
+/// What the extensions of a session have in common.
+#[derive(Default)]
+struct Counts {
     /// Sampling requests that are being handled.
     sampling: AtomicUsize,
     /// Whether the log says that elicitations outside of turns are declined.
     told_no_turn: AtomicBool,
 }
 
-impl SessionRequestHandler {
-    pub(in crate::agent) fn new(channel: Arc<TurnChannel>, answer_timeout: Duration) -> Self {
-        SessionRequestHandler {
-            channel,
-            answer_timeout,
-            sampling: AtomicUsize::new(0),
-            told_no_turn: AtomicBool::new(false),
-        }
-    }
+/// Handles the requests of one extension's server.
+struct ExtensionRequestHandler {
+    /// The key of the extension.
+    extension: String,
+    channel: Arc<TurnChannel>,
+    answer_timeout: Duration,
+    counts: Arc<Counts>,
+}
 
+impl ExtensionRequestHandler {
     /// Asks the user whether the model may answer the server. An error if not.
     fn approve_sampling(
         &self,
-        from: Origin<'_>,
         params: &CreateMessageParams,
         cancel: &Cancel,
     ) -> Result<(), ErrorObject> {
@@ -78,11 +91,11 @@ impl SessionRequestHandler {
         let shown = self.channel.send(Notice::Message(question_message(
             Action::ToolConfirmation {
                 id,
-                tool_name: tool_names::full_name(from.extension, "sampling"),
+                tool_name: tool_names::full_name(&self.extension, "sampling"),
                 arguments,
                 prompt: Some(format!(
                     "The MCP server of the extension {:?} wants to ask the model this.",
-                    from.extension
+                    self.extension
                 )),
             },
         )));
@@ -92,18 +105,18 @@ impl SessionRequestHandler {
         match question.wait(self.answer_timeout, cancel) {
             Ok(answer) if answer.is_allowed() => Ok(()),
             Ok(_) => Err(rejected("the user does not want the model to answer")),
-            Err(NoAnswer::TimedOut) => Err(rejected(
+            Err(NoMessage::TimedOut) => Err(rejected(
                 "the user did not say in time whether the model may answer",
             )),
-            Err(NoAnswer::Cancelled) => Err(rejected("the call was given up")),
+            Err(NoMessage::Cancelled | NoMessage::Closed) => Err(rejected("the call was given up")),
         }
     }
 }
 
-impl ServerRequestHandler for SessionRequestHandler {
+impl RequestHandler for ExtensionRequestHandler {
     fn sample(
         &self,
-        from: Origin<'_>,
+        _: Option<&str>,
         params: CreateMessageParams,
         cancel: &Cancel,
     ) -> Result<CreateMessageResult, ErrorObject> {
@@ -120,7 +133,7 @@ impl ServerRequestHandler for SessionRequestHandler {
             .map(message)
             .collect::<Result<Vec<_>, _>>();
         let messages = messages.map_err(|why| ErrorObject::new(jsonrpc::INVALID_PARAMS, why))?;
-        let _slot = SamplingSlot::take(&self.sampling).ok_or_else(|| {
+        let _slot = SamplingSlot::take(&self.counts.sampling).ok_or_else(|| {
             refused(format!(
                 "the model answers {MAX_PARALLEL_SAMPLING} servers already"
             ))
@@ -132,7 +145,7 @@ impl ServerRequestHandler for SessionRequestHandler {
             return Err(refused(why));
         }
         if mode.asks_user() {
-            self.approve_sampling(from, &params, cancel)?;
+            self.approve_sampling(&params, cancel)?;
         }
         let config = sampling_config(&model.config, &params);
         let system = for_model(params.system_prompt.as_deref().unwrap_or_default());
@@ -156,7 +169,7 @@ impl ServerRequestHandler for SessionRequestHandler {
 
     fn elicit(
         &self,
-        from: Origin<'_>,
+        _: Option<&str>,
         params: ElicitParams,
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject> {
@@ -168,7 +181,7 @@ impl ServerRequestHandler for SessionRequestHandler {
             // MCP has no heading of a form; a client could show it above the name of the extension.
             fields.retain(|name, _| !matches!(name.as_str(), "title" | "description"));
         }
-        let mut message = question_text(from.extension, &params.message);
+        let mut message = question_text(&self.extension, &params.message);
         if params.mode == ElicitMode::Url {
             // Reading the request has checked that the scheme is http or https.
             let url = printable(params.url.as_deref().unwrap_or_default(), MAX_QUESTION);
@@ -188,10 +201,10 @@ impl ServerRequestHandler for SessionRequestHandler {
                 message,
                 requested_schema: to_raw_value(&schema).unwrap_or_default(),
             })));
-        let extension = from.extension;
+        let extension = self.extension.as_str();
         if !shown {
             // A server may ask without end.
-            if !self.told_no_turn.swap(true, Ordering::Relaxed) {
+            if !self.counts.told_no_turn.swap(true, Ordering::Relaxed) {
                 log::info!(
                     "elicitations are declined, as no turn is running, which is logged once \
                      extension={extension:?}"
@@ -201,7 +214,7 @@ impl ServerRequestHandler for SessionRequestHandler {
         }
         match question.wait(self.answer_timeout, cancel) {
             Ok(answer) => elicit_result(answer, &schema, params.mode),
-            Err(NoAnswer::TimedOut) => {
+            Err(NoMessage::TimedOut) => {
                 let timeout = self.answer_timeout;
                 log::info!(
                     "elicitation declined, as the user did not answer in {timeout:?} extension={extension:?}"
@@ -210,7 +223,7 @@ impl ServerRequestHandler for SessionRequestHandler {
                     .send(Notice::Message(unanswered_notice(extension, timeout)));
                 Ok(unanswered(ElicitAction::Decline))
             }
-            Err(NoAnswer::Cancelled) => Ok(unanswered(ElicitAction::Cancel)),
+            Err(NoMessage::Cancelled | NoMessage::Closed) => Ok(unanswered(ElicitAction::Cancel)),
         }
     }
 }

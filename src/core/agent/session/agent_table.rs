@@ -148,12 +148,9 @@ impl<A: Lifecycle> AgentTable<A> {
     }
 
     /// Prevents new agents and returns the present ones, for the caller to close.
-    pub(in crate::agent) fn shut_down(&self) -> Vec<(Box<str>, Arc<A>)> {
+    pub(in crate::agent) fn shut_down(&self) -> Vec<Arc<A>> {
         self.shutdown.cancel();
-        let agents = lock(&self.agents).drain().collect::<Vec<_>>();
-        let live = agents
-            .into_iter()
-            .filter_map(|(id, agent)| Some((id, agent?)));
-        live.collect()
+        let agents = std::mem::take(&mut *lock(&self.agents));
+        agents.into_values().flatten().collect()
     }
 }

@@ -74,7 +74,7 @@ impl ExtensionSetup<'_> {
             inline_python: python_runner(config),
             screening: Screening::read(config, paths, self.offline),
             pinning: Pinning::read(config, paths),
-            request_handler: None,
+            request_handlers: None,
         }
     }
 

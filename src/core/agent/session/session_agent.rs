@@ -2,7 +2,7 @@
 //! the state of its turns.
 
 use crate::agent::Error;
-use crate::agent::questions::server_requests::SessionRequestHandler;
+use crate::agent::questions::server_requests::request_handlers;
 use crate::agent::turn::parallel::parallel_map;
 use crate::agent::turn::turn_channel::TurnChannel;
 use crate::agent::turn::turn_state::TurnState;
@@ -24,7 +24,6 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
-use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -37,7 +36,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const MAX_PARALLEL: usize = 16;
 
 /// The result of activating one extension.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ExtensionResult {
     /// Its name as configured.
     pub name: String,
@@ -149,22 +148,8 @@ enum TurnStateSlot {
 /// The turn state while a turn owns it. Dropping this returns the state to the agent.
 pub(in crate::agent) struct TurnStateGuard<'a> {
     agent: &'a Agent,
-    state: Option<Box<TurnState>>,
+    pub(in crate::agent) state: Option<Box<TurnState>>,
     _in_use: InUse<'a>,
-}
-
-impl Deref for TurnStateGuard<'_> {
-    type Target = Option<Box<TurnState>>;
-
-    fn deref(&self) -> &Option<Box<TurnState>> {
-        &self.state
-    }
-}
-
-impl DerefMut for TurnStateGuard<'_> {
-    fn deref_mut(&mut self) -> &mut Option<Box<TurnState>> {
-        &mut self.state
-    }
 }
 
 impl Drop for TurnStateGuard<'_> {
@@ -201,10 +186,7 @@ impl Agent {
         };
         let (activating, ready) = bounded::<()>(0);
         let channel = Arc::new(TurnChannel::default());
-        context.request_handler = Some(Arc::new(SessionRequestHandler::new(
-            channel.clone(),
-            answer_timeout,
-        )));
+        context.request_handlers = Some(request_handlers(channel.clone(), answer_timeout));
         let agent = Arc::new(Agent {
             session_id: context.session_id.clone(),
             extensions: Manager::new(context),
@@ -274,9 +256,7 @@ impl Agent {
             Ok(()) => ExtensionResult {
                 name: config.name().to_owned(),
                 success: true,
-                error: None,
-                class: None,
-                screening: None,
+                ..ExtensionResult::default()
             },
             Err(error) => {
                 let report = if unsupported::is_first_report(config) {
@@ -297,33 +277,25 @@ impl Agent {
     /// # Errors
     /// When `cancel` fires first.
     pub fn wait(&self, cancel: &Cancel) -> Result<&[ExtensionResult], Error> {
-        let results = self.wait_until(None, cancel)?;
+        let results = self.wait_within(None, cancel)?;
         Ok(results.unwrap_or_default())
     }
 
-    /// As [`wait`](Self::wait), until `limit` after the start of the agent at most; `None` if an extension is
-    /// still starting then.
+    /// As [`wait`](Self::wait), until `limit` after the start of the agent at most, if there is one; `None` if an
+    /// extension is still starting then.
     ///
     /// # Errors
     /// When `cancel` fires first.
     pub fn wait_within(
         &self,
-        limit: Duration,
-        cancel: &Cancel,
-    ) -> Result<Option<&[ExtensionResult]>, Error> {
-        self.wait_until(Some(self.started + limit), cancel)
-    }
-
-    fn wait_until(
-        &self,
-        deadline: Option<Instant>,
+        limit: Option<Duration>,
         cancel: &Cancel,
     ) -> Result<Option<&[ExtensionResult]>, Error> {
         if let Some(results) = self.results.get() {
             return Ok(Some(results));
         }
-        let left = deadline.map_or(Duration::MAX, |deadline| {
-            deadline.saturating_duration_since(Instant::now())
+        let left = limit.map_or(Duration::MAX, |limit| {
+            limit.saturating_sub(self.started.elapsed())
         });
         match cancel.receive(&self.ready, left) {
             // Nothing is sent; the channel closes when the activation ends or panics.
@@ -506,10 +478,9 @@ impl Agent {
         let slot = lock(&self.turn_state);
         let ended = (self.turn_ended).wait_timeout_while(slot, LAST_EVENT_TIMEOUT, is_running);
         if ended.unwrap_or_else(PoisonError::into_inner).1.timed_out() {
-            Err(Error::Working { holder: None })
-        } else {
-            Ok(())
+            return Err(Error::Working { holder: None });
         }
+        Ok(())
     }
 
     /// Records a request for the session, and resumes its servers if they are suspended. A call that needs one
@@ -662,9 +633,8 @@ fn failure(name: &str, error: String, class: Option<Class>) -> ExtensionResult {
 fn failed(name: &str, error: String, class: Option<Class>) -> ExtensionResult {
     ExtensionResult {
         name: name.to_owned(),
-        success: false,
         error: Some(error),
         class,
-        screening: None,
+        ..ExtensionResult::default()
     }
 }

@@ -7,7 +7,7 @@ use crate::agent::session::session_agent::{Agent, RUNNING_TURN_TIMEOUT};
 use crate::agent::session::session_extensions::append;
 use crate::agent::session::session_files::{absolute, entries_before};
 use crate::agent::{Error, Registry};
-use crate::conversation::{MAX_NAME, Session};
+use crate::conversation::{DisabledExtension, MAX_NAME, Session};
 use crate::extension::{Containers, ExtensionConfig, config};
 use crate::sys::cancel::Cancel;
 use serde_json::Value;
@@ -43,10 +43,8 @@ impl Registry {
         }
         // A turn that is running in this process or another keeps what it has.
         let agent = self.live_agent(id);
-        let turn_guard = match &agent {
-            Some(agent) => Some(agent.begin_turn(&Cancel::new())?),
-            None => None,
-        };
+        let no_cancel = Cancel::new();
+        let turn_guard = (agent.as_ref().map(|it| it.begin_turn(&no_cancel))).transpose()?;
         self.stores().sessions.check_no_turn_in_other_process(id)?;
         self.stores().sessions.update(id, |session| {
             session.working_dir = working_dir.to_owned();
@@ -149,10 +147,7 @@ impl Registry {
     pub fn truncate(&self, id: &str, until: Option<i64>) -> Result<(), Error> {
         let sessions = &self.stores().sessions;
         let agent = self.live_agent(id);
-        let _working = match &agent {
-            Some(agent) => Some(agent.begin_turn(self.cancel())?),
-            None => None,
-        };
+        let _working = (agent.as_ref().map(|it| it.begin_turn(self.cancel()))).transpose()?;
         let _lock = sessions.lock_turn(id, RUNNING_TURN_TIMEOUT)?;
         let mut journal = sessions.journal(id)?;
         let mut entries = sessions.entries_of(id)?.ok_or(Error::NoSession)?;
@@ -230,9 +225,8 @@ impl Registry {
             change(&mut enabled);
             session.set_enabled_extensions(enabled);
             if let Some(mut imported) = session.extension_data.imported() {
-                imported
-                    .switched_off
-                    .retain(|off| config::key(&off.name) != key);
+                let is_other = |off: &DisabledExtension| config::key(&off.name) != key;
+                imported.switched_off.retain(is_other);
                 session.extension_data.set_imported(&imported);
             }
         })?;

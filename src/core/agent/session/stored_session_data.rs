@@ -7,23 +7,9 @@ use std::sync::Arc;
 
 /// The data of one session.
 pub(in crate::agent) struct StoredSessionData {
-    sessions: Arc<Sessions>,
-    id: String,
-    workspace: Arc<WorkspaceSlot>,
-}
-
-impl StoredSessionData {
-    pub(in crate::agent) fn new(
-        sessions: Arc<Sessions>,
-        id: &str,
-        workspace: Arc<WorkspaceSlot>,
-    ) -> Self {
-        StoredSessionData {
-            sessions,
-            id: id.to_owned(),
-            workspace,
-        }
-    }
+    pub(in crate::agent) sessions: Arc<Sessions>,
+    pub(in crate::agent) id: String,
+    pub(in crate::agent) workspace: Arc<WorkspaceSlot>,
 }
 
 impl SessionData for StoredSessionData {
@@ -34,12 +20,9 @@ impl SessionData for StoredSessionData {
     }
 
     fn set(&self, key: &str, value: Value) -> Result<(), String> {
-        let insert = |data: &mut crate::conversation::ExtensionData| {
-            data.0.insert(key.to_owned(), value);
-        };
-        let stored = self
-            .sessions
-            .update(&self.id, |session| insert(&mut session.extension_data));
+        let stored = self.sessions.update(&self.id, |session| {
+            session.extension_data.0.insert(key.to_owned(), value);
+        });
         stored.map(drop).map_err(|e| e.to_string())
     }
 

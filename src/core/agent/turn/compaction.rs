@@ -157,10 +157,8 @@ impl Turn<'_> {
     fn summarize(&mut self, messages: &[Arc<Message>]) -> Result<Summary, Error> {
         let system = self.context.stores.prompts.compaction();
         let limit = self.context_limit();
-        let mut budget = self
-            .state
-            .estimate
-            .characters((limit as f64 * DIGEST_SHARE) as u64);
+        let share = (limit as f64 * DIGEST_SHARE) as u64;
+        let mut budget = self.state.estimate.characters(share);
         let mut attempt = 1;
         loop {
             let text = digest(messages.iter().map(AsRef::as_ref), budget);

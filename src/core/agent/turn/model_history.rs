@@ -20,6 +20,8 @@ const BEGINNING: &str = "(The beginning of this conversation is not available.)"
 ///   result is without a call;
 /// - the first message is the user's.
 pub(in crate::agent) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
+    let is_of_user =
+        |part: &Content| !matches!(part, Content::ToolResponse(_) | Content::ToolRequest(_));
     let mut out: Vec<Cow<'_, Message>> = Vec::with_capacity(messages.len());
     let visible = messages.iter().filter(|m| m.metadata.agent_visible);
     let mut visible = visible.map(Arc::as_ref).peekable();
@@ -30,9 +32,7 @@ pub(in crate::agent) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Messa
         let Some(message) = (match message.role {
             Role::Assistant => shown(message),
             // Results that follow their call are added with the call, below.
-            Role::User => kept(message, |part| {
-                !matches!(part, Content::ToolResponse(_) | Content::ToolRequest(_))
-            }),
+            Role::User => kept(message, is_of_user),
         }) else {
             continue;
         };
@@ -49,11 +49,7 @@ pub(in crate::agent) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Messa
         let answers = without_page_data(results_of(&calls, &followers), has_page);
         out.push(message);
         out.push(answers);
-        out.extend(followers.into_iter().filter_map(|follower| {
-            kept(follower, |part| {
-                !matches!(part, Content::ToolResponse(_) | Content::ToolRequest(_))
-            })
-        }));
+        out.extend(followers.into_iter().filter_map(|it| kept(it, is_of_user)));
     }
     out
 }
@@ -139,11 +135,8 @@ fn kept<'m>(message: &'m Message, filter: impl Fn(&Content) -> bool) -> Option<C
         )
     };
     // Reasoning alone does not make a message.
-    if !message
-        .content
-        .iter()
-        .any(|part| is_kept(part) && has_content(part))
-    {
+    let mut parts = message.content.iter();
+    if !parts.any(|part| is_kept(part) && has_content(part)) {
         return None;
     }
     if count == message.content.len() {

@@ -230,7 +230,7 @@ impl Turn<'_> {
         };
         self.complete_requests(&mut message);
         self.tally.answered = true;
-        self.tally.stop = match answer.stop {
+        self.tally.report.stop = match answer.stop {
             StopReason::Complete => TurnStop::Finished,
             StopReason::Length => TurnStop::MaxTokens,
             StopReason::Filtered => TurnStop::Filtered,
@@ -241,7 +241,7 @@ impl Turn<'_> {
                 self.store(message)?;
             }
             let text = empty_answer(answer.stop);
-            self.tally.failure = Some(text.to_owned());
+            self.tally.report.failure = Some(text.to_owned());
             self.output.notify(NotificationType::InlineMessage, text);
             return Ok(None);
         }
@@ -321,7 +321,7 @@ impl Turn<'_> {
         } else {
             "model gave no answer"
         };
-        self.tally.failure = Some(format!("the {what}: {error}"));
+        self.tally.report.failure = Some(format!("the {what}: {error}"));
         self.reply_without_model(format!(
             "The {what}: {error}\n\nSend your message again to try once more."
         ))
@@ -366,15 +366,12 @@ impl Turn<'_> {
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
         let recipe_instructions = self.context.recipe.instructions();
-        let names = settings::CONTEXT_FILE_NAMES.list(&self.context.stores.config);
-        let hints = self
-            .context
-            .stores
-            .hints
-            .text(&self.context.session.working_dir, &names);
-        self.context.stores.prompts.system(&system_prompt::Parts {
+        let (stores, working_dir) = (self.context.stores, &self.context.session.working_dir);
+        let names = settings::CONTEXT_FILE_NAMES.list(&stores.config);
+        let hints = stores.hints.text(working_dir, &names);
+        stores.prompts.system(&system_prompt::Parts {
             date: clock::now_rfc3339().get(..10).unwrap_or_default(),
-            working_dir: &self.context.session.working_dir.to_string_lossy(),
+            working_dir: &working_dir.to_string_lossy(),
             os: std::env::consts::OS,
             extensions: &extensions,
             hints: &hints,

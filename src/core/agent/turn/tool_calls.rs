@@ -1,7 +1,7 @@
 //! The tool calls of one model answer: each is authorized, approved by the user where the mode requires it,
 //! and run; the calls run in parallel, and their results go out in the order of the calls.
 
-use crate::agent::questions::pending_questions::{NoAnswer, PendingQuestion};
+use crate::agent::questions::pending_questions::PendingQuestion;
 use crate::agent::questions::permission_mode::Decision;
 use crate::agent::session::extension_setup::time_limit;
 use crate::agent::session::session_agent::Agent;
@@ -17,9 +17,10 @@ use crate::extension::{ListedTool, resource_tools, tool_names};
 use crate::mcp::client::CallOptions;
 use crate::mcp::jsonrpc::{self, RawJson};
 use crate::mcp::schema;
-use crate::mcp::types::{CallToolResult, Content as Part};
+use crate::mcp::types::{CallToolResult, Content as Part, ToolAnnotations};
 use crate::provider::{has_content_for_model, is_part_for_model, result_text};
 use crate::store::{PermissionLevel, ToolOrigin, settings};
+use crate::sys::cancel::NoMessage;
 use crate::text::printable;
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use serde::Serialize;
@@ -207,7 +208,7 @@ impl Turn<'_> {
 
         let results = self.run_calls(&calls, &receiver);
         drop(receiver);
-        self.tally.calls += calls.len();
+        self.tally.report.calls += calls.len();
         self.tally.failures += results.failures();
         if let Some(message) = results.into_message() {
             self.store(message)?;
@@ -325,14 +326,10 @@ impl Turn<'_> {
         tool: Option<&ListedTool>,
         is_of_recipe: bool,
     ) -> Decision {
-        let resource_tools;
         let annotations = match tool {
             Some(listed) => listed.tool.annotations.as_ref(),
             None if is_of_recipe => None,
-            None => {
-                resource_tools = resource_tools::tools();
-                (resource_tools.first()).and_then(|tool| tool.annotations.as_ref())
-            }
+            None => Some(&ToolAnnotations::READS),
         };
         self.mode.authorize(level, annotations)
     }
@@ -464,8 +461,8 @@ impl TurnContext<'_> {
                 ) {
                     Ok(Outcome::Success { value }) => value,
                     Ok(Outcome::Error { error }) => CallToolResult::text(error).failed(),
-                    Err(NoAnswer::TimedOut) => CallToolResult::text(UNANSWERED).failed(),
-                    Err(NoAnswer::Cancelled) => return None,
+                    Err(NoMessage::TimedOut) => CallToolResult::text(UNANSWERED).failed(),
+                    Err(NoMessage::Cancelled | NoMessage::Closed) => return None,
                 }
             }
         };
@@ -496,23 +493,20 @@ impl TurnContext<'_> {
                         return CallToolResult::text(DECLINED).failed();
                     }
                 }
-                Err(NoAnswer::TimedOut) => return CallToolResult::text(UNDECIDED).failed(),
-                Err(NoAnswer::Cancelled) => return CallToolResult::text(NOT_RUN).failed(),
+                Err(NoMessage::TimedOut) => return CallToolResult::text(UNDECIDED).failed(),
+                Err(NoMessage::Cancelled | NoMessage::Closed) => {
+                    return CallToolResult::text(NOT_RUN).failed();
+                }
             }
         }
         if self.cancel.is_cancelled() {
             return CallToolResult::text(NOT_RUN).failed();
         }
+        let arguments = &permitted.call.arguments;
         match &permitted.tool {
             Some(listed) => self.call_server(id, &permitted.call, listed),
-            None if self.recipe.owns(name) => {
-                let arguments = &permitted.call.arguments;
-                (self.recipe).call(name, arguments, &self.cancel)
-            }
-            None => {
-                let arguments = &permitted.call.arguments;
-                resource_tools::run(&self.agent.extensions, name, arguments, &self.cancel)
-            }
+            None if self.recipe.owns(name) => self.recipe.call(name, arguments, &self.cancel),
+            None => resource_tools::run(&self.agent.extensions, name, arguments, &self.cancel),
         }
     }
 
@@ -568,10 +562,8 @@ impl TurnContext<'_> {
     /// and the path instead.
     fn without_large_text(&self, name: &str, mut result: CallToolResult) -> CallToolResult {
         let size: usize = result.content.iter().map(|part| part.as_json().len()).sum();
-        let structured = result
-            .structured_content
-            .as_ref()
-            .map_or(0, |s| s.get().len());
+        let structured = result.structured_content.as_ref();
+        let structured = structured.map_or(0, |json| json.get().len());
         if size + structured < LARGE_RESULT {
             return result;
         }
@@ -581,20 +573,14 @@ impl TurnContext<'_> {
             return result;
         }
         let head: String = text.chars().take(LARGE_RESULT_HEAD).collect();
-        let place =
-            match self
-                .stores
-                .sessions
-                .store_tool_output(&self.agent.session_id, name, &text)
-            {
-                Ok(path) => format!("is in the file {}", path.display()),
-                Err(error) => {
-                    log::warn!(
-                        "large tool result not written to a file tool={name:?} reason={error}"
-                    );
-                    "could not be written to a file".to_owned()
-                }
-            };
+        let sessions = &self.stores.sessions;
+        let place = match sessions.store_tool_output(&self.agent.session_id, name, &text) {
+            Ok(path) => format!("is in the file {}", path.display()),
+            Err(error) => {
+                log::warn!("large tool result not written to a file tool={name:?} reason={error}");
+                "could not be written to a file".to_owned()
+            }
+        };
         let note = format!(
             "The answer has {count} characters, which is too much to show. All of it {place}. It \
              begins:\n\n{head}\n\n[… {} characters more]",

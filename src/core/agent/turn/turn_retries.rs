@@ -21,7 +21,7 @@ impl Turn<'_> {
         let start: Vec<Message> = start.map(|message| message.as_ref().clone()).collect();
         for attempt in 0.. {
             let end = self.ask_and_call()?;
-            if self.tally.failure.is_some() || matches!(end, End::Cancelled) {
+            if self.tally.report.failure.is_some() || matches!(end, End::Cancelled) {
                 return Ok(end);
             }
             let checked = (self.context.recipe).check_success(attempt, &self.context.cancel);

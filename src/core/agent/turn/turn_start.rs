@@ -93,10 +93,7 @@ impl TurnStart<'_> {
             let cancel = turn_cancel.clone();
             move || cancel.cancel()
         });
-        match input.start_limit {
-            Some(limit) => drop(agent.wait_within(limit, &turn_cancel)?),
-            None => drop(agent.wait(&turn_cancel)?),
-        }
+        agent.wait_within(input.start_limit, &turn_cancel)?;
         let state = self.load_turn_state(&session, &mut guard)?;
         self.apply_client_history(&session, input.so_far, state)?;
         if model_history::is_stray(&input.user, state.journal.messages()) {
@@ -126,7 +123,7 @@ impl TurnStart<'_> {
         session: &Session,
         guard: &'g mut TurnStateGuard<'_>,
     ) -> Result<&'g mut TurnState, Error> {
-        match &mut **guard {
+        match &mut guard.state {
             Some(state) => {
                 state.journal.refresh()?;
                 Ok(state)

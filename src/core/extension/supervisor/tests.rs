@@ -29,7 +29,7 @@ fn context() -> Arc<Context> {
         inline_python: Default::default(),
         screening: Default::default(),
         pinning: Default::default(),
-        request_handler: None,
+        request_handlers: None,
     })
 }
 

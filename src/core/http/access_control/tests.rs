@@ -111,14 +111,21 @@ fn the_page_of_a_program_may_open_a_web_socket_if_it_has_the_secret() {
         (None, Some("secret=secret"), false),
         (None, None, false),
     ] {
-        assert_eq!(keyed.check_key_or_token(key, query).is_ok(), is_right);
+        assert_eq!(
+            keyed.check_key(Access::TokenKeyed, key, query).is_ok(),
+            is_right
+        );
     }
 }
 
 #[test]
 fn only_the_secret_opens() {
     let access_control = AccessControl::new(Some(b"secret".to_vec()), Vec::new());
-    assert!(access_control.check_key(Some("secret")).is_ok());
+    assert!(
+        access_control
+            .check_key(Access::Keyed, Some("secret"), None)
+            .is_ok()
+    );
     for wrong in [
         None,
         Some(""),
@@ -129,11 +136,22 @@ fn only_the_secret_opens() {
         Some("terces"),
         Some("rdcret"),
     ] {
-        assert_eq!(access_control.check_key(wrong).unwrap_err().status.0, 401);
+        assert_eq!(
+            access_control
+                .check_key(Access::Keyed, wrong, None)
+                .unwrap_err()
+                .status
+                .0,
+            401
+        );
     }
     let empty = AccessControl::new(Some(Vec::new()), Vec::new());
-    assert!(empty.check_key(Some("")).is_err());
-    assert!(AccessControl::default().check_key(None).is_ok());
+    assert!(empty.check_key(Access::Keyed, Some(""), None).is_err());
+    assert!(
+        AccessControl::default()
+            .check_key(Access::Keyed, None, None)
+            .is_ok()
+    );
     assert!(
         !format!("{access_control:?}").contains("115")
             && !format!("{access_control:?}").contains("secret\"")

@@ -214,7 +214,7 @@ fn nothing_begins_after_the_end_and_nothing_is_left() {
         let world = World::new();
         let others = [IfRunning::Keep, IfRunning::Replace]
             .map(|running| with(&world, move |world| drop(world.enter(running))));
-        for (_, agent) in world.table.shut_down() {
+        for agent in world.table.shut_down() {
             agent.close();
         }
         for other in others {
