@@ -381,12 +381,7 @@ fn read_file(file: &str, limit: u64) -> Result<Vec<u8>, Failure> {
         }
         return Ok(content);
     }
-    let path = Path::new(file);
-    let opened = files::open(path).and_then(|found| match found {
-        Some(mut found) => files::read(&mut found, path, limit).map(Some),
-        None => Ok(None),
-    });
-    let reason = match opened {
+    let reason = match files::read_file(Path::new(file), limit) {
         Ok(Some((content, _))) => return Ok(content),
         Ok(None) => "there is no such file".to_owned(),
         Err(store::Error::Broken { reason, .. }) => reason,

@@ -346,12 +346,7 @@ impl CustomProviderEditor<'_> {
             return Ok(custom);
         }
         Err(match unused.into_iter().find(|file| file.is_for(id)) {
-            Some(file) => CustomProviderError::Store(store::Error::Broken {
-                path: file.path,
-                line: 0,
-                column: 0,
-                reason: file.reason,
-            }),
+            Some(file) => store::Error::broken_at(&file.path, (0, 0), file.reason).into(),
             None => CustomProviderError::NotFound { id: id.to_owned() },
         })
     }

@@ -49,10 +49,9 @@ impl Allowlist {
             return Self::fetch(source, offline, cancel);
         }
         let path = Path::new(source);
-        let opened = files::open(path).map_err(|error| error.to_string())?;
-        let mut file = opened.ok_or_else(|| format!("{} does not exist", path.display()))?;
-        let read = files::read(&mut file, path, MAX_LIST).map_err(|error| error.to_string())?;
-        let list = Self::parse(&read.0).map_err(|fault| format!("{}: {fault}", path.display()))?;
+        let read = files::read_file(path, MAX_LIST).map_err(|error| error.to_string())?;
+        let (text, _) = read.ok_or_else(|| format!("{} does not exist", path.display()))?;
+        let list = Self::parse(&text).map_err(|fault| format!("{}: {fault}", path.display()))?;
         Ok(Arc::new(list))
     }
 

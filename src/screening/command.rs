@@ -1,7 +1,7 @@
 //! `gosling advisories`: the index of known malware that extensions are checked against.
 
 use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
-use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
+use crate::store::file_lock::FileLock;
 use crate::store::files;
 use crate::text::printable;
 use crate::{index, sources};
@@ -106,6 +106,6 @@ fn import(mut parser: lexopt::Parser) -> Result<(), Failure> {
 /// Replaces the file. Launches that read it at this moment keep the old one.
 fn write(output: &Path, index: &str) -> Result<(), crate::store::Error> {
     files::ensure_dir(files::parent(output))?;
-    let _lock = FileLock::acquire(&files::beside(output, ".", ".lock"), LOCK_TIMEOUT)?;
+    let _lock = FileLock::beside(output)?;
     files::write_atomic(output, index.as_bytes())
 }

@@ -250,10 +250,8 @@ impl ScheduleFile {
         if jobs != before {
             let text =
                 serde_json::to_vec_pretty(&jobs.iter().map(|job| &job.0).collect::<Vec<_>>());
-            let text = text.map_err(|error| store::Error::Unwritable {
-                path: self.path.clone(),
-                reason: error.to_string(),
-            })?;
+            let text =
+                text.map_err(|error| store::Error::unwritable(&self.path, error.to_string()))?;
             files::write_atomic(&target, &text)?;
         }
         Ok(result)
@@ -272,10 +270,9 @@ impl ScheduleFile {
     }
 
     fn read(&self) -> Result<Option<(Vec<Job>, Stamp)>, store::Error> {
-        let Some(mut file) = files::open(&self.path)? else {
+        let Some((content, stamp)) = files::read_file(&self.path, MAX_SIZE)? else {
             return Ok(None);
         };
-        let (content, stamp) = files::read(&mut file, &self.path, MAX_SIZE)?;
         if content.trim_ascii().is_empty() {
             return Ok(Some((Vec::new(), stamp)));
         }
