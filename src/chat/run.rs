@@ -181,8 +181,7 @@ fn run_in_session(
     options: &Options,
 ) -> Result<(), Failure> {
     let turn = interrupts.turn(registry.cancel());
-    let has_schema =
-        (run.recipe.fields().response.as_ref()).is_some_and(|it| it.json_schema.is_some());
+    let has_schema = run.recipe.fields().output_schema().is_some();
     let session = match run.start(registry) {
         Ok(session) => session,
         Err(error) => return Err(not_begun(options, &error.to_string())),

@@ -359,7 +359,7 @@ impl Scheduler {
     }
 
     /// Starts the thread if that failed before.
-    fn start_or_log(self: &Arc<Self>) {
+    pub(super) fn start_or_log(self: &Arc<Self>) {
         if let Err(error) = self.start() {
             log::error!("scheduler not started reason={:?}", error.to_string());
         }
