@@ -4,7 +4,7 @@ use crate::outbound::Fetch;
 use crate::store::{files, parse_yaml_object};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
-use crate::text::{printable, split_command};
+use crate::text::{after_http_scheme, printable, split_command};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -41,11 +41,7 @@ impl Allowlist {
     /// It cannot be read. A list that was fetched before stays in use if its address fails.
     pub fn load(source: &str, offline: bool, cancel: &Cancel) -> Result<Arc<Self>, String> {
         let source = source.trim();
-        let is_address = |scheme: &str| {
-            let start = source.get(..scheme.len());
-            start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-        };
-        if is_address("http://") || is_address("https://") {
+        if after_http_scheme(source).is_some() {
             return Self::fetch(source, offline, cancel);
         }
         let path = Path::new(source);

@@ -257,11 +257,3 @@ impl Config {
         })
     }
 }
-
-impl std::fmt::Debug for Config {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Config")
-            .field("path", &self.path())
-            .finish_non_exhaustive()
-    }
-}

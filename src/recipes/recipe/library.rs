@@ -69,11 +69,6 @@ impl Library {
         library
     }
 
-    /// These folders.
-    pub fn of(folders: Vec<PathBuf>) -> Self {
-        Library { folders }
-    }
-
     /// Every recipe, by folder and name. A file without a valid recipe is left out and logged.
     pub fn list(&self) -> Vec<Entry> {
         let entries = self.files().into_iter().filter_map(|path| {
