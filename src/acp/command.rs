@@ -1,10 +1,9 @@
 //! `gosling acp`: serves one client of the Agent Client Protocol on stdin and stdout.
 
 use crate::agent::{Registry, Stores};
-use crate::command_line::{Command, Failure, failed, logging, print, serve};
+use crate::command_line::{Command, Failure, failed, logging, serve, words};
 use crate::sys::{self, signal};
 use gosling_core::part;
-use lexopt::prelude::*;
 use std::process;
 use std::sync::Arc;
 use std::thread;
@@ -37,15 +36,8 @@ errors to stderr (GOOSE_LOG). The agent ends with stdin.
 /// When the process ends at the latest after its client has left; the guardian ends what is left.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_700);
 
-fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let mut offline = false;
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("offline") => offline = true,
-            Short('h') | Long("help") => return print(HELP),
-            other => return Err(other.unexpected().into()),
-        }
-    }
+fn run(parser: lexopt::Parser) -> Result<(), Failure> {
+    let (_, [offline]) = words(parser, 0, ["offline"])?;
     sys::protect_memory();
     signal::block();
     let paths = crate::command_line::paths()?;

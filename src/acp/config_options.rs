@@ -192,7 +192,7 @@ impl ConnectionState {
         let known = Mode::ALL.into_iter().find(|known| known.as_str() == mode);
         let known = known.ok_or_else(|| invalid(field, &format!("there is no mode {mode:?}")))?;
         let set = self.registry.set_mode(&session.id, known);
-        set.map_err(|error| error_object(&error))
+        set.map_err(error_object)
     }
 
     fn current_provider(&self, session: &Arc<OpenSession>) -> Result<String, ErrorObject> {

@@ -166,7 +166,7 @@ impl ConnectionState {
     /// The session as it is stored.
     pub(super) fn stored(&self, id: &str) -> Result<Session, ErrorObject> {
         let stored = self.registry.files().session(id);
-        stored.map_err(|error| error_object(&error))
+        stored.map_err(error_object)
     }
 
     /// Runs work in a thread that the end of the connection waits for.

@@ -13,12 +13,12 @@ pub(crate) const AUTHENTICATION_REQUIRED: i64 = -32000;
 pub(crate) const MAX_SENTENCE: usize = 2_000;
 
 /// The error for the client.
-pub(crate) fn error_object(error: &Error) -> ErrorObject {
-    match error {
-        Error::Model(error) => model_error(error, false),
-        Error::NoSession => ErrorObject::new(RESOURCE_NOT_FOUND, error.to_string()),
-        Error::Working { .. } => ErrorObject::new(INVALID_REQUEST, error.to_string()),
-        Error::WorkingDir { .. } | Error::Config { .. } => {
+pub(crate) fn error_object(error: impl Into<Error>) -> ErrorObject {
+    match error.into() {
+        Error::Model(error) => model_error(&error, false),
+        error @ Error::NoSession => ErrorObject::new(RESOURCE_NOT_FOUND, error.to_string()),
+        error @ Error::Working { .. } => ErrorObject::new(INVALID_REQUEST, error.to_string()),
+        error @ (Error::WorkingDir { .. } | Error::Config { .. }) => {
             ErrorObject::new(INVALID_PARAMS, error.to_string())
         }
         error => ErrorObject::new(INTERNAL_ERROR, error.to_string()),

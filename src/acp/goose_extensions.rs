@@ -6,29 +6,15 @@ use crate::extension::ExtensionConfig;
 use serde_json::{Map, Value, json};
 
 /// Fields that both forms have under the same name.
-const SHARED: [&str; 7] = [
-    "type",
-    "name",
-    "description",
-    "display_name",
-    "timeout",
-    "bundled",
-    "available_tools",
-];
+const SHARED: &str = "type name description display_name timeout bundled available_tools";
 /// Fields of an MCP server that both forms have under the same name, beside it.
-const BESIDE_SERVER: [&str; 5] = [
-    "description",
-    "timeout",
-    "socket",
-    "bundled",
-    "available_tools",
-];
+const BESIDE_SERVER: &str = "description timeout socket bundled available_tools";
 
 /// The extension as Goose's clients take it; `None` if they have no form for its kind.
 pub(super) fn to_goose(extension: &ExtensionConfig) -> Option<Value> {
     let config = extension.to_value();
-    let pick = |names: &[&str]| -> Map<String, Value> {
-        let given = names.iter().map(|name| (*name, &config[*name]));
+    let pick = |names: &str| -> Map<String, Value> {
+        let given = names.split(' ').map(|name| (name, &config[name]));
         let given = given.filter(|(_, value)| !value.is_null());
         given
             .map(|(name, value)| (name.to_owned(), value.clone()))
@@ -42,7 +28,7 @@ pub(super) fn to_goose(extension: &ExtensionConfig) -> Option<Value> {
     };
     let server = match extension {
         ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
-            return Some(pick(&SHARED).into());
+            return Some(pick(SHARED).into());
         }
         ExtensionConfig::Stdio(_) => json!({
             "name": config["name"], "command": config["cmd"], "args": config["args"],
@@ -56,7 +42,7 @@ pub(super) fn to_goose(extension: &ExtensionConfig) -> Option<Value> {
         | ExtensionConfig::Frontend(_)
         | ExtensionConfig::InlinePython(_) => return None,
     };
-    let mut shown = pick(&BESIDE_SERVER);
+    let mut shown = pick(BESIDE_SERVER);
     shown.insert("type".to_owned(), "mcp".into());
     shown.insert("server".to_owned(), server);
     shown.insert("envKeys".to_owned(), config["env_keys"].clone());
@@ -69,15 +55,15 @@ pub(super) fn with_fields_of(
     extension: ExtensionConfig,
     before: &ExtensionConfig,
 ) -> ExtensionConfig {
-    const OF_SERVER: [&str; 5] = ["cmd", "args", "uri", "headers", "env_keys"];
+    const OF_SERVER: &str = "cmd args uri headers env_keys";
     let (mut new, old) = (extension.to_value(), before.to_value());
     if new["type"] != old["type"] {
         return extension;
     }
     let is_empty = |map: &Value| map.as_object().is_none_or(Map::is_empty);
     for (name, value) in old.as_object().into_iter().flatten() {
-        let lists = [&SHARED[..], &BESIDE_SERVER, &OF_SERVER];
-        let is_known = lists.iter().any(|names| names.contains(&name.as_str()));
+        let mut lists = [SHARED, BESIDE_SERVER, OF_SERVER].into_iter();
+        let is_known = lists.any(|names| names.split(' ').any(|it| it == name));
         if !is_known && (name != "envs" || is_empty(&new["envs"])) {
             new[name] = value.clone();
         }
@@ -100,7 +86,7 @@ pub(super) fn from_goose(mut extension: Value) -> Result<ExtensionConfig, String
     let server = fields.remove("server").ok_or("it has no `server`")?;
     let server: McpServer = crate::json::from_value(&server).map_err(|it| it.to_string())?;
     let mut config = server.into_extension()?.to_value();
-    for name in BESIDE_SERVER {
+    for name in BESIDE_SERVER.split(' ') {
         if let Some(value) = fields.remove(name) {
             config[name] = value;
         }

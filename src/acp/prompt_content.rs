@@ -94,14 +94,8 @@ fn embedded(
     resource: Resource,
     invalid: &dyn Fn(&str) -> ErrorObject,
 ) -> Result<Content, ErrorObject> {
-    let Resource {
-        uri,
-        mime_type,
-        text,
-        blob,
-    } = resource;
-    let mime_type = mime_type.unwrap_or_default();
-    match (text, blob) {
+    let (uri, mime_type) = (resource.uri, resource.mime_type.unwrap_or_default());
+    match (resource.text, resource.blob) {
         (Some(text), _) => Ok(Content::text(file_text(&uri, &text))),
         (None, Some(blob)) if mime_type.starts_with("image/") => Ok(image(blob, mime_type)),
         (None, Some(_)) => Ok(Content::text(link_text(&uri, &uri, Some(&mime_type)))),

@@ -87,7 +87,7 @@ fn finished_call(
     let status = response.map_or(Status::Failed, updates::status_of);
     update["status"] = json!(status);
     if is_goose {
-        update["_meta"] = json!({"goose": {"toolCall": goose_meta(name)}});
+        update["_meta"] = goose_meta(name);
     }
     // Goose's clients do not show diffs.
     let is_edit = !is_goose && name == TEXT_EDITOR && status == Status::Completed;
@@ -102,10 +102,8 @@ fn finished_call(
         (None, Some(Outcome::Error { error })) => json!([updates::text_content(error)]),
         (None, None) => json!([]),
     };
-    if let Some(Outcome::Success { value }) = response.map(|response| &response.tool_result)
-        && let Some(output) = updates::raw_output(value)
-    {
-        update["rawOutput"] = crate::json::to_value(&output).unwrap_or_default();
+    if let Some(Outcome::Success { value }) = response.map(|response| &response.tool_result) {
+        update["rawOutput"] = updates::raw_output(value);
     }
     update
 }

@@ -98,10 +98,10 @@ impl Display {
     }
 }
 
-/// The name of a tool, `extension__tool`, in the `_meta` of an update, where Goose's clients read it.
+/// The `_meta` of an update with the name of a tool, `extension__tool`, where Goose's clients read it.
 pub(super) fn goose_meta(name: &str) -> Value {
     let extension = name.split_once("__").map(|(extension, _)| extension);
-    json!({"toolName": name, "extensionName": extension})
+    json!({"goose": {"toolCall": {"toolName": name, "extensionName": extension}}})
 }
 
 /// The command in the arguments of a call of [`SHELL`].

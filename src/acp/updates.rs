@@ -5,7 +5,6 @@ use crate::mcp::jsonrpc;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::text::fenced_block;
 use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// The bytes of a notification with this update.
@@ -13,12 +12,11 @@ pub(super) fn notification(session: &str, update: &impl Serialize) -> Vec<u8> {
     notification_of("session/update", session, update)
 }
 
-/// The bytes of Goose's own notification with this update.
-pub(super) fn goose_notification(session: &str, update: &impl Serialize) -> Vec<u8> {
-    notification_of("_goose/unstable/session/update", session, update)
-}
+/// The method of Goose's own notifications with an update.
+pub(super) const GOOSE_UPDATE: &str = "_goose/unstable/session/update";
 
-fn notification_of(method: &str, session: &str, update: &impl Serialize) -> Vec<u8> {
+/// The bytes of a notification `method` with this update.
+pub(super) fn notification_of(method: &str, session: &str, update: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Params<'a, U> {
@@ -170,12 +168,13 @@ fn text_of(part: &Part) -> Option<String> {
     part["text"].as_str().filter(|_| is_text).map(str::to_owned)
 }
 
-/// The text of a result for the field `rawOutput`: the structured content, else the result itself.
-pub(super) fn raw_output(result: &CallToolResult) -> Option<Box<RawValue>> {
-    match &result.structured_content {
-        Some(content) => Some(content.clone()),
-        None => serde_json::value::to_raw_value(result).ok(),
-    }
+/// The result for the field `rawOutput`: the structured content, else the result itself.
+pub(super) fn raw_output(result: &CallToolResult) -> Value {
+    let output = match &result.structured_content {
+        Some(content) => crate::json::to_value(content),
+        None => crate::json::to_value(result),
+    };
+    output.unwrap_or_default()
 }
 
 /// A notice for the user, for a client that shows notices.

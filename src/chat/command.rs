@@ -127,10 +127,6 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         }
     }
     extension_options::make_names_unique(&mut options.extensions);
-    chat(options)
-}
-
-fn chat(mut options: Options) -> Result<(), Failure> {
     let paths = crate::command_line::paths()?;
     let message = options.message.take();
     in_terminal(&paths, options.offline, true, |registry, interrupts| {

@@ -5,7 +5,7 @@ mod bundled_list;
 mod show;
 
 use crate::builtin;
-use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
+use crate::command_line::{Command, Failure, failed, logging, missing, paths, print, text, words};
 use crate::extension::configured::{self, Change, ChangeError, Entry};
 use crate::extension::pinning::Pinning;
 use crate::extension::{ExtensionConfig, config};
@@ -103,15 +103,8 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     }
 }
 
-fn list(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let mut as_json = false;
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("json") => as_json = true,
-            Short('h') | Long("help") => return print(HELP),
-            other => return Err(other.unexpected().into()),
-        }
-    }
+fn list(parser: lexopt::Parser) -> Result<(), Failure> {
+    let (_, [as_json]) = words(parser, 0, ["json"])?;
     let config = Config::new(&paths()?);
     let listed = configured::list(&config).map_err(failed(UNREADABLE))?;
     if as_json {
@@ -199,17 +192,10 @@ fn is_part(config: &ExtensionConfig) -> bool {
     )
 }
 
-fn change(mut parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
-    let mut names = Vec::new();
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Short('h') | Long("help") => return print(HELP),
-            Value(name) => names.push(text(name)?),
-            other => return Err(other.unexpected().into()),
-        }
-    }
+fn change(parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
+    let (names, []) = words(parser, usize::MAX, [])?;
     if names.is_empty() {
-        return Err(Failure::Usage("no NAME given".to_owned()));
+        return Err(missing("NAME"));
     }
     let paths = paths()?;
     let config = Config::new(&paths);
@@ -281,19 +267,9 @@ fn say_missing(config: &ExtensionConfig, secrets: &Secrets) -> Result<(), Failur
     Ok(())
 }
 
-fn accept(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let (mut name, mut as_json) = (None, false);
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("json") => as_json = true,
-            Short('h') | Long("help") => return print(HELP),
-            Value(word) if name.is_none() => name = Some(text(word)?),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    let Some(name) = name else {
-        return Err(Failure::Usage("no NAME given".to_owned()));
-    };
+fn accept(parser: lexopt::Parser) -> Result<(), Failure> {
+    let (mut names, [as_json]) = words(parser, 1, ["json"])?;
+    let name = names.pop().ok_or_else(|| missing("NAME"))?;
     let (key, changes) = accept_tools(&name)?;
     if as_json {
         return print(&format!("{}\n", json!({"key": key, "accepted": changes})));
@@ -326,18 +302,9 @@ fn accept_tools(name: &str) -> Result<(String, Vec<Json>), Failure> {
     Ok((key, changes.map(Result::unwrap_or_default).collect()))
 }
 
-fn validate(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let mut file = None;
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Short('h') | Long("help") => return print(HELP),
-            Value(path) if file.is_none() => file = Some(text(path)?),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    let Some(file) = file else {
-        return Err(Failure::Usage("no FILE given".to_owned()));
-    };
+fn validate(parser: lexopt::Parser) -> Result<(), Failure> {
+    let (mut files, []) = words(parser, 1, [])?;
+    let file = files.pop().ok_or_else(|| missing("FILE"))?;
     let shown = if file == "-" {
         "stdin".to_owned()
     } else {
@@ -381,12 +348,7 @@ fn read_file(file: &str, limit: u64) -> Result<Vec<u8>, Failure> {
         }
         return Ok(content);
     }
-    let path = Path::new(file);
-    let opened = files::open(path).and_then(|found| match found {
-        Some(mut found) => files::read(&mut found, path, limit).map(Some),
-        None => Ok(None),
-    });
-    let reason = match opened {
+    let reason = match files::read_file(Path::new(file), limit) {
         Ok(Some((content, _))) => return Ok(content),
         Ok(None) => "there is no such file".to_owned(),
         Err(store::Error::Broken { reason, .. }) => reason,

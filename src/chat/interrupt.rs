@@ -17,13 +17,10 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_700);
 /// The number of SIGINT on every system.
 const INTERRUPT: i32 = 2;
 
-/// The signal thread, and the turn that it cancels.
-pub(crate) struct Interrupts {
-    shared: Arc<Shared>,
-}
-
+/// What the signal thread ends.
 #[derive(Default)]
-struct Shared {
+pub(crate) struct Interrupts {
+    /// The turn that Ctrl-C cancels.
     turn: Mutex<Option<Cancel>>,
     /// The exit code of the process that is being ended by a signal; otherwise 0.
     code: AtomicU8,
@@ -48,9 +45,9 @@ impl Interrupts {
     ///
     /// # Errors
     /// When the thread cannot be started.
-    pub(crate) fn watch(registry: Arc<Registry>) -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
-        let watched = shared.clone();
+    pub(crate) fn watch(registry: Arc<Registry>) -> io::Result<Arc<Self>> {
+        let interrupts = Arc::new(Interrupts::default());
+        let watched = interrupts.clone();
         sys::spawn("signals".to_owned(), None, move || {
             let mut presses = Presses::default();
             loop {
@@ -65,13 +62,13 @@ impl Interrupts {
                 }
             }
         })?;
-        Ok(Interrupts { shared })
+        Ok(interrupts)
     }
 
     /// Begins a turn, whose token is a child of `all`.
     pub(crate) fn turn(&self, all: &Cancel) -> Turn<'_> {
         let cancel = all.child();
-        *lock(&self.shared.turn) = Some(cancel.clone());
+        *lock(&self.turn) = Some(cancel.clone());
         Turn {
             interrupts: self,
             cancel,
@@ -80,13 +77,13 @@ impl Interrupts {
 
     /// The exit code, if a signal is ending the process.
     pub(crate) fn exit_code(&self) -> Option<u8> {
-        let code = self.shared.code.load(Ordering::SeqCst);
+        let code = self.code.load(Ordering::SeqCst);
         (code != 0).then_some(code)
     }
 
     /// Sets the session that [`end_session`](Self::end_session) ends. One that is new and unused is deleted then.
     pub(crate) fn remember(&self, session: &str, is_unused: bool) {
-        *lock(&self.shared.session) = Some(OpenSession {
+        *lock(&self.session) = Some(OpenSession {
             id: session.to_owned(),
             is_unused,
         });
@@ -94,12 +91,6 @@ impl Interrupts {
 
     /// Prints how to resume the session, or deletes it if it is unused; at most once.
     pub(crate) fn end_session(&self, registry: &Registry) {
-        self.shared.end_session(registry);
-    }
-}
-
-impl Shared {
-    fn end_session(&self, registry: &Registry) {
         // Held until the end, so that the process does not end while another thread deletes the session.
         let mut session = lock(&self.session);
         let Some(OpenSession { id, is_unused }) = session.take() else {
@@ -123,22 +114,22 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        *lock(&self.interrupts.shared.turn) = None;
+        *lock(&self.interrupts.turn) = None;
     }
 }
 
 /// Ends the extensions and then the process. A further signal ends the process at once.
-fn leave(shared: &Arc<Shared>, registry: Arc<Registry>, signal: i32) -> ! {
+fn leave(interrupts: &Arc<Interrupts>, registry: Arc<Registry>, signal: i32) -> ! {
     let code = 128 + signal;
     let told = u8::try_from(code).unwrap_or(u8::MAX);
-    shared.code.store(told, Ordering::SeqCst);
+    interrupts.code.store(told, Ordering::SeqCst);
     registry.cancel().cancel();
     let (done, finished) = bounded::<()>(0);
     // If the threads cannot be started, the guardian ends what is left.
     let _ = sys::spawn("one more signal".into(), None, || {
         process::exit(128 + signal::wait())
     });
-    let ended = shared.clone();
+    let ended = interrupts.clone();
     let _ = sys::spawn("stop extensions".into(), None, move || {
         ended.end_session(&registry);
         registry.close();

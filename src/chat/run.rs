@@ -2,7 +2,7 @@
 
 use crate::agent::{RecipeSource, Registry};
 use crate::command::{self as chat, INTERRUPTED};
-use crate::command_line::{Command, Failure, failed, print, text};
+use crate::command_line::{Command, Failure, failed, missing, print, text};
 use crate::conversation::TokenState;
 use crate::interrupt::Interrupts;
 use crate::stdin_lines::StdinLines;
@@ -85,9 +85,7 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             other => return Err(other.unexpected().into()),
         }
     }
-    let Some(recipe) = options.recipe.take() else {
-        return Err(Failure::Usage("no RECIPE given".to_owned()));
-    };
+    let recipe = options.recipe.take().ok_or_else(|| missing("RECIPE"))?;
     if options
         .message
         .as_ref()
@@ -181,8 +179,7 @@ fn run_in_session(
     options: &Options,
 ) -> Result<(), Failure> {
     let turn = interrupts.turn(registry.cancel());
-    let has_schema =
-        (run.recipe.fields().response.as_ref()).is_some_and(|it| it.json_schema.is_some());
+    let has_schema = run.recipe.fields().output_schema().is_some();
     let session = match run.start(registry) {
         Ok(session) => session,
         Err(error) => return Err(not_begun(options, &error.to_string())),

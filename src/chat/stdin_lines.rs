@@ -97,21 +97,6 @@ impl StdinLines {
             lines
         })
     }
-
-    /// Answers every question with these lines.
-    #[cfg(test)]
-    pub(crate) fn typed(text: &'static str) -> Self {
-        let (send, lines) = bounded(MAX_READ_AHEAD);
-        let late = Instant::now() + std::time::Duration::from_secs(3600);
-        for line in text.lines() {
-            let _ = send.send((late, InputLine::Text(line.to_owned())));
-        }
-        StdinLines {
-            terminal: true,
-            lines: Some(lines),
-            early: VecDeque::new(),
-        }
-    }
 }
 
 fn read(from: &mut impl BufRead, terminal: bool, to: &Sender<(Instant, InputLine)>) {

@@ -75,12 +75,11 @@ pub fn main() -> ExitCode {
         let _ = writeln!(io::stderr(), "gosling: internal error: {reason}");
     }));
     let (code, message) = match run(lexopt::Parser::from_env(), server_key) {
-        Ok(()) => (0, None),
+        Ok(()) | Err(Failure::Help) => (0, None),
         Err(Failure::Reported) => (1, None),
         Err(Failure::Signalled(code)) => (code, None),
         Err(Failure::Failed(message)) => (1, Some(message)),
-        Err(Failure::NotChecked(message)) => (2, Some(message)),
-        Err(Failure::Usage(message)) => (2, Some(message)),
+        Err(Failure::NotChecked(message) | Failure::Usage(message)) => (2, Some(message)),
     };
     if let Some(message) = message {
         logging::say(&format!("gosling: {}\n", strip_invisible(&message)));
@@ -116,9 +115,12 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         let reason = format!("there is no command {word:?}{hint}");
         return Err(Failure::Usage(reason + HINT));
     };
-    let outcome = (found.run)(parser, server_key);
-    outcome.map_err(|failure| match failure {
-        Failure::Usage(reason) => Failure::Usage(format!("{reason}\ntry `gosling {name} --help`")),
-        other => other,
-    })
+    match (found.run)(parser, server_key) {
+        Err(Failure::Help) => print(found.help),
+        Err(Failure::Usage(reason)) => {
+            let reason = format!("{reason}\ntry `gosling {name} --help`");
+            Err(Failure::Usage(reason))
+        }
+        outcome => outcome,
+    }
 }

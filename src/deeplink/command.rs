@@ -1,14 +1,13 @@
 //! `gosling deeplink`: what a `goose://` link would do, and the installation of its extension.
 
 use crate::agent::session_recipes;
-use crate::command_line::{Command, Failure, failed, paths, print, text};
+use crate::command_line::{Command, Failure, failed, missing, paths, print, quoted, words};
 use crate::provider::Catalog;
 use crate::store::{Config, Secrets};
 use crate::text::printable;
 use crate::{
     ExtensionLink, Installation, Installer, Judged, Judgement, Link, LinkTransport, MAX_LINK,
 };
-use lexopt::prelude::*;
 use std::fmt::Write;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -41,29 +40,16 @@ not installed, 2 the command line makes no sense
 /// The longest text of a link that is printed, in characters.
 const WIDTH: usize = 2_000;
 
-#[derive(Default)]
 struct Options {
-    link: Option<String>,
     json: bool,
     install: bool,
     yes: bool,
 }
 
-fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let mut options = Options::default();
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("json") => options.json = true,
-            Long("install") => options.install = true,
-            Long("yes") => options.yes = true,
-            Short('h') | Long("help") => return print(HELP),
-            Value(link) if options.link.is_none() => options.link = Some(text(link)?),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    let Some(link) = options.link.take() else {
-        return Err(Failure::Usage("no LINK given".to_owned()));
-    };
+fn run(parser: lexopt::Parser) -> Result<(), Failure> {
+    let (mut words, [json, install, yes]) = words(parser, 1, ["json", "install", "yes"])?;
+    let options = Options { json, install, yes };
+    let link = words.pop().ok_or_else(|| missing("LINK"))?;
     if options.yes && !options.install {
         return Err(Failure::Usage("--yes belongs to --install".to_owned()));
     }
@@ -177,15 +163,7 @@ fn in_words(link: Option<&ExtensionLink>, judged: &Judged) -> String {
         line("name", &shown(&link.name));
         match &link.transport {
             LinkTransport::Stdio { cmd, args } => {
-                let quoted = |arg: &String| {
-                    let is_plain = !arg.is_empty() && !arg.contains(char::is_whitespace);
-                    if is_plain {
-                        arg.clone()
-                    } else {
-                        format!("{arg:?}")
-                    }
-                };
-                let args: Vec<String> = args.iter().map(quoted).collect();
+                let args: Vec<String> = args.iter().map(|arg| quoted(arg)).collect();
                 line(
                     "starts",
                     shown(&format!("{cmd} {}", args.join(" "))).trim_end(),

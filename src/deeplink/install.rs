@@ -101,7 +101,7 @@ impl Installer<'_> {
         };
         let enabled = judged.needs_configuration.is_empty();
         let entry = config.to_entry(enabled);
-        if self.config.add_extension(&config.key(), &entry)? {
+        if self.config.set_extension(&config.key(), &entry, false)? {
             Ok(Installation::Exists)
         } else {
             Ok(Installation::Added { enabled })

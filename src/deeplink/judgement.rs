@@ -12,17 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// The programs that a link may start, by exactly these names.
-const COMMANDS: [&str; 9] = [
-    "cu",
-    "docker",
-    "jbang",
-    "npx",
-    "npx.cmd",
-    "uvx",
-    "goosed",
-    "gosling",
-    "i-ching-mcp-server",
-];
+const COMMANDS: &str = "cu docker jbang npx npx.cmd uvx goosed gosling i-ching-mcp-server";
 
 /// Servers of `gosling mcp` and `goosed mcp` that give the model neither commands nor files of this machine.
 const HARMLESS_SERVERS: [&str; 4] = ["autovisualiser", "memory", "todo", "tutorial"];
@@ -204,8 +194,8 @@ impl Findings {
         env: &[String],
         is_program: &dyn Fn(&str) -> bool,
     ) {
-        if !COMMANDS.contains(&cmd) {
-            let commands = COMMANDS.join(", ");
+        if !COMMANDS.split(' ').any(|it| it == cmd) {
+            let commands = COMMANDS.replace(' ', ", ");
             self.block(format!(
                 "a link may not start {cmd:?}, but only {commands}, by exactly these names"
             ));

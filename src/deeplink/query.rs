@@ -5,6 +5,7 @@ use super::{
     MAX_VALUE, error, invalid,
 };
 use crate::extension::{config, environment};
+use crate::store::settings::is_token;
 use crate::text::may_hide_words;
 use percent_encoding::percent_decode_str;
 
@@ -195,8 +196,7 @@ fn is_variable(name: &str) -> bool {
 fn header(text: &str) -> Result<(String, String), Error> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let name = name.trim();
-    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    if name.is_empty() || !name.bytes().all(is_token) {
+    if !is_token(name) {
         return Err(invalid(format!(
             "`header` names {name:?}, which cannot be the name of a header"
         )));

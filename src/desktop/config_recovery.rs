@@ -1,6 +1,6 @@
 //! A `config.yaml` that does not parse is replaced by a backup that does.
 
-use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
+use crate::store::file_lock::FileLock;
 use crate::store::{Config, Error, MAX_YAML, Result, files, parse_yaml_object, read_object};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(crate) fn recover_config(config: &Config) -> Result<Recovered> {
     let path = config.path();
     files::ensure_dir(files::parent(path))?;
     let target = files::follow_links(path)?;
-    let _lock = FileLock::acquire(&files::beside(&target, ".", ".lock"), LOCK_TIMEOUT)?;
+    let _lock = FileLock::beside(&target)?;
     let stamp = files::stamp(path)?;
     let broken = match read_object(path, MAX_YAML) {
         Ok(Some(settings)) => return Ok(Recovered::new(settings, None)),
@@ -59,8 +59,7 @@ pub(crate) fn recover_config(config: &Config) -> Result<Recovered> {
 
 fn newest_good_backup(config: &Config) -> Option<(PathBuf, Vec<u8>, Map<String, Value>)> {
     config.backups().find_map(|path| {
-        let mut file = files::open(&path).ok()??;
-        let (content, _) = files::read(&mut file, &path, MAX_YAML).ok()?;
+        let (content, _) = files::read_file(&path, MAX_YAML).ok()??;
         let settings = parse_yaml_object(str::from_utf8(&content).ok()?).ok()?;
         Some((path, content, settings))
     })

@@ -101,23 +101,18 @@ impl CustomProviderRequest {
         })?;
         let name = self.display_name.trim();
         if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
-            return Err(invalid(
-                "display_name",
-                format!("is empty, longer than {MAX_NAME} bytes, or has control characters"),
-            ));
+            let reason =
+                format!("is empty, longer than {MAX_NAME} bytes, or has control characters");
+            return Err(invalid("display_name", reason));
         }
         check_url(&self.api_url)?;
         if self.api_key.len() > MAX_VALUE || self.api_key.contains(char::is_control) {
-            return Err(invalid(
-                "api_key",
-                format!("is longer than {MAX_VALUE} bytes or has control characters"),
-            ));
+            let reason = format!("is longer than {MAX_VALUE} bytes or has control characters");
+            return Err(invalid("api_key", reason));
         }
         if self.models.len() > MAX_MODELS {
-            return Err(invalid(
-                "models",
-                format!("has more than {MAX_MODELS} names"),
-            ));
+            let reason = format!("has more than {MAX_MODELS} names");
+            return Err(invalid("models", reason));
         }
         let is_bad = |name: &String| {
             name.trim().is_empty() || name.len() > MAX_NAME || name.contains(char::is_control)
@@ -175,20 +170,16 @@ fn check_url(url: &str) -> Result<()> {
     }
     let is_bad = |c: char| c.is_whitespace() || c.is_control();
     if authority.is_empty() || url.len() > MAX_VALUE || url.contains(is_bad) {
-        return Err(invalid(
-            "api_url",
-            format!("has no host, has blanks, or is longer than {MAX_VALUE} bytes"),
-        ));
+        let reason = format!("has no host, has blanks, or is longer than {MAX_VALUE} bytes");
+        return Err(invalid("api_url", reason));
     }
     Ok(())
 }
 
 fn check_headers(headers: &BTreeMap<String, String>) -> Result<()> {
     if headers.len() > MAX_HEADERS {
-        return Err(invalid(
-            "headers",
-            format!("has more than {MAX_HEADERS} fields"),
-        ));
+        let reason = format!("has more than {MAX_HEADERS} fields");
+        return Err(invalid("headers", reason));
     }
     for (name, value) in headers {
         if !store::settings::is_token(name) || name.len() > MAX_NAME {
@@ -259,11 +250,7 @@ impl CustomProviderEditor<'_> {
             return Err(invalid("display_name", "has no JSON form"));
         };
         request.write_to(&mut fields, engine);
-        let path = self
-            .catalog
-            .custom_providers()
-            .path()
-            .join(format!("{id}.json"));
+        let path = self.path_of(&id);
         write(&path, &fields)?;
         if needs_key {
             let stored = self.secrets.set(&key_name, &request.api_key.trim().into());
@@ -327,12 +314,8 @@ impl CustomProviderEditor<'_> {
         let (path, custom) = self.existing(id)?;
         // The key first: after a crash, the deletion can be repeated.
         self.remove_key(&custom)?;
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(store::Error::io("remove", &path)(error).into());
-            }
-            _ => {}
-        }
+        let removed = files::if_exists(fs::remove_file(&path));
+        removed.map_err(store::Error::io("remove", &path))?;
         files::sync_names(files::parent(&path))?;
         self.catalog.forget(id);
         Ok(())
@@ -346,22 +329,20 @@ impl CustomProviderEditor<'_> {
             return Ok(custom);
         }
         Err(match unused.into_iter().find(|file| file.is_for(id)) {
-            Some(file) => CustomProviderError::Store(store::Error::Broken {
-                path: file.path,
-                line: 0,
-                column: 0,
-                reason: file.reason,
-            }),
+            Some(file) => store::Error::broken_at(&file.path, (0, 0), file.reason).into(),
             None => CustomProviderError::NotFound { id: id.to_owned() },
         })
     }
 
     fn lock_folder(&self) -> Result<FileLock> {
-        files::ensure_dir(self.catalog.custom_providers().path())?;
-        Ok(FileLock::acquire(
-            &self.catalog.custom_providers().path().join(".lock"),
-            LOCK_TIMEOUT,
-        )?)
+        let folder = self.catalog.custom_providers().path();
+        files::ensure_dir(folder)?;
+        Ok(FileLock::acquire(&folder.join(".lock"), LOCK_TIMEOUT)?)
+    }
+
+    fn path_of(&self, id: &str) -> PathBuf {
+        let folder = self.catalog.custom_providers().path();
+        folder.join(format!("{id}.json"))
     }
 
     /// Removes the key of a provider from the secrets, unless another provider uses a key of this name.
@@ -385,12 +366,8 @@ impl CustomProviderEditor<'_> {
     fn free_id(&self, display_name: &str) -> String {
         let customs = self.catalog.custom_providers().read();
         let is_free = |id: &String| {
-            let path = self
-                .catalog
-                .custom_providers()
-                .path()
-                .join(format!("{id}.json"));
-            fs::symlink_metadata(path).is_err() && !customs.iter().any(|other| other.name == *id)
+            let is_taken = customs.iter().any(|other| other.name == *id);
+            fs::symlink_metadata(self.path_of(id)).is_err() && !is_taken
         };
         let base = id_from(display_name);
         let numbered = (1..).map(|n| format!("{base}_{n}"));

@@ -289,33 +289,21 @@ fn hidden(value: Value, secrets: &mut SecretValues) -> Value {
 
 /// Whether a field or variable of this name holds a secret.
 fn is_secret_name(name: &str) -> bool {
-    const ENDS: [&str; 11] = [
-        "_key",
-        "-key",
-        "apikey",
-        "token",
-        "secret",
-        "password",
-        "passwd",
-        "passphrase",
-        "credentials",
-        "authorization",
-        "cookie",
-    ];
+    const ENDS: &str =
+        "_key -key apikey token secret password passwd passphrase credentials authorization cookie";
     let name = name.to_lowercase();
-    ENDS.iter().any(|end| name.ends_with(end))
+    ENDS.split(' ').any(|end| name.ends_with(end))
 }
 
 fn json_file(path: &Path, secrets: &mut SecretValues) -> String {
     match read_object(path, MAX_JSON) {
-        Ok(Some(fields)) => json_text(redacted(Value::Object(fields), secrets)),
+        Ok(Some(fields)) => {
+            let fields = redacted(Value::Object(fields), secrets);
+            serde_json::to_string_pretty(&fields).unwrap_or_default() + "\n"
+        }
         Ok(None) => "There is no such file.\n".to_owned(),
         Err(error) => format!("{error}\n"),
     }
-}
-
-fn json_text(value: Value) -> String {
-    serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
 }
 
 fn yaml_text(value: Value) -> String {

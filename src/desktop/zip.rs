@@ -144,15 +144,11 @@ fn too_large() -> io::Error {
 }
 
 fn push16(out: &mut Vec<u8>, values: &[u16]) {
-    values
-        .iter()
-        .for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+    out.extend(values.iter().flat_map(|value| value.to_le_bytes()));
 }
 
 fn push32(out: &mut Vec<u8>, values: &[u32]) {
-    values
-        .iter()
-        .for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+    out.extend(values.iter().flat_map(|value| value.to_le_bytes()));
 }
 
 /// Counts and checks what passes, section 4.4.7.

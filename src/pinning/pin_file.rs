@@ -3,7 +3,7 @@
 use crate::extension::pinning::{AcceptError, Change, Pinned, Report};
 use crate::pins::Pins;
 use crate::store;
-use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
+use crate::store::file_lock::FileLock;
 use crate::store::files;
 use crate::sys::fs::Stamp;
 use serde::{Deserialize, Serialize};
@@ -119,30 +119,25 @@ impl PinFile {
 
     fn lock(&self) -> store::Result<FileLock> {
         files::ensure_dir(files::parent(&self.path))?;
-        FileLock::acquire(&files::beside(&self.path, ".", ".lock"), LOCK_TIMEOUT)
+        FileLock::beside(&self.path)
     }
 
     fn read(&self) -> store::Result<(Content, Option<Stamp>)> {
-        let Some(mut file) = files::open(&self.path)? else {
+        let Some((text, stamp)) = files::read_file(&self.path, MAX_FILE)? else {
             return Ok((Content::default(), None));
         };
-        let (text, stamp) = files::read(&mut file, &self.path, MAX_FILE)?;
-        let content = crate::json::from_slice(&text).map_err(|error| store::Error::Broken {
-            path: self.path.clone(),
-            line: error.line(),
-            column: error.column(),
-            reason:
-                "the pinned tools cannot be read; delete the file to pin what the server lists then"
-                    .to_owned(),
+        let content = crate::json::from_slice(&text).map_err(|error| {
+            let place = (error.line(), error.column());
+            let reason =
+                "the pinned tools cannot be read; delete the file to pin what the server lists then";
+            store::Error::broken_at(&self.path, place, reason)
         })?;
         Ok((content, Some(stamp)))
     }
 
     fn write(&self, content: &Content) -> store::Result<()> {
-        let text = serde_json::to_vec(content).map_err(|error| store::Error::Unwritable {
-            path: self.path.clone(),
-            reason: error.to_string(),
-        })?;
+        let text = serde_json::to_vec(content);
+        let text = text.map_err(|error| store::Error::unwritable(&self.path, error.to_string()))?;
         files::write_atomic(&self.path, &text)
     }
 }

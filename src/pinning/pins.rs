@@ -21,14 +21,7 @@ const MAX_TEXT: usize = 300;
 const MAX_NAME: usize = 200;
 
 /// What is hashed of a tool, by the names in MCP.
-const PARTS: [&str; 6] = [
-    "title",
-    "description",
-    "inputSchema",
-    "outputSchema",
-    "annotations",
-    "_meta",
-];
+const PARTS: &str = "title description inputSchema outputSchema annotations _meta";
 
 /// The pins of all tools of a server, with what was launched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -197,7 +190,7 @@ impl ToolPin {
 
     /// The names of the parts that are pinned and differ in `now`.
     fn different_parts(&self, now: &ToolPin) -> impl Iterator<Item = &'static str> {
-        let both = self.hashes.iter().zip(&now.hashes).zip(PARTS);
+        let both = self.hashes.iter().zip(&now.hashes).zip(PARTS.split(' '));
         both.filter_map(|((before, now), part)| (before != now).then_some(part))
     }
 

@@ -1,6 +1,6 @@
 //! `gosling recipe`: tools for the person who writes recipes.
 
-use crate::command_line::{Command, Failure, logging, print, text};
+use crate::command_line::{Command, Failure, logging, missing, print, words};
 use crate::recipe::faults;
 use crate::text::printable;
 use lexopt::prelude::*;
@@ -47,17 +47,10 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     }
 }
 
-fn validate(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let mut files = Vec::new();
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Short('h') | Long("help") => return print(HELP),
-            Value(file) => files.push(text(file)?),
-            other => return Err(other.unexpected().into()),
-        }
-    }
+fn validate(parser: lexopt::Parser) -> Result<(), Failure> {
+    let (files, []) = words(parser, usize::MAX, [])?;
     if files.is_empty() {
-        return Err(Failure::Usage("no FILE given".to_owned()));
+        return Err(missing("FILE"));
     }
     let mut all_valid = true;
     for file in &files {

@@ -18,8 +18,7 @@ impl Recipes for Hook {
     fn read(&self, given: Map<String, Value>) -> Result<Box<dyn StartRecipe>, String> {
         match Recipe::from_object(given) {
             Ok(recipe) => Ok(Box::new(recipe)),
-            Err(recipe::Error::Shape(reason)) => Err(reason),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into_reason()),
         }
     }
 

@@ -11,7 +11,7 @@ pub(crate) mod turn_recipe;
 use crate::agent::recipes::{MakeTurnRecipe, SessionRecipe};
 use crate::agent::{Error, EventSink, RecipeSource, Registry, Start, TurnInput};
 use crate::conversation::{MAX_NAME, Message, Role, Session, SessionType, TokenState};
-use crate::recipe::{self, Recipe, Rendered, library};
+use crate::recipe::{self, Recipe, library};
 use crate::sys::cancel::Cancel;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -149,7 +149,7 @@ impl RecipeRun {
         self.recipe.check()?;
         let folder = self.folder.as_ref().unwrap_or(&self.working_dir);
         let rendered = (self.recipe).render_in(folder, &self.values, &self.working_dir)?;
-        let title = &rendered.recipe.fields().title;
+        let title = &rendered.fields().title;
         let name = self.name.unwrap_or_else(|| title.clone());
         let name = name.trim().chars().take(MAX_NAME).collect();
         registry.start(Start {
@@ -248,11 +248,12 @@ fn first_message(registry: &Registry, id: &str, options: &RunOptions) -> Result<
     let mut text = match &options.message {
         Some(message) => message.clone(),
         None => {
-            let rendered: Option<Rendered> = recipe::of_session(&registry.files().session(id)?)?;
-            let texts = rendered.map(|it| [it.prompt, it.instructions]);
+            let rendered = recipe::of_session(&registry.files().session(id)?)?;
+            let fields = rendered.as_ref().map(Recipe::fields);
+            let texts = fields.map(|it| [&it.prompt, &it.instructions]);
             let mut texts = texts.into_iter().flatten().flatten();
             let text = texts.find(|text| !text.trim().is_empty());
-            text.ok_or(recipe::Error::Empty)?
+            text.ok_or(recipe::Error::Empty)?.clone()
         }
     };
     if let Some(addition) = &options.addition {

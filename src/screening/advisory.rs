@@ -158,16 +158,15 @@ fn read_range(range: &Value, items: &mut Vec<String>) {
             }
             continue;
         }
-        let end = match (version("fixed"), version("last_affected")) {
+        let (with_end, until) = match (version("fixed"), version("last_affected")) {
             (Some(fixed), _) => ("", fixed),
             (None, Some(last)) => ("=", last),
             (None, None) => continue,
         };
         if let Some(from) = from.take() {
-            let (from, until) = (from, end.1);
             let has_bounds = is_version(from) && is_version(until);
             items.push(if has_bounds {
-                versions::span(from, end.0, until)
+                versions::span(from, with_end, until)
             } else {
                 versions::ALL.to_owned()
             });

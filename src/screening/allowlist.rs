@@ -4,7 +4,7 @@ use crate::outbound::Fetch;
 use crate::store::{files, parse_yaml_object};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
-use crate::text::{printable, split_command};
+use crate::text::{after_http_scheme, printable, split_command};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -41,18 +41,13 @@ impl Allowlist {
     /// It cannot be read. A list that was fetched before stays in use if its address fails.
     pub fn load(source: &str, offline: bool, cancel: &Cancel) -> Result<Arc<Self>, String> {
         let source = source.trim();
-        let is_address = |scheme: &str| {
-            let start = source.get(..scheme.len());
-            start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-        };
-        if is_address("http://") || is_address("https://") {
+        if after_http_scheme(source).is_some() {
             return Self::fetch(source, offline, cancel);
         }
         let path = Path::new(source);
-        let opened = files::open(path).map_err(|error| error.to_string())?;
-        let mut file = opened.ok_or_else(|| format!("{} does not exist", path.display()))?;
-        let read = files::read(&mut file, path, MAX_LIST).map_err(|error| error.to_string())?;
-        let list = Self::parse(&read.0).map_err(|fault| format!("{}: {fault}", path.display()))?;
+        let read = files::read_file(path, MAX_LIST).map_err(|error| error.to_string())?;
+        let (text, _) = read.ok_or_else(|| format!("{} does not exist", path.display()))?;
+        let list = Self::parse(&text).map_err(|fault| format!("{}: {fault}", path.display()))?;
         Ok(Arc::new(list))
     }
 

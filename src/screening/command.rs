@@ -1,7 +1,7 @@
 //! `gosling advisories`: the index of known malware that extensions are checked against.
 
-use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
-use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
+use crate::command_line::{Command, Failure, failed, logging, missing, paths, print, text};
+use crate::store::file_lock::FileLock;
 use crate::store::files;
 use crate::text::printable;
 use crate::{index, sources};
@@ -60,9 +60,7 @@ fn import(mut parser: lexopt::Parser) -> Result<(), Failure> {
             other => return Err(other.unexpected().into()),
         }
     }
-    let Some(from) = from else {
-        return Err(Failure::Usage("no DIR given".to_owned()));
-    };
+    let from = from.ok_or_else(|| missing("DIR"))?;
     let imported = sources::Imported::from_path(Path::new(&from)).map_err(|reason| {
         let reason = printable(&reason, MAX_REASON);
         Failure::Failed(format!("no index was written: {reason}"))
@@ -106,6 +104,6 @@ fn import(mut parser: lexopt::Parser) -> Result<(), Failure> {
 /// Replaces the file. Launches that read it at this moment keep the old one.
 fn write(output: &Path, index: &str) -> Result<(), crate::store::Error> {
     files::ensure_dir(files::parent(output))?;
-    let _lock = FileLock::acquire(&files::beside(output, ".", ".lock"), LOCK_TIMEOUT)?;
+    let _lock = FileLock::beside(output)?;
     files::write_atomic(output, index.as_bytes())
 }

@@ -22,17 +22,12 @@ const MAX_LINES: usize = 10_000;
 /// The text of an index.
 pub fn write(malware: Vec<Malware>) -> String {
     let mut lines = Vec::new();
-    for Malware {
-        ecosystem,
-        name,
-        id,
-        versions,
-    } in malware
-    {
+    for it in malware {
+        let package = format!("{}\t{}\t{}", it.ecosystem, it.name, it.id);
         let mut part = String::new();
-        for item in versions.split(' ') {
+        for item in it.versions.split(' ') {
             if part.len() + item.len() > MAX_VERSIONS {
-                lines.push(format!("{ecosystem}\t{name}\t{id}\t{part}\n"));
+                lines.push(format!("{package}\t{part}\n"));
                 part.clear();
             }
             if !part.is_empty() {
@@ -40,7 +35,7 @@ pub fn write(malware: Vec<Malware>) -> String {
             }
             part.push_str(item);
         }
-        lines.push(format!("{ecosystem}\t{name}\t{id}\t{part}\n"));
+        lines.push(format!("{package}\t{part}\n"));
     }
     lines.sort_unstable();
     lines.dedup();

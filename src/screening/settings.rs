@@ -70,16 +70,8 @@ type Published<'a> = (Ecosystem, &'a str, &'a Version);
 impl Settings {
     /// Whether the user wants more than warnings about look-alikes.
     pub fn is_configured(&self) -> bool {
-        let Settings {
-            advisories,
-            endpoint,
-            strict,
-            allowlist,
-            fault,
-            ..
-        } = self;
-        let is_set = advisories.is_some() || endpoint.is_some() || allowlist.is_some();
-        is_set || *strict || fault.is_some()
+        let sources = [&self.endpoint, &self.allowlist, &self.fault];
+        self.strict || self.advisories.is_some() || sources.iter().any(|it| it.is_some())
     }
 
     /// The settings of the user.
@@ -292,15 +284,12 @@ impl Screener for Settings {
 
 /// What advisories cannot tell of a command line.
 fn unchecked(packages: &[&Package], launch: &Launch<'_>) -> Vec<String> {
-    let elsewhere = packages.iter().filter_map(|package| match package {
-        Package::Published { .. } => None,
-        Package::Elsewhere { source } => Some(printable(source, 100)),
+    let elsewhere = packages.iter().filter(|it| published(it).is_none());
+    let elsewhere = elsewhere.map(|it| {
+        let source = printable(it.name(), 100);
+        format!("{source:?} is not a package of a registry, so advisories do not name it")
     });
-    let mut reasons: Vec<String> = elsewhere
-        .map(|source| {
-            format!("{source:?} is not a package of a registry, so advisories do not name it")
-        })
-        .collect();
+    let mut reasons: Vec<String> = elsewhere.collect();
     let mut options = launch.options.iter();
     let is_other = |meaning: Meaning| matches!(meaning, Meaning::Source | Meaning::Code);
     if let Some(option) = options.find(|option| is_other(option.meaning)) {
@@ -320,14 +309,12 @@ fn unchecked(packages: &[&Package], launch: &Launch<'_>) -> Vec<String> {
 
 /// Warns of a name that resembles a well-known one.
 fn check_name(package: &Package, decision: &mut Decision) {
-    let (name, known) = match package {
-        Package::Published {
-            ecosystem, name, ..
-        } => (name, look_alikes::resembles(*ecosystem, name)),
-        Package::Elsewhere { source } => (source, look_alikes::is_homoglyph(source)),
+    let known = match published(package) {
+        Some((ecosystem, name, _)) => look_alikes::resembles(ecosystem, name),
+        None => look_alikes::is_homoglyph(package.name()),
     };
     if let Some(known) = known {
-        let name = printable(name, 100);
+        let name = printable(package.name(), 100);
         decision.warn(format!(
             "{name:?} resembles {known:?}, a well-known package; check whether it is the right one"
         ));
@@ -347,16 +334,10 @@ fn published(package: &Package) -> Option<Published<'_>> {
 
 /// The package for users: `npm name 1.0.0`.
 fn shown(package: &Package) -> String {
-    let text = match package {
-        Package::Published {
-            ecosystem,
-            name,
-            version: Version::Exact(version),
-        } => format!("{} {name} {version}", ecosystem.name()),
-        Package::Published {
-            ecosystem, name, ..
-        } => format!("{} {name}", ecosystem.name()),
-        Package::Elsewhere { source } => source.clone(),
+    let text = match published(package) {
+        Some((of, name, Version::Exact(version))) => format!("{} {name} {version}", of.name()),
+        Some((of, name, Version::Open)) => format!("{} {name}", of.name()),
+        None => package.name().to_owned(),
     };
     printable(&text, 200)
 }

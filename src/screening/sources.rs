@@ -173,10 +173,8 @@ impl Imported {
         path: &Path,
         is_wanted: &dyn Fn(&Malware) -> bool,
     ) -> Result<(), String> {
-        let opened = files::open(path).map_err(|error| error.to_string())?;
-        let mut file = opened.ok_or_else(|| format!("{} does not exist", path.display()))?;
-        let read = files::read(&mut file, path, MAX_FILE);
-        let (text, _) = read.map_err(|error| error.to_string())?;
+        let read = files::read_file(path, MAX_FILE).map_err(|error| error.to_string())?;
+        let (text, _) = read.ok_or_else(|| format!("{} does not exist", path.display()))?;
         let failed = |fault: String| format!("{}: {fault}", path.display());
         if text.starts_with(b"PK") {
             let advice = "it is a ZIP file; unpack it into a folder, and use that";

@@ -191,6 +191,14 @@ pub fn may_hide_words(c: char) -> bool {
 #[cfg(test)]
 mod property_tests;
 
+/// What follows `http://` or `https://`, in upper or lower case; `None` if the address begins otherwise.
+pub fn after_http_scheme(address: &str) -> Option<&str> {
+    ["http://", "https://"].iter().find_map(|scheme| {
+        let (start, rest) = address.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
+    })
+}
+
 /// A fenced code block in Markdown; the fence is longer than any run of backquotes in the text.
 pub fn fenced_block(language: &str, text: &str) -> String {
     let mut longest = 2;

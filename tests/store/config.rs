@@ -129,7 +129,10 @@ fn a_broken_file_is_told_apart_and_never_touched() {
             config.extensions().unwrap_err(),
             config.upsert("x", &json!(1)).unwrap_err(),
             config.remove("a").map(drop).unwrap_err(),
-            config.set_extension("x", &json!({})).map(drop).unwrap_err(),
+            config
+                .set_extension("x", &json!({}), true)
+                .map(drop)
+                .unwrap_err(),
             config.back_up().map(drop).unwrap_err(),
         ] {
             let shown = error.to_string();
@@ -332,8 +335,8 @@ fn extensions_are_kept_under_their_keys() {
     assert_eq!(config.extensions().unwrap().entries, []);
     assert!(!config.remove_extension("dev").unwrap());
     let entry = json!({"enabled": true, "type": "builtin", "name": "dev", "future": [1]});
-    assert!(!config.set_extension("dev", &entry).unwrap());
-    assert!(config.set_extension("dev", &entry).unwrap());
+    assert!(!config.set_extension("dev", &entry, true).unwrap());
+    assert!(config.set_extension("dev", &entry, true).unwrap());
     config
         .edit(|root| {
             let section = root
@@ -346,7 +349,7 @@ fn extensions_are_kept_under_their_keys() {
         })
         .unwrap();
     config
-        .set_extension("web", &json!({"enabled": false}))
+        .set_extension("web", &json!({"enabled": false}), true)
         .unwrap();
     let found = config.extensions().unwrap();
     assert_eq!(
@@ -376,7 +379,7 @@ fn extensions_are_kept_under_their_keys() {
     fs::write(config.path(), "extensions: text\n").unwrap();
     assert_eq!(config.extensions().unwrap().warnings.len(), 1);
     assert!(matches!(
-        config.set_extension("a", &json!({})),
+        config.set_extension("a", &json!({}), true),
         Err(Error::Broken { .. })
     ));
     assert!(matches!(

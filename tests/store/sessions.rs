@@ -224,7 +224,11 @@ fn a_process_that_is_killed_loses_nothing_it_has_said() {
     let sessions = sessions_in(&dir);
     let id = sessions.create(NewSession::default()).unwrap().id;
     for round in 0..5 {
-        sessions.journal(&id).unwrap().replace(vec![]).unwrap();
+        sessions
+            .journal(&id)
+            .unwrap()
+            .replace(Vec::<Message>::new())
+            .unwrap();
         let mut child = role("talk", dir.path())
             .stdout(Stdio::piped())
             .spawn()

@@ -10,7 +10,6 @@ use crate::extension::configured::{self, Change};
 use crate::extension::{ExtensionConfig, config};
 use crate::goose_extensions::{self, from_goose, to_goose};
 use crate::mcp::jsonrpc::ErrorObject;
-use crate::store;
 use crate::store::settings::{self, Setting};
 use crate::sys::cancel::Cancel;
 use serde_json::value::RawValue;
@@ -48,7 +47,7 @@ pub(crate) fn find(name: &str) -> Option<Method> {
         "config/read-all" => |state, _, _| {
             let registry = &state.registry;
             let config = ShownSetting::all(registry.stores(), registry.catalog());
-            let config = config.map_err(stored)?;
+            let config = config.map_err(error_object)?;
             Ok(json!({ "config": config }))
         },
         "config/remove" => remove_setting,
@@ -148,7 +147,7 @@ impl ConnectionState {
         extension: ExtensionConfig,
     ) -> Result<ExtensionConfig, ErrorObject> {
         let config = &self.registry.stores().config;
-        let before = configured::find(config, extension.name()).map_err(stored)?;
+        let before = configured::find(config, extension.name()).map_err(error_object)?;
         Ok(match before.map(|entry| entry.config) {
             Some(Ok(before)) => goose_extensions::with_fields_of(extension, &before),
             _ => extension,
@@ -177,22 +176,16 @@ impl ConnectionState {
     }
 }
 
-fn stored(error: store::Error) -> ErrorObject {
-    error_object(&error.into())
-}
-
 /// The empty result of a change.
-fn done(outcome: Result<(), agent::Error>) -> Outcome {
-    outcome
-        .map(|()| json!({}))
-        .map_err(|error| error_object(&error))
+fn done<E: Into<agent::Error>>(outcome: Result<(), E>) -> Outcome {
+    outcome.map(|()| json!({})).map_err(error_object)
 }
 
 fn read_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let (key, is_secret) = (params.text("key")?, params.flag("isSecret"));
     let (stores, catalog) = (state.registry.stores(), state.registry.catalog());
     let shown = ShownSetting::of(stores, catalog, key, is_secret);
-    let value = match shown.map_err(stored)? {
+    let value = match shown.map_err(error_object)? {
         Some(ShownSetting::Plain(value)) => value,
         Some(ShownSetting::Masked(text)) => text.into(),
         None => Value::Null,
@@ -208,7 +201,7 @@ fn set_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome 
     } else {
         stores.config.upsert(key, value)
     };
-    done(set.map_err(agent::Error::from))
+    done(set)
 }
 
 fn remove_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
@@ -219,12 +212,12 @@ fn remove_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outco
     } else {
         stores.config.remove(key).map(drop)
     };
-    done(removed.map_err(agent::Error::from))
+    done(removed)
 }
 
 fn read_defaults(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {
     let config = &state.registry.stores().config;
-    let text = |setting: &Setting| setting.text(config).map_err(stored);
+    let text = |setting: &Setting| setting.text(config).map_err(error_object);
     Ok(json!({"providerId": text(&settings::PROVIDER)?, "modelId": text(&settings::MODEL)?}))
 }
 
@@ -239,7 +232,7 @@ fn save_defaults(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcom
         }
         Ok(())
     });
-    saved.map_err(stored)?;
+    saved.map_err(error_object)?;
     Ok(json!({"providerId": provider, "modelId": params.all["modelId"]}))
 }
 
@@ -299,7 +292,7 @@ fn model_info(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
 }
 
 fn list_extensions(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {
-    let listed = configured::list(&state.registry.stores().config).map_err(stored)?;
+    let listed = configured::list(&state.registry.stores().config).map_err(error_object)?;
     let mut warnings = listed.warnings;
     let mut shown = Vec::new();
     for entry in listed.entries {
@@ -341,7 +334,7 @@ fn fork(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
         .registry
         .files()
         .copy(params.text("sessionId")?, until);
-    let id = copied.map_err(|error| error_object(&error))?;
+    let id = copied.map_err(error_object)?;
     let session = state.stored(&id)?;
     state.remember(&id, session.working_dir.clone());
     let mut result = state.state_of(&session);
@@ -357,12 +350,16 @@ fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
 }
 
 fn list_tools(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
-    let failed = |error| error_object(&error);
     let id = params.text("sessionId")?;
-    let agent = state.registry.agent(id).map_err(failed)?;
+    let agent = state.registry.agent(id).map_err(error_object)?;
     let extension = params.all["extensionName"].as_str();
-    let tools = agent.tools(extension, cancel).map_err(failed)?;
-    let permissions = state.registry.stores().permissions.all().map_err(stored)?;
+    let tools = agent.tools(extension, cancel).map_err(error_object)?;
+    let permissions = state
+        .registry
+        .stores()
+        .permissions
+        .all()
+        .map_err(error_object)?;
     let tools = tools.into_iter().map(|listed| {
         json!({
             "permission": permissions.get(&listed.name),
@@ -377,7 +374,6 @@ fn list_tools(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outc
 
 /// Calls a tool for the page of an MCP app.
 fn call_tool(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
-    let failed = |error| error_object(&error);
     let arguments = match &params.all["arguments"] {
         Value::Null => json!({}),
         arguments @ Value::Object(_) => arguments.clone(),
@@ -386,8 +382,8 @@ fn call_tool(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outco
     let arguments = serde_json::value::to_raw_value(&arguments)
         .map_err(|error| params.invalid("arguments", &error.to_string()))?;
     let (id, name) = (params.text("sessionId")?, params.text("name")?);
-    let agent = state.registry.agent(id).map_err(failed)?;
-    let result = agent.call(name, &arguments, cancel).map_err(failed)?;
+    let agent = state.registry.agent(id).map_err(error_object)?;
+    let result = agent.call(name, &arguments, cancel).map_err(error_object)?;
     Ok(json!({
         "content": result.content,
         "structuredContent": result.structured_content,
@@ -397,10 +393,9 @@ fn call_tool(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outco
 }
 
 fn read_resource(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
-    let failed = |error| error_object(&error);
     let (id, uri) = (params.text("sessionId")?, params.text("uri")?);
-    let agent = state.registry.agent(id).map_err(failed)?;
+    let agent = state.registry.agent(id).map_err(error_object)?;
     let extension = config::key(params.text("extensionName")?);
     let read = agent.read_resource(&extension, uri, cancel);
-    Ok(json!({"result": read.map_err(failed)?}))
+    Ok(json!({"result": read.map_err(error_object)?}))
 }

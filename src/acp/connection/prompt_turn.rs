@@ -112,7 +112,7 @@ impl ConnectionState {
         if let Some(error) = turn.model_error.take() {
             return Err(error);
         }
-        let stop = match outcome.map_err(|error| error_object(&error))?.stop {
+        let stop = match outcome.map_err(error_object)?.stop {
             TurnStop::Finished => "end_turn",
             TurnStop::MaxTokens => "max_tokens",
             TurnStop::MaxRequests => "max_turn_requests",
@@ -330,7 +330,7 @@ impl TurnUpdates<'_> {
             before = file;
         }
         if self.connection.client().is_goose {
-            update["_meta"] = json!({"goose": {"toolCall": tool_call_display::goose_meta(&name)}});
+            update["_meta"] = tool_call_display::goose_meta(&name);
         }
         if name == SHELL && self.connection.client().takes_output() {
             update["content"] = json!([{"type": "terminal", "terminalId": request.id}]);
@@ -410,12 +410,7 @@ impl TurnUpdates<'_> {
             }
         }
         update["rawOutput"] = match &response.tool_result {
-            Outcome::Success { value } => {
-                let output = updates::raw_output(value);
-                output.map_or(Value::Null, |output| {
-                    crate::json::to_value(&output).unwrap_or_default()
-                })
-            }
+            Outcome::Success { value } => updates::raw_output(value),
             Outcome::Error { error } => json!({ "error": error }),
         };
         update
@@ -448,7 +443,8 @@ impl TurnUpdates<'_> {
         }));
         if self.connection.client().goose_updates {
             self.take_text();
-            self.queue.push(updates::goose_notification(
+            self.queue.push(updates::notification_of(
+                updates::GOOSE_UPDATE,
                 &self.session.id,
                 &json!({
                     "sessionUpdate": "usage_update",

@@ -45,7 +45,7 @@ impl TurnUpdates<'_> {
         let display = Display::new(tool, arguments, dir);
         let mut shown = display.announcement(id, arguments);
         if self.connection.client().is_goose {
-            shown["_meta"] = json!({"goose": {"toolCall": tool_call_display::goose_meta(tool)}});
+            shown["_meta"] = tool_call_display::goose_meta(tool);
         }
         if let Some(prompt) = prompt {
             shown["content"] = json!([updates::text_content(prompt)]);

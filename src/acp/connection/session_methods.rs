@@ -96,7 +96,7 @@ impl ConnectionState {
             extension_overrides: self.wanted_extensions(&params.meta)?,
             ..Start::default()
         });
-        let session = started.map_err(|error| open_error(method, &error))?;
+        let session = started.map_err(|error| open_error(method, error))?;
         let mut result = self.state_of(&session);
         result["sessionId"] = session.id.as_str().into();
         let told = self.add_goose_state(&mut result, &session, cancel);
@@ -116,10 +116,10 @@ impl ConnectionState {
         let id = &params.session_id;
         let (extensions, failures) = mcp_servers::extensions(params.mcp_servers);
         let opened = self.registry.open(id, &cwd, extensions);
-        let session = opened.map_err(|error| open_error(method, &error))?;
+        let session = opened.map_err(|error| open_error(method, error))?;
         if method == "session/load" {
             let stored = self.registry.files().session_with_messages(id);
-            let stored = stored.map_err(|error| error_object(&error))?;
+            let stored = stored.map_err(error_object)?;
             let messages = stored.conversation.unwrap_or_default();
             let mut batch = Vec::new();
             let is_goose = self.client().is_goose;
@@ -233,7 +233,7 @@ impl ConnectionState {
 
     pub(crate) fn list_sessions(&self, params: &ListSessions) -> Result<Value, ErrorObject> {
         let listing = self.registry.stores().sessions.list();
-        let listing = listing.map_err(|error| error_object(&agent::Error::Store(error)))?;
+        let listing = listing.map_err(error_object)?;
         let mut sessions = listing.sessions;
         sessions.retain(|session| session.is_listed());
         if let Some(text) = params.meta["query"].as_str() {
@@ -284,7 +284,7 @@ impl ConnectionState {
         }
         match self.registry.delete(id) {
             Ok(()) | Err(agent::Error::NoSession) => Ok(json!({})),
-            Err(error) => Err(error_object(&error)),
+            Err(error) => Err(error_object(error)),
         }
     }
 }
@@ -366,7 +366,7 @@ fn absolute(method: &str, cwd: &str) -> Result<PathBuf, ErrorObject> {
     Err(invalid_params(method, "`cwd` must be an absolute path"))
 }
 
-fn open_error(method: &str, error: &agent::Error) -> ErrorObject {
+fn open_error(method: &str, error: agent::Error) -> ErrorObject {
     match error {
         agent::Error::WorkingDir { .. } => invalid_params(method, &format!("`cwd`: {error}")),
         error => error_object(error),

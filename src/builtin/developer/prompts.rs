@@ -289,10 +289,9 @@ fn first_line(template: &Template) -> String {
 }
 
 fn read(path: &Path) -> Result<Template, String> {
-    let file = files::open(path).map_err(|error| error.to_string())?;
-    let mut file = file.ok_or("it does not exist any more")?;
-    let content = files::read(&mut file, path, MAX_FILE).map_err(|error| error.to_string())?;
-    let content = String::from_utf8(content.0).map_err(|_| "it is not UTF-8")?;
+    let read = files::read_file(path, MAX_FILE).map_err(|error| error.to_string())?;
+    let (content, _) = read.ok_or("it does not exist any more")?;
+    let content = String::from_utf8(content).map_err(|_| "it is not UTF-8")?;
     let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
     let declaration = if path.extension().is_some_and(|it| it == "json") {
         gosling_core::json::from_str(content).map_err(|error| error.to_string())?

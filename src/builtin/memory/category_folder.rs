@@ -359,10 +359,8 @@ impl CategoryFolder {
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match files::open(path)? {
-        None => Ok(None),
-        Some(mut file) => Ok(Some(files::read(&mut file, path, MAX_FILE)?.0)),
-    }
+    let read = files::read_file(path, MAX_FILE)?;
+    Ok(read.map(|(content, _)| content))
 }
 
 /// The text without the bullet of a list item and without blanks at the ends of lines.

@@ -7,7 +7,7 @@ use crate::extension::screening::{Outcome, Screening};
 use crate::extension::{ExtensionConfig, is_reserved, python_runner};
 use crate::store::{Config, Paths, Secrets, parse_yaml_object};
 use crate::sys::cancel::Cancel;
-use crate::text::printable;
+use crate::text::{after_http_scheme, printable};
 use lexopt::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
@@ -79,11 +79,7 @@ fn from_options(options: &mut Options) -> Result<ExtensionConfig, Failure> {
     };
     let mut config = match (options.url.take(), words.next()) {
         (Some(url), None) => {
-            let is_http = ["http://", "https://"].iter().any(|scheme| {
-                url.get(..scheme.len())
-                    .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-            });
-            if !is_http {
+            if after_http_scheme(&url).is_none() {
                 return usage("--url takes an address that begins with http:// or https://");
             }
             json!({"type": "streamable_http", "name": name, "uri": url, "headers": options.headers})

@@ -85,33 +85,15 @@ const FIELDS: &[(&str, Kind)] = &[
 /// The fields of every entry besides `type`, as in [`TYPES`].
 const OF_ALL: &str = "id name enabled?";
 
-/// The fields of each type. Others are ignored. One with `?` may be missing, one with `*` may be null.
-const TYPES: [(&str, &str); 7] = [
-    ("sse", "description?* uri?*"),
-    (
-        "stdio",
-        "description?* cmd args envs? env_keys? timeout?* bundled?* available_tools?",
-    ),
-    (
-        "builtin",
-        "description?* display_name?* timeout?* bundled?* available_tools?",
-    ),
-    (
-        "platform",
-        "description* display_name?* bundled?* available_tools?",
-    ),
-    (
-        "streamable_http",
-        "description* uri envs? env_keys? headers? timeout?* bundled?* available_tools?",
-    ),
-    (
-        "frontend",
-        "description* tools instructions?* bundled?* available_tools?",
-    ),
-    (
-        "inline_python",
-        "description* code timeout?* dependencies?* available_tools?",
-    ),
+/// The types, each with its fields. Others are ignored. One with `?` may be missing, one with `*` may be null.
+const TYPES: [&str; 7] = [
+    "sse description?* uri?*",
+    "stdio description?* cmd args envs? env_keys? timeout?* bundled?* available_tools?",
+    "builtin description?* display_name?* timeout?* bundled?* available_tools?",
+    "platform description* display_name?* bundled?* available_tools?",
+    "streamable_http description* uri envs? env_keys? headers? timeout?* bundled?* available_tools?",
+    "frontend description* tools instructions?* bundled?* available_tools?",
+    "inline_python description* code timeout?* dependencies?* available_tools?",
 ];
 
 /// Finds the faults of a list.
@@ -182,8 +164,9 @@ impl Entry<'_> {
             Some(Value::String(kind)) => kind,
             _ => return self.field(fields, "type"),
         };
-        let Some((_, of_type)) = TYPES.iter().find(|(name, _)| name == kind) else {
-            let known = TYPES.map(|(name, _)| name).join(", ");
+        let types = TYPES.map(|row| row.split_once(' ').unwrap_or_default());
+        let Some((_, of_type)) = types.iter().find(|(name, _)| name == kind) else {
+            let known = types.map(|(name, _)| name).join(", ");
             let kind = printable(kind, MAX_NAME);
             let reason = format!("{kind:?} is no type of extensions; write one of {known}");
             return self.fault("type".to_owned(), reason);

@@ -1,8 +1,8 @@
 //! `gosling extensions show`: one extension, without its secrets, and whether it works.
 
-use super::{HELP, UNREADABLE, WIDTH, secrets_of};
+use super::{UNREADABLE, WIDTH, secrets_of};
 use crate::agent::{Registry, Stores};
-use crate::command_line::{Failure, failed, logging, paths, print, text};
+use crate::command_line::{Failure, failed, logging, missing, paths, print, quoted, words};
 use crate::extension::configured::{self, Entry, launch_line};
 use crate::extension::pinning::{Pinner, Pinning};
 use crate::extension::screening::Screening;
@@ -12,37 +12,16 @@ use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::text::{printable, redact, redact_credentials};
 use gosling_core::part;
-use lexopt::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::env;
 use std::fmt::Write;
 
-#[derive(Default)]
-struct Options {
-    name: Option<String>,
-    start: bool,
-    offline: bool,
-    json: bool,
-}
-
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let mut options = Options::default();
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Long("start") => options.start = true,
-            Long("offline") => options.offline = true,
-            Long("json") => options.json = true,
-            Short('h') | Long("help") => return print(HELP),
-            Value(name) if options.name.is_none() => options.name = Some(text(name)?),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    let Some(name) = options.name.take() else {
-        return Err(Failure::Usage("no NAME given".to_owned()));
-    };
+pub(super) fn run(parser: lexopt::Parser) -> Result<(), Failure> {
+    let (mut names, [start, offline, json]) = words(parser, 1, ["start", "offline", "json"])?;
+    let name = names.pop().ok_or_else(|| missing("NAME"))?;
     sys::protect_memory();
     let paths = paths()?;
-    let registry = Registry::new(Stores::new(&paths), part::all(), options.offline);
+    let registry = Registry::new(Stores::new(&paths), part::all(), offline);
     let stores = registry.stores();
     let found = configured::find(&stores.config, &name).map_err(failed(UNREADABLE))?;
     let Some(entry) = found else {
@@ -64,7 +43,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let shown = Shown::new(&registry, config)?;
     let mut object = shown.describe(&registry, &entry, config)?;
     let mut failed_to_start = false;
-    if options.start {
+    if start {
         logging::start_quietly(&paths);
         let trial = shown.try_start(&registry, config)?;
         failed_to_start = trial["error"].is_string();
@@ -74,7 +53,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     if let Some(pinner) = Pinning::read(&stores.config, &stores.paths).pinner() {
         object.insert("pins".to_owned(), shown.pins(pinner, config));
     }
-    if options.json {
+    if json {
         print(&format!("{}\n", Json::Object(object)))?;
     } else {
         print(&in_words(&Json::Object(object)))?;
@@ -226,7 +205,8 @@ fn in_words(object: &Json) -> String {
     }
     words.line("description", config["description"].as_str());
     let launch = object["launch"].as_array();
-    let launch = launch.map(|line| line.iter().map(quoted).collect::<Vec<_>>().join(" "));
+    let word = |word: &Json| quoted(word.as_str().unwrap_or_default());
+    let launch = launch.map(|line| line.iter().map(word).collect::<Vec<_>>().join(" "));
     words.line("starts", launch.as_deref());
     words.line("cannot start", object["launch_error"].as_str());
     words.line("connects to", config["uri"].as_str());
@@ -250,16 +230,6 @@ fn in_words(object: &Json) -> String {
     }
     words.pins(&object["pins"]);
     words.0
-}
-
-/// A word of a command line.
-fn quoted(word: &Json) -> String {
-    let word = word.as_str().unwrap_or_default();
-    if word.is_empty() || word.contains(char::is_whitespace) {
-        format!("{word:?}")
-    } else {
-        word.to_owned()
-    }
 }
 
 struct Words(String);

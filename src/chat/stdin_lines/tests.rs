@@ -1,6 +1,22 @@
 use super::*;
 use std::thread;
 
+impl StdinLines {
+    /// Answers every question with these lines.
+    pub(crate) fn typed(text: &'static str) -> Self {
+        let (send, lines) = bounded(MAX_READ_AHEAD);
+        let late = Instant::now() + std::time::Duration::from_secs(3600);
+        for line in text.lines() {
+            let _ = send.send((late, InputLine::Text(line.to_owned())));
+        }
+        StdinLines {
+            terminal: true,
+            lines: Some(lines),
+            early: VecDeque::new(),
+        }
+    }
+}
+
 #[test]
 fn lines_end_as_they_do_everywhere() {
     let mut from = &b"one\ntwo\r\n\nlast \xff"[..];

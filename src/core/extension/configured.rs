@@ -131,11 +131,7 @@ pub fn set(
         .check_environment()
         .map_err(ChangeError::Refused)?;
     let entry = extension.to_entry(enabled);
-    Ok(if replace {
-        config.set_extension(&key, &entry)?
-    } else {
-        config.add_extension(&key, &entry)?
-    })
+    Ok(config.set_extension(&key, &entry, replace)?)
 }
 
 /// Enables, disables or removes the extensions of these names: all, or none if that fails for one. A platform

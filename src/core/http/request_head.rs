@@ -6,6 +6,7 @@ use std::str::FromStr;
 use tiny_http::{HTTPVersion, Header, Method};
 
 use super::{Error, Limits};
+use crate::text::after_http_scheme;
 
 /// Number of empty lines before a request line that are skipped (RFC 9112 §2.2).
 const BLANK_LINES: usize = 2;
@@ -255,11 +256,7 @@ fn target_of<'a>(method: &Method, target: &'a str) -> Result<Target<'a>, Error> 
     if target.starts_with('/') {
         return Ok(with_query(None, target));
     }
-    let rest = ["http://", "https://"].iter().find_map(|scheme| {
-        let (start, rest) = target.split_at_checked(scheme.len())?;
-        start.eq_ignore_ascii_case(scheme).then_some(rest)
-    });
-    let Some(rest) = rest else {
+    let Some(rest) = after_http_scheme(target) else {
         return malformed(
             "The target of the request must be a path that begins with `/`, or an http URL",
         );

@@ -212,23 +212,11 @@ impl Config {
         Ok(found)
     }
 
-    /// Sets the entry `key` under `extensions:`; returns whether it existed.
+    /// Sets the entry `key` under `extensions:`, if it does not exist or with `replace`; returns whether it existed.
     ///
     /// # Errors
     /// As [`Config::edit`]; [`Error::Broken`] also when `extensions` holds something else.
-    pub fn set_extension(&self, key: &str, entry: &Value) -> Result<bool> {
-        self.put_extension(key, entry, true)
-    }
-
-    /// Sets the entry `key` under `extensions:` unless it exists; returns whether it existed.
-    ///
-    /// # Errors
-    /// As [`Config::set_extension`].
-    pub fn add_extension(&self, key: &str, entry: &Value) -> Result<bool> {
-        self.put_extension(key, entry, false)
-    }
-
-    fn put_extension(&self, key: &str, entry: &Value, replace: bool) -> Result<bool> {
+    pub fn set_extension(&self, key: &str, entry: &Value, replace: bool) -> Result<bool> {
         let entry = yaml::from_json(entry);
         self.edit_extensions(|section| {
             if !replace && section.contains_key(key) {
@@ -267,13 +255,5 @@ impl Config {
                 Err(Error::broken(self.path(), reason))
             }
         })
-    }
-}
-
-impl std::fmt::Debug for Config {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Config")
-            .field("path", &self.path())
-            .finish_non_exhaustive()
     }
 }

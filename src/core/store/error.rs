@@ -107,7 +107,8 @@ impl Error {
         Self::SessionNotFound { id: id.to_owned() }
     }
 
-    pub(super) fn unwritable(path: &Path, reason: impl Into<String>) -> Self {
+    /// The new content of the file would not read back, for this reason.
+    pub fn unwritable(path: &Path, reason: impl Into<String>) -> Self {
         Self::Unwritable {
             path: path.to_owned(),
             reason: reason.into(),

@@ -15,7 +15,7 @@ pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// A lock between processes and threads, held until it is dropped.
 #[derive(Debug)]
 pub struct FileLock {
-    file: File,
+    file: Arc<File>,
 }
 
 impl FileLock {
@@ -27,9 +27,7 @@ impl FileLock {
     /// [`Error::Locked`] when the wait is over, [`Error::Io`] when the file cannot be created or the file
     /// system has no locks.
     pub fn acquire(path: &Path, wait: Duration) -> Result<Self> {
-        let file = open_lock(path)?;
-        take(&file, path, wait)?;
-        Ok(Self { file })
+        LockFile::open(path)?.acquire(wait)
     }
 
     /// Takes the lock of the lock file that belongs to the file `path`, which is beside it.
@@ -46,7 +44,7 @@ impl FileLock {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn describe(&self, text: &str) -> io::Result<()> {
-        let mut file = &self.file;
+        let mut file = &*self.file;
         let mut old = vec![0; text.len() + 1];
         let count = file.read(&mut old)?;
         if &old[..count] == text.as_bytes() {
@@ -73,24 +71,17 @@ pub struct LockFile {
     path: PathBuf,
 }
 
-/// A lock taken through a [`LockFile`], held until it is dropped.
-#[derive(Debug)]
-pub struct LockFileGuard(Arc<File>);
-
-impl Drop for LockFileGuard {
-    fn drop(&mut self) {
-        let _ = self.0.unlock();
-    }
-}
-
 impl LockFile {
     /// Opens the lock file `path`; creates it if it does not exist.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).read(true).write(true);
+        let file = open_regular_with(private(&mut options), path);
         Ok(Self {
-            file: Arc::new(open_lock(path)?),
+            file: Arc::new(file.map_err(Error::io("open the lock", path))?),
             path: path.to_owned(),
         })
     }
@@ -99,9 +90,17 @@ impl LockFile {
     ///
     /// # Errors
     /// As [`FileLock::acquire`].
-    pub fn acquire(&self, wait: Duration) -> Result<LockFileGuard> {
-        take(&self.file, &self.path, wait)?;
-        Ok(LockFileGuard(Arc::clone(&self.file)))
+    pub fn acquire(&self, wait: Duration) -> Result<FileLock> {
+        retry_while_held(wait, || match self.file.try_lock() {
+            Ok(()) => Ok(()),
+            Err(TryLockError::WouldBlock) => Err(Error::Locked {
+                path: self.path.clone(),
+                waited: wait,
+            }),
+            Err(TryLockError::Error(source)) => Err(Error::io("lock", &self.path)(source)),
+        })?;
+        let file = Arc::clone(&self.file);
+        Ok(FileLock { file })
     }
 
     /// Whether the path still refers to the open file.
@@ -113,23 +112,6 @@ impl LockFile {
         let ours = ours.map_err(Error::io("read", &self.path))?;
         Ok(files::stamp(&self.path)? == Some(ours))
     }
-}
-
-fn open_lock(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).read(true).write(true);
-    open_regular_with(private(&mut options), path).map_err(Error::io("open the lock", path))
-}
-
-fn take(file: &File, path: &Path, wait: Duration) -> Result<()> {
-    retry_while_held(wait, || match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(Error::Locked {
-            path: path.to_owned(),
-            waited: wait,
-        }),
-        Err(TryLockError::Error(source)) => Err(Error::io("lock", path)(source)),
-    })
 }
 
 /// Calls `attempt` until it succeeds, fails for another reason than a held lock, or `wait` is over.

@@ -86,6 +86,16 @@ pub fn read(file: &mut File, path: &Path, limit: u64) -> Result<(Vec<u8>, Stamp)
     Ok((content, stamp))
 }
 
+/// As [`read`], of the file `path`; `None` if it does not exist.
+///
+/// # Errors
+/// As [`open`] and [`read`].
+pub fn read_file(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, Stamp)>> {
+    let file = open(path)?;
+    file.map(|mut file| read(&mut file, path, limit))
+        .transpose()
+}
+
 /// Follows symbolic links, also to a file that does not exist yet, as dotfile managers create them.
 ///
 /// # Errors

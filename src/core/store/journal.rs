@@ -140,28 +140,15 @@ impl Journal {
     /// # Errors
     /// [`Error::SessionNotFound`] when the session was deleted, [`Error::Locked`], [`Error::Io`], for example
     /// when the disk is full. Nothing is appended then.
-    pub fn append(&mut self, messages: Vec<Message>) -> Result<()> {
-        self.write_each(&messages)?;
-        self.messages.extend(messages.into_iter().map(Arc::new));
-        Ok(())
-    }
-
-    /// As [`Journal::append`].
-    ///
-    /// # Errors
-    /// As [`Journal::append`].
-    pub fn append_entries(&mut self, entries: Vec<JournalEntry>) -> Result<()> {
-        self.write_each(&entries)?;
+    pub fn append(&mut self, messages: Vec<impl Into<JournalEntry>>) -> Result<()> {
+        let entries: Vec<JournalEntry> = messages.into_iter().map(Into::into).collect();
+        let mut lines = Vec::new();
+        for entry in &entries {
+            self.render(entry, &mut lines)?;
+        }
+        self.write(&lines)?;
         extend(&mut self.messages, entries);
         Ok(())
-    }
-
-    fn write_each(&mut self, parts: &[impl Serialize]) -> Result<()> {
-        let mut lines = Vec::new();
-        for part in parts {
-            self.render(part, &mut lines)?;
-        }
-        self.write(&lines)
     }
 
     /// Hides all messages so far from the model and appends `messages`, atomically.
@@ -179,17 +166,8 @@ impl Journal {
     ///
     /// # Errors
     /// As [`Journal::append`].
-    pub fn replace(&mut self, messages: Vec<Message>) -> Result<()> {
-        self.write_operation("clear", &messages)?;
-        self.messages = messages.into_iter().map(Arc::new).collect();
-        Ok(())
-    }
-
-    /// As [`Journal::replace`].
-    ///
-    /// # Errors
-    /// As [`Journal::append`].
-    pub fn replace_with_entries(&mut self, entries: Vec<JournalEntry>) -> Result<()> {
+    pub fn replace(&mut self, messages: Vec<impl Into<JournalEntry>>) -> Result<()> {
+        let entries: Vec<JournalEntry> = messages.into_iter().map(Into::into).collect();
         self.write_operation("clear", &entries)?;
         self.messages.clear();
         extend(&mut self.messages, entries);

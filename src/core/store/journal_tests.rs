@@ -65,7 +65,7 @@ fn what_is_said_comes_back() {
     let folder = Folder::new();
     let mut journal = folder.journal().unwrap();
     assert!(journal.messages().is_empty() && !folder.file().exists());
-    journal.append(vec![]).unwrap();
+    journal.append(Vec::<Message>::new()).unwrap();
     assert!(!folder.file().exists());
     journal
         .append(vec![text_message("é\n😀"), text_message("b")])
@@ -82,7 +82,7 @@ fn what_is_said_comes_back() {
     journal.append(vec![text_message("f")]).unwrap();
     assert_eq!(of(&folder.journal().unwrap()), ["e", "f"]);
     assert_eq!(counted(&folder.file(), None), 2);
-    journal.replace(vec![]).unwrap();
+    journal.replace(Vec::<Message>::new()).unwrap();
     assert!(folder.journal().unwrap().messages().is_empty());
     assert_eq!(counted(&folder.file(), None), 0);
     assert!(!journal.refresh().unwrap());
@@ -115,7 +115,7 @@ fn a_crash_at_any_byte_loses_only_what_was_being_written() {
     keep(&journal);
     journal.hide_all_then(vec![]).unwrap();
     keep(&journal);
-    journal.replace(vec![]).unwrap();
+    journal.replace(Vec::<Message>::new()).unwrap();
     keep(&journal);
     let written = fs::read(folder.file()).unwrap();
     for cut in 0..=written.len() {
@@ -205,10 +205,10 @@ fn what_is_not_understood_is_kept_and_passed_over() {
         ]
     );
     let mut copy = Journal::open("x", &folder.0, "copy", &folder.0.join("lock")).unwrap();
-    copy.append_entries(entries.clone()).unwrap();
+    copy.append(entries.clone()).unwrap();
     let again = read_entries(&folder.0.join("copy")).unwrap();
     assert_eq!(json_of(&again), json_of(&entries));
-    copy.replace_with_entries(again).unwrap();
+    copy.replace(again).unwrap();
     assert_eq!(of(&copy), of(&journal));
     let again = read_entries(&folder.0.join("copy")).unwrap();
     assert_eq!(json_of(&again), json_of(&entries));
@@ -393,7 +393,7 @@ fn entries_take_the_place_of_what_was_there() {
     let mut journal = folder.journal().unwrap();
     journal.append(vec![text_message("old")]).unwrap();
     let entries = vec![JournalEntry::Message(Box::new(text_message("new")))];
-    journal.replace_with_entries(entries).unwrap();
+    journal.replace(entries).unwrap();
     assert_eq!(of(&journal), ["new"]);
     assert_eq!(texts(&read(&folder.file()).unwrap()), ["new"]);
     assert_eq!(counted(&folder.file(), None), 1);

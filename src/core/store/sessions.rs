@@ -252,10 +252,9 @@ impl Sessions {
         let (session, file, is_settled) = match known {
             Some(entry) => (Session::clone(&entry.session), file, true),
             None => {
-                let Some(mut opened) = files::open(&path)? else {
+                let Some((content, file)) = files::read_file(&path, MAX_SIZE)? else {
                     return Ok(None);
                 };
-                let (content, file) = files::read(&mut opened, &path, MAX_SIZE)?;
                 (parse(&content, &path)?, file, file.is_settled(read_at))
             }
         };
@@ -310,8 +309,8 @@ impl Sessions {
         let dir = self.require_dir(id)?;
         let path = dir.join(SESSION);
         let _lock = self.lock(id, &dir)?;
-        let mut file = files::open(&path)?.ok_or_else(|| Error::not_found(id))?;
-        let (content, _) = files::read(&mut file, &path, MAX_SIZE)?;
+        let read = files::read_file(&path, MAX_SIZE)?;
+        let (content, _) = read.ok_or_else(|| Error::not_found(id))?;
         let stored = parse(&content, &path)?;
         let mut session = self.complete(id, parse(&content, &path)?)?;
         change(&mut session);
@@ -641,7 +640,7 @@ fn write_entries(id: &str, dir: &Path, entries: Vec<JournalEntry>) -> Result<()>
         return Ok(());
     }
     let mut journal = Journal::open(id, dir, MESSAGES, &dir.join(LOCK))?;
-    journal.append_entries(entries)?;
+    journal.append(entries)?;
     journal.sync()
 }
 

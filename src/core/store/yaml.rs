@@ -8,9 +8,7 @@
 use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{
-    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess,
-};
+use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess};
 use serde::de::{VariantAccess, Visitor};
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Number, Value as Json};
@@ -302,7 +300,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Value, A::Error> {
-        let (tag, content) = data.variant_seed(TagName)?;
+        let (tag, content) = data.variant::<String>()?;
         self.pay(tag.len())?;
         if tag.is_empty() {
             return Err(de::Error::custom("a tag is empty"));
@@ -315,22 +313,10 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 }
 
-struct TagName;
-
-impl<'de> DeserializeSeed<'de> for TagName {
-    type Value = String;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
-        String::deserialize(deserializer)
-    }
-}
-
 /// Serializes like the value itself, except that wide integers become numbers again.
 struct Text<'a>(&'a Value);
 
 struct MappingText<'a>(&'a Mapping);
-
-struct TagText<'a>(&'a Tag);
 
 impl Serialize for Text<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -345,7 +331,8 @@ impl Serialize for Text<'_> {
                 }
                 None => {
                     let mut map = serializer.serialize_map(Some(1))?;
-                    map.serialize_entry(&TagText(&tagged.tag), &Text(&tagged.value))?;
+                    // What begins with `!` and is passed to `collect_str`, as this is, is a tag to `yaml_serde`.
+                    map.serialize_entry(&format_args!("{}", tagged.tag), &Text(&tagged.value))?;
                     map.end()
                 }
             },
@@ -357,13 +344,6 @@ impl Serialize for Text<'_> {
 impl Serialize for MappingText<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, value)| (Text(key), Text(value))))
-    }
-}
-
-/// A string with a leading `!` that is passed to `collect_str` tells a serializer of `yaml_serde` about a tag.
-impl Serialize for TagText<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self.0)
     }
 }
 

@@ -219,10 +219,9 @@ pub fn read_object_with_text(
     path: &Path,
     limit: u64,
 ) -> Result<Option<(Map<String, Json>, String)>> {
-    let Some(mut file) = files::open(path)? else {
+    let Some((content, _)) = files::read_file(path, limit)? else {
         return Ok(None);
     };
-    let (content, _) = files::read(&mut file, path, limit)?;
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
     let object = if path.extension().is_some_and(|it| it == "json") {
         crate::json::from_str(&crate::json::sanitize_bytes(content)).map_err(|error| {

@@ -307,11 +307,10 @@ fn make_private(path: &Path) {
 }
 
 fn read(path: &Path) -> Result<(Vec<u8>, Stamp), Error> {
-    let mut file = files::open(path)?.ok_or_else(|| Error::File {
+    files::read_file(path, MAX_FILE_BYTES)?.ok_or_else(|| Error::File {
         path: path.to_owned(),
         reason: "does not exist".to_owned(),
-    })?;
-    Ok(files::read(&mut file, path, MAX_FILE_BYTES)?)
+    })
 }
 
 fn server_config(

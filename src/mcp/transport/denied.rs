@@ -1,6 +1,6 @@
 //! Denied access, and how to sign in. RFC 6750 §3, RFC 9728 §5.1; MCP 2025-11-25, basic/authorization.
 
-use gosling_text::printable;
+use gosling_text::{after_http_scheme, printable};
 use std::fmt;
 
 /// The most characters of one value that are kept, and that are shown unless it is an address.
@@ -41,11 +41,7 @@ impl Challenge {
     /// The address of the server's metadata for signing in, if it is an http(s) address (RFC 9728).
     pub fn resource_metadata(&self) -> Option<&str> {
         let url = self.parameter("resource_metadata")?;
-        let web = |scheme: &str| {
-            url.get(..scheme.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-        };
-        (web("https://") || web("http://")).then_some(url)
+        after_http_scheme(url).map(|_| url)
     }
 }
 

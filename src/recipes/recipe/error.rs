@@ -169,6 +169,16 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+impl Error {
+    /// What is wrong with the field or the template, where the reader knows which it is.
+    pub(crate) fn into_reason(self) -> String {
+        match self {
+            Error::Shape(reason) | Error::Template(reason) => reason,
+            error => error.to_string(),
+        }
+    }
+}
+
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         Error::Store(error.to_string())

@@ -497,10 +497,7 @@ impl Texts {
             Err(error) => self.faults.push(Found {
                 path: place,
                 variable: None,
-                reason: match error {
-                    Error::Template(reason) => reason,
-                    error => error.to_string(),
-                },
+                reason: error.into_reason(),
             }),
         }
     }

@@ -39,6 +39,13 @@ pub struct RecipeFields {
     pub retry: Option<Retry>,
 }
 
+impl RecipeFields {
+    /// The JSON schema that the final answer must fit.
+    pub fn output_schema(&self) -> Option<&Value> {
+        self.response.as_ref()?.json_schema.as_ref()
+    }
+}
+
 /// A parameter of a recipe.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Parameter {
@@ -207,8 +214,7 @@ impl Retry {
             found.push(("checks", None, reason));
         }
         for (index, check) in self.checks.iter().enumerate() {
-            let SuccessCheck::Shell { command } = check;
-            if command.trim().is_empty() {
+            if check.command.trim().is_empty() {
                 found.push(("checks", Some(index), "it is empty"));
             }
         }
@@ -229,36 +235,18 @@ impl Retry {
 
 /// A check that decides about success.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(from = "Check")]
-pub enum SuccessCheck {
-    /// A shell command that exits with 0.
-    Shell {
-        /// The command.
-        command: String,
-    },
-}
-
-/// The JSON form of a [`SuccessCheck`].
-#[derive(Deserialize)]
-struct Check {
+#[serde(rename = "Check")]
+pub struct SuccessCheck {
     #[serde(rename = "type")]
     kind: CheckType,
-    command: String,
+    /// A shell command that exits with 0.
+    pub command: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 enum CheckType {
     #[serde(alias = "shell")]
     Shell,
-}
-
-impl From<Check> for SuccessCheck {
-    fn from(check: Check) -> Self {
-        let CheckType::Shell = check.kind;
-        SuccessCheck::Shell {
-            command: check.command,
-        }
-    }
 }
 
 impl fmt::Display for InputType {

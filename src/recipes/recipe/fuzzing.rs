@@ -42,12 +42,15 @@ pub fn recipe(input: &[u8]) {
     let rendered = recipe.render(&values, Path::new("/nowhere"));
     assert_eq!(rendered, recipe.render(&values, Path::new("/nowhere")));
     if let (Ok(()), Ok(rendered)) = (checked, rendered) {
-        assert_eq!(rendered.recipe.fields().parameters, *parameters);
+        assert_eq!(rendered.fields().parameters, *parameters);
         assert_eq!(
-            rendered.instructions.is_some(),
+            rendered.fields().instructions.is_some(),
             recipe.fields().instructions.is_some()
         );
-        assert_eq!(rendered.prompt.is_some(), recipe.fields().prompt.is_some());
+        assert_eq!(
+            rendered.fields().prompt.is_some(),
+            recipe.fields().prompt.is_some()
+        );
     }
 }
 

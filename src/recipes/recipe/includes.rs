@@ -141,10 +141,9 @@ impl Includes {
         if !path.starts_with(folder) {
             return Err("a symbolic link leads out of the recipe's folder".to_owned());
         }
-        let opened = files::open(&path).map_err(|error| error.to_string())?;
-        let mut file = opened.ok_or("there is no such file")?;
-        let read = files::read(&mut file, &path, self.size as u64);
-        let (content, _) = read.map_err(|error| error.to_string())?;
+        let read = files::read_file(&path, self.size as u64);
+        let read = read.map_err(|error| error.to_string())?;
+        let (content, _) = read.ok_or("there is no such file")?;
         self.size -= content.len();
         String::from_utf8(content).map_err(|_| "it is not UTF-8".to_owned())
     }

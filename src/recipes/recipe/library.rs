@@ -69,11 +69,6 @@ impl Library {
         library
     }
 
-    /// These folders.
-    pub fn of(folders: Vec<PathBuf>) -> Self {
-        Library { folders }
-    }
-
     /// Every recipe, by folder and name. A file without a valid recipe is left out and logged.
     pub fn list(&self) -> Vec<Entry> {
         let entries = self.files().into_iter().filter_map(|path| {
@@ -210,12 +205,7 @@ pub fn read(path: &Path) -> Result<Recipe, Error> {
             })
         })?
         .ok_or_else(|| failed("there is no such file".to_owned()))?;
-    from_object(&mut object).map_err(|error| {
-        failed(match error {
-            Error::Shape(reason) => reason,
-            error => error.to_string(),
-        })
-    })
+    from_object(&mut object).map_err(|error| failed(error.into_reason()))
 }
 
 /// The recipe in a text of a client, in JSON if it begins with `{`, else in YAML; optionally under a key `recipe`.

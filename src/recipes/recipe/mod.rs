@@ -23,7 +23,7 @@ pub use fields::{
     Settings, SubRecipe, SuccessCheck,
 };
 pub use library::Library;
-pub use rendering::{Rendered, apply, of_session, settings_of};
+pub use rendering::{apply, of_session, settings_of};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};

@@ -1,7 +1,6 @@
 //! Templates of prompts that the user has changed: those of recipes, with the white space and the lenient
 //! undefined values of Goose's.
 
-use super::Error;
 use super::template::{self, Bounded, Tags};
 use crate::agent::recipes::TemplateFault;
 use minijinja::machinery::tokenize;
@@ -22,26 +21,19 @@ const FUEL: u64 = 20_000;
 /// # Errors
 /// When the template is invalid, uses other variables, or exceeds a limit.
 pub(crate) fn render(text: &str, names: &[&str], values: &Value) -> Result<String, TemplateFault> {
-    let fault = |line: Option<usize>, error: Error| TemplateFault {
-        line,
-        reason: match error {
-            Error::Template(reason) => reason,
-            other => other.to_string(),
-        },
-    };
     for token in tokenize(text, false, SyntaxConfig::default()) {
-        token.map_err(|error| fault(error.line(), template::refused(error)))?;
+        token.map_err(refused)?;
     }
     let size = text_size(values);
     let size = template::size_of_largest(text, size, Tags::OfPrompts);
-    let size = size.map_err(|error| fault(None, error))?;
+    let size = size.map_err(|error| fault(None, error.into_reason()))?;
     let mut environment = template::environment(size);
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
     let syntax = SyntaxConfig::builder()
         .trim_blocks(true)
         .lstrip_blocks(true)
         .build();
-    environment.set_syntax(syntax.map_err(|error| fault(None, template::refused(error)))?);
+    environment.set_syntax(syntax.map_err(refused)?);
     environment.set_fuel(Some(FUEL));
     rendered(&environment, text, names, values)
 }
@@ -52,13 +44,6 @@ fn rendered(
     names: &[&str],
     values: &Value,
 ) -> Result<String, TemplateFault> {
-    let refused = |error: minijinja::Error| TemplateFault {
-        line: error.line(),
-        reason: match template::refused(error) {
-            Error::Template(reason) => reason,
-            other => other.to_string(),
-        },
-    };
     let template = environment.template_from_str(text).map_err(refused)?;
     let used: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
     let unknown = used
@@ -67,10 +52,8 @@ fn rendered(
     if let Some(name) = unknown {
         let line = text.lines().position(|line| line.contains(name.as_str()));
         let names = names.join(", ");
-        return Err(TemplateFault {
-            line: line.map(|at| at + 1),
-            reason: format!("there is no variable `{name}`; there are: {names}"),
-        });
+        let reason = format!("there is no variable `{name}`; there are: {names}");
+        return Err(fault(line.map(|at| at + 1), reason));
     }
     let mut made = Bounded {
         content: Vec::new(),
@@ -80,13 +63,19 @@ fn rendered(
         .render_captured_to(TemplateValue::from(Serde(values)), &mut made)
         .map(drop);
     if made.left == 0 {
-        return Err(TemplateFault {
-            line: None,
-            reason: format!("it makes a text of more than {} KiB", MAX_OUTPUT >> 10),
-        });
+        let reason = format!("it makes a text of more than {} KiB", MAX_OUTPUT >> 10);
+        return Err(fault(None, reason));
     }
     outcome.map_err(refused)?;
     Ok(String::from_utf8_lossy(&made.content).into_owned())
+}
+
+fn fault(line: Option<usize>, reason: String) -> TemplateFault {
+    TemplateFault { line, reason }
+}
+
+fn refused(error: minijinja::Error) -> TemplateFault {
+    fault(error.line(), template::refused(error).into_reason())
 }
 
 /// The size of all texts of the value together.

@@ -11,25 +11,12 @@ use std::path::Path;
 /// The largest file of a file parameter, and the limit of all values together, in bytes.
 const MAX_VALUES: usize = 1 << 20;
 
-/// A rendered recipe.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rendered {
-    /// Instructions for the model.
-    pub instructions: Option<String>,
-    /// The first message.
-    pub prompt: Option<String>,
-    /// Suggestions that a client shows.
-    pub activities: Vec<String>,
-    /// The whole rendered recipe, for clients.
-    pub recipe: Recipe,
-}
-
 /// The recipe of a session, rendered with the session's values; `None` if the session has no recipe, or values
 /// are missing.
 ///
 /// # Errors
 /// As [`Recipe::render`], and when the stored recipe is invalid.
-pub fn of_session(session: &Session) -> Result<Option<Rendered>, Error> {
+pub fn of_session(session: &Session) -> Result<Option<Recipe>, Error> {
     let Some(Value::Object(given)) = &session.recipe else {
         return Ok(None);
     };
@@ -51,7 +38,7 @@ pub fn of_session(session: &Session) -> Result<Option<Rendered>, Error> {
 /// As [`of_session`].
 pub fn apply(session: &Session) -> Result<Option<Value>, Error> {
     match of_session(session)? {
-        Some(rendered) => Ok(Some(rendered.recipe.into_value())),
+        Some(rendered) => Ok(Some(rendered.into_value())),
         None => Ok(session.recipe.clone()),
     }
 }
@@ -77,7 +64,7 @@ impl Recipe {
     /// # Errors
     /// [`Error::Missing`] with every parameter that has no value, [`Error::Value`] for one that does
     /// not fit, [`Error::Template`] and [`Error::TooLarge`] when a template is invalid or exceeds its limits.
-    pub fn render(&self, values: &Map<String, Value>, base: &Path) -> Result<Rendered, Error> {
+    pub fn render(&self, values: &Map<String, Value>, base: &Path) -> Result<Recipe, Error> {
         self.render_in(base, values, base)
     }
 
@@ -90,19 +77,12 @@ impl Recipe {
         folder: &Path,
         values: &Map<String, Value>,
         base: &Path,
-    ) -> Result<Rendered, Error> {
+    ) -> Result<Recipe, Error> {
         let mut texts = texts(&self.fields.parameters, values, base)?;
         let recipe_dir = folder.to_string_lossy().into_owned();
         texts.insert(template::RECIPE_DIR.to_owned(), recipe_dir);
         let given = template::fill_in(&self.given, &texts)?;
-        let recipe = Recipe::from_object(given)?;
-        let fields = recipe.fields();
-        Ok(Rendered {
-            instructions: fields.instructions.clone(),
-            prompt: fields.prompt.clone(),
-            activities: fields.activities.clone(),
-            recipe,
-        })
+        Recipe::from_object(given)
     }
 }
 

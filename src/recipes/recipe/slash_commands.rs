@@ -34,7 +34,8 @@ pub fn message(path: &Path, words: Vec<String>, working_dir: &Path) -> Result<St
         }
     }
     let rendered = recipe.render(&values, working_dir)?;
-    let texts = [rendered.instructions, rendered.prompt];
+    let fields = rendered.fields();
+    let texts = [&fields.instructions, &fields.prompt].map(Option::as_deref);
     Ok(texts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
 }
 

@@ -40,11 +40,7 @@ impl Recipe {
             let reason = format!("sub_recipes[{index}].{field}: {reason}");
             return Err(Error::Shape(reason));
         }
-        match fields
-            .response
-            .as_ref()
-            .and_then(|it| it.json_schema.as_ref())
-        {
+        match fields.output_schema() {
             Some(schema) if !schema.is_object() => Err(Error::Schema),
             _ => Ok(()),
         }

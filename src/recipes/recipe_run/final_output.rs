@@ -1,6 +1,7 @@
 //! The tool with which a model gives the final output of a recipe with `response.json_schema`. The arguments of
 //! its call are the output; they are validated, and faults go back to the model.
 
+use crate::agent::recipes::AfterAnswer;
 use crate::mcp::types::CallToolResult;
 use crate::sys::lock;
 use gosling_json_schema::Schema;
@@ -34,14 +35,6 @@ struct State {
     reminders: usize,
     /// The faults of the last call.
     faults: String,
-}
-
-/// What follows an answer without tool calls.
-pub(super) enum Next {
-    /// The model gets this message.
-    Remind(&'static str),
-    /// The model was reminded often enough; the reason for the user.
-    Fail(String),
 }
 
 impl FinalOutput {
@@ -109,17 +102,17 @@ impl FinalOutput {
     }
 
     /// What follows an answer without tool calls, while there is no output.
-    pub(super) fn next(&self) -> Next {
+    pub(super) fn after_answer(&self) -> AfterAnswer {
         let mut state = lock(&self.state);
         if state.reminders < MAX_REMINDERS {
             state.reminders += 1;
-            return Next::Remind(REMINDER);
+            return AfterAnswer::Remind(REMINDER);
         }
         let faults = match state.faults.as_str() {
             "" => String::new(),
             faults => format!("; what it gave does not fit the schema:{faults}"),
         };
-        Next::Fail(format!(
+        AfterAnswer::Fail(format!(
             "The model did not give the final output that the recipe asks for, although it was reminded \
              {MAX_REMINDERS} times{faults}"
         ))

@@ -5,7 +5,7 @@ use crate::agent::Registry;
 use crate::agent::recipes::{CheckedTurn, SuccessChecks};
 use crate::builtin::{self, ShellCheck};
 use crate::conversation::Session;
-use crate::recipe::{Retry, SuccessCheck};
+use crate::recipe::Retry;
 use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -57,10 +57,8 @@ impl Checks {
         let retry = &self.retry;
         let run = |command: &str, limit| self.run_check(command, limit, registry, cancel);
         let limit = limit(retry.timeout_seconds, CHECK_TIMEOUT);
-        let failed = retry.checks.iter().find_map(|check| {
-            let SuccessCheck::Shell { command } = check;
-            run(command, limit).err()
-        });
+        let mut checks = retry.checks.iter();
+        let failed = checks.find_map(|check| run(&check.command, limit).err());
         let Some(reason) = failed else {
             return CheckedTurn::Passed;
         };

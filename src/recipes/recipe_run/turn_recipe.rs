@@ -2,14 +2,14 @@
 //! sub-recipes, and success checks.
 
 use super::Nesting;
-use super::final_output::{self, FinalOutput, Next};
+use super::final_output::{self, FinalOutput};
 use super::sub_recipes::{self, SubRecipes};
 use super::success_checks::Checks;
 use crate::agent::recipes::{AfterAnswer, CheckedTurn, SuccessChecks, TurnRecipe};
 use crate::agent::{Error, Registry};
 use crate::conversation::Session;
 use crate::mcp::types::{CallToolResult, Tool};
-use crate::recipe::{self, Recipe};
+use crate::recipe::{self, Recipe, RecipeFields};
 use crate::sys::cancel::Cancel;
 use serde_json::value::RawValue;
 use std::sync::atomic::Ordering;
@@ -49,29 +49,17 @@ impl<'r> RecipeInTurn<'r> {
             log::warn!("recipe not applied session={} reason={error}", session.id);
             None
         });
-        let Some(rendered) = rendered else {
-            return Ok(RecipeInTurn {
-                registry,
-                instructions: None,
-                final_output: None,
-                sub_recipes: None,
-                checks: None,
-                max_turns,
-                nesting,
-            });
-        };
-        let fields = rendered.recipe.fields();
-        let schema = fields.response.as_ref();
-        let schema = schema.and_then(|response| response.json_schema.as_ref());
+        let fields = rendered.as_ref().map(Recipe::fields);
+        let schema = fields.and_then(RecipeFields::output_schema);
         let final_output = schema.map(FinalOutput::new).transpose();
         Ok(RecipeInTurn {
             registry,
+            instructions: fields.and_then(|it| it.instructions.clone()),
             final_output: final_output.map_err(|reason| Error::Config { reason })?,
-            sub_recipes: SubRecipes::of(session, &fields.sub_recipes, &nesting),
-            checks: fields.retry.as_ref().map(|it| Checks::new(it, session)),
+            sub_recipes: fields.and_then(|it| SubRecipes::of(session, &it.sub_recipes, &nesting)),
+            checks: fields.and_then(|it| Some(Checks::new(it.retry.as_ref()?, session))),
             max_turns,
             nesting,
-            instructions: rendered.instructions,
         })
     }
 }
@@ -82,9 +70,7 @@ impl<'r> RecipeInTurn<'r> {
 /// # Errors
 /// When the schema of the final output is not valid.
 pub(crate) fn check(recipe: &Recipe) -> Result<(), Error> {
-    let response = recipe.fields().response.as_ref();
-    let schema = response.and_then(|response| response.json_schema.as_ref());
-    match schema {
+    match recipe.fields().output_schema() {
         Some(schema) if !schema.to_string().contains("{{") => FinalOutput::new(schema)
             .map(drop)
             .map_err(|reason| Error::Config { reason }),
@@ -136,11 +122,8 @@ impl TurnRecipe for RecipeInTurn<'_> {
     }
 
     fn after_answer(&self) -> AfterAnswer {
-        match self.final_output.as_ref().map(FinalOutput::next) {
-            None => AfterAnswer::Finished,
-            Some(Next::Remind(message)) => AfterAnswer::Remind(message),
-            Some(Next::Fail(reason)) => AfterAnswer::Fail(reason),
-        }
+        let output = self.final_output.as_ref();
+        output.map_or(AfterAnswer::Finished, FinalOutput::after_answer)
     }
 
     fn call_refused(&self) {

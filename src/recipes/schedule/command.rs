@@ -1,9 +1,8 @@
 //! `gosling schedule`: the schedules, and when they run next.
 
-use crate::command_line::{Command, Failure, failed, print, text};
+use crate::command_line::{Command, Failure, failed, print, words};
 use crate::schedule::{self, Listed};
 use crate::text::printable;
-use lexopt::prelude::*;
 use std::fmt::Write;
 
 pub(crate) const COMMAND: Command = Command {
@@ -26,16 +25,9 @@ options:
 /// How many characters of a cron line and an id are printed.
 const WIDTH: usize = 100;
 
-fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let mut action = None;
-    while let Some(argument) = parser.next()? {
-        match argument {
-            Short('h') | Long("help") => return print(HELP),
-            Value(word) if action.is_none() => action = Some(text(word)?),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    match action.as_deref() {
+fn run(parser: lexopt::Parser) -> Result<(), Failure> {
+    let (action, []) = words(parser, 1, [])?;
+    match action.first().map(String::as_str) {
         Some("list") => list(),
         Some(other) => Err(Failure::Usage(format!("{other:?} is not `list`"))),
         None => Err(Failure::Usage("what to do is missing: `list`".to_owned())),

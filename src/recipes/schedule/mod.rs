@@ -34,9 +34,7 @@ impl part::Service for Service {
     }
 
     fn start(&self) {
-        if let Err(error) = self.0.start() {
-            log::error!("scheduler not started reason={:?}", error.to_string());
-        }
+        self.0.start_or_log();
     }
 
     fn close(&self) {

@@ -13,6 +13,7 @@ use crate::store::file_lock::FileLock;
 use crate::store::{self, Paths, files};
 use crate::sys::clock::Utc;
 use crate::sys::fs::Stamp;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +30,8 @@ const MAX_SIZE: u64 = 4 << 20;
 pub struct Job(Map<String, Value>);
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     /// The turn ended by itself.
     Succeeded,
@@ -39,17 +41,6 @@ pub enum Status {
     Cancelled,
     /// The process ended during the run.
     Interrupted,
-}
-
-impl Status {
-    fn as_str(self) -> &'static str {
-        match self {
-            Status::Succeeded => "succeeded",
-            Status::Failed => "failed",
-            Status::Cancelled => "cancelled",
-            Status::Interrupted => "interrupted",
-        }
-    }
 }
 
 impl Job {
@@ -164,7 +155,7 @@ impl Job {
         self.set("current_session_id", Value::Null);
         self.set("process_start_time", Value::Null);
         let outcome = json!({
-            "status": status.as_str(), "session_id": session, "reason": reason,
+            "status": status, "session_id": session, "reason": reason,
             "ended_at": Utc::from_unix(now).to_string(),
         });
         self.set("last_outcome", outcome);
@@ -250,10 +241,8 @@ impl ScheduleFile {
         if jobs != before {
             let text =
                 serde_json::to_vec_pretty(&jobs.iter().map(|job| &job.0).collect::<Vec<_>>());
-            let text = text.map_err(|error| store::Error::Unwritable {
-                path: self.path.clone(),
-                reason: error.to_string(),
-            })?;
+            let text =
+                text.map_err(|error| store::Error::unwritable(&self.path, error.to_string()))?;
             files::write_atomic(&target, &text)?;
         }
         Ok(result)
@@ -272,10 +261,9 @@ impl ScheduleFile {
     }
 
     fn read(&self) -> Result<Option<(Vec<Job>, Stamp)>, store::Error> {
-        let Some(mut file) = files::open(&self.path)? else {
+        let Some((content, stamp)) = files::read_file(&self.path, MAX_SIZE)? else {
             return Ok(None);
         };
-        let (content, stamp) = files::read(&mut file, &self.path, MAX_SIZE)?;
         if content.trim_ascii().is_empty() {
             return Ok(Some((Vec::new(), stamp)));
         }

@@ -153,10 +153,7 @@ impl Scheduler {
             serde_json::Value::Object(object) => store::render_yaml_object(&object),
             _ => Ok(String::new()),
         };
-        let text = text.map_err(|reason| store::Error::Unwritable {
-            path: path.clone(),
-            reason,
-        })?;
+        let text = text.map_err(|reason| store::Error::unwritable(&path, reason))?;
         let mut written = false;
         let result = self.file.edit(|jobs| {
             if find(jobs, id).is_ok() {
@@ -362,7 +359,7 @@ impl Scheduler {
     }
 
     /// Starts the thread if that failed before.
-    fn start_or_log(self: &Arc<Self>) {
+    pub(super) fn start_or_log(self: &Arc<Self>) {
         if let Err(error) = self.start() {
             log::error!("scheduler not started reason={:?}", error.to_string());
         }

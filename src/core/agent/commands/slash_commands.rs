@@ -35,7 +35,7 @@ impl Turn<'_> {
             "prompt" => self.use_prompt(user, rest),
             "compact" => self.compact("You asked for it").map(|_| None),
             "clear" => {
-                self.state.journal.replace(Vec::new())?;
+                self.state.journal.replace(Vec::<Message>::new())?;
                 self.state.estimate.forget();
                 self.output.tokens.clear();
                 self.send_conversation();

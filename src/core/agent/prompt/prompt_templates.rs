@@ -202,10 +202,9 @@ impl Prompts {
     /// The text of the user's file, if there is one.
     fn read(&self, kind: &PromptKind) -> store::Result<Option<String>> {
         let path = self.path(kind);
-        let Some(mut file) = files::open(&path)? else {
+        let Some((content, _)) = files::read_file(&path, MAX_SIZE as u64)? else {
             return Ok(None);
         };
-        let (content, _) = files::read(&mut file, &path, MAX_SIZE as u64)?;
         let invalid = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8");
         let text = String::from_utf8(content).map_err(invalid);
         text.map(Some).map_err(store::Error::io("read", &path))

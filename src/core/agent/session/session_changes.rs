@@ -153,7 +153,7 @@ impl Registry {
         let mut entries = sessions.entries_of(id)?.ok_or(Error::NoSession)?;
         if let Some(count) = entries_before(&entries, until) {
             entries.truncate(count);
-            journal.replace_with_entries(entries)?;
+            journal.replace(entries)?;
             // The counts cover the messages that are left out.
             sessions.end_turn(&mut journal, |session| session.counted_messages = Some(0))?;
         }

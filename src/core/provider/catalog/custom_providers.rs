@@ -298,9 +298,8 @@ fn read_file(path: &Path) -> Result<CustomProvider, String> {
 }
 
 fn read_text(path: &Path) -> Result<Vec<u8>, String> {
-    let file = files::open(path).map_err(|error| error.to_string())?;
-    let mut file = file.ok_or("it has just been removed")?;
-    let (text, _) = files::read(&mut file, path, MAX_FILE).map_err(|error| error.to_string())?;
+    let read = files::read_file(path, MAX_FILE).map_err(|error| error.to_string())?;
+    let (text, _) = read.ok_or("it has just been removed")?;
     Ok(text)
 }
 

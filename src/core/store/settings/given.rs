@@ -102,8 +102,7 @@ type Pairs = Vec<(String, String)>;
 
 /// The line of the file that begins with the name and a colon.
 fn line_of(path: &Path, name: &str) -> Option<usize> {
-    let mut file = files::open(path).ok()??;
-    let (content, _) = files::read(&mut file, path, MAX_SIZE).ok()?;
+    let (content, _) = files::read_file(path, MAX_SIZE).ok()??;
     let text = String::from_utf8(content).ok()?;
     let begins = |line: &str| {
         let rest = line.strip_prefix(name);

@@ -27,7 +27,7 @@ impl Folder {
         let values = json!({"who": "Ada"}).as_object().unwrap().clone();
         let rendered = recipe.render(&values, &self.0);
         let rendered = rendered.map_err(|error| error.to_string())?;
-        Ok(rendered.recipe.fields().prompt.clone().unwrap())
+        Ok(rendered.fields().prompt.clone().unwrap())
     }
 }
 

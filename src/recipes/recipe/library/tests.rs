@@ -31,11 +31,9 @@ fn recipes_are_found_by_where_they_are() {
     write("broken.yaml", "title: [");
     write("other.yaml", "name: no recipe\n");
     write("notes.txt", "title: T\ndescription: D\n");
-    let library = Library::of(vec![
-        folder.0.clone(),
-        folder.0.join("absent"),
-        folder.0.clone(),
-    ]);
+    let library = Library {
+        folders: vec![folder.0.clone(), folder.0.join("absent"), folder.0.clone()],
+    };
     let listed = library.list();
     let titles: Vec<_> = listed
         .iter()

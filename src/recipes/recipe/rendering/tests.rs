@@ -20,11 +20,14 @@ fn rendered(recipe: &Recipe, value: Value) -> Result<String, String> {
     let rendered = recipe.render(&values, Path::new("/work"));
     let rendered = rendered.map_err(|error| error.to_string())?;
     assert_eq!(
-        rendered.activities,
-        [format!("do {}", rendered.instructions.as_ref().unwrap())]
+        rendered.fields().activities,
+        [format!(
+            "do {}",
+            rendered.fields().instructions.as_ref().unwrap()
+        )]
     );
-    assert_eq!(rendered.prompt.as_deref(), Some("go"));
-    Ok(rendered.instructions.unwrap())
+    assert_eq!(rendered.fields().prompt.as_deref(), Some("go"));
+    Ok(rendered.fields().instructions.clone().unwrap())
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn every_missing_value_is_named() {
     let rendered = recipe
         .render(all.as_object().unwrap(), Path::new("/"))
         .unwrap();
-    assert_eq!(rendered.prompt.as_deref(), Some("1x3"));
+    assert_eq!(rendered.fields().prompt.as_deref(), Some("1x3"));
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn a_file_parameter_brings_in_what_the_file_says() {
         let values = Map::from_iter([("v".to_owned(), json!(name))]);
         recipe
             .render(&values, &folder)
-            .map(|it| it.instructions.unwrap())
+            .map(|it| it.fields().instructions.clone().unwrap())
     };
     assert_eq!(read("note").as_deref(), Ok("{{ not a template }}"));
     let absolute = folder.join("note");

@@ -24,11 +24,11 @@ fn reminders_end() {
     let tool = FinalOutput::new(&json!({"required": ["n"]})).unwrap();
     take(&tool, json!({}));
     for _ in 0..MAX_REMINDERS {
-        assert!(matches!(tool.next(), Next::Remind(_)));
+        assert!(matches!(tool.after_answer(), AfterAnswer::Remind(_)));
     }
-    match tool.next() {
-        Next::Fail(reason) => assert!(reason.contains("`/n` is missing"), "{reason}"),
-        Next::Remind(_) => panic!("one more"),
+    match tool.after_answer() {
+        AfterAnswer::Fail(reason) => assert!(reason.contains("`/n` is missing"), "{reason}"),
+        _ => panic!("one more"),
     }
 }
 
