@@ -219,24 +219,6 @@ pub struct ToolAnnotations {
     pub open_world_hint: Option<bool>,
 }
 
-impl ToolAnnotations {
-    /// Of a tool that changes nothing, and knows only this machine.
-    pub const READS: Self = ToolAnnotations {
-        title: None,
-        read_only_hint: Some(true),
-        destructive_hint: Some(false),
-        idempotent_hint: Some(true),
-        open_world_hint: Some(false),
-    };
-    /// Of a tool that may destroy something, and more of it with each call.
-    pub const CHANGES: Self = ToolAnnotations {
-        read_only_hint: Some(false),
-        destructive_hint: Some(true),
-        idempotent_hint: Some(false),
-        ..Self::READS
-    };
-}
-
 /// One part of a tool's result or a prompt: an object with a `type`, kept as received.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]

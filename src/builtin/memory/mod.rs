@@ -9,7 +9,7 @@ use crate::in_process;
 use crate::mcp::server::{
     Contents, Context, ResourceError, ResourceTemplate, Server, Tool, ToolError,
 };
-use crate::mcp::types::{CallToolResult, Resource, ToolAnnotations};
+use crate::mcp::types::{CallToolResult, Resource};
 use crate::store::Paths;
 use category_folder::{Category, CategoryFolder};
 use entry_format::Entry;
@@ -17,7 +17,6 @@ use gosling_core::builtin::BuiltinServer;
 use gosling_core::part::Part;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
-use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -303,15 +302,6 @@ fn category_or_all(name: &str) -> Result<Option<Category>, ToolError> {
     }
 }
 
-fn is_global(what: &str) -> Value {
-    json!({"type": "boolean", "description": what})
-}
-
-/// The input schema of a tool.
-fn input(properties: Value, required: &[&str]) -> Value {
-    json!({"type": "object", "properties": properties, "required": required})
-}
-
 /// A list of words. Some models send a single string instead.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -342,9 +332,8 @@ fn remember(memory: &Arc<Memory>) -> Tool {
         is_global: bool,
     }
     let memory = memory.clone();
-    Tool::new(
-        "remember_memory",
-        "Remembers something for later sessions. Word it so that it can be understood without this conversation.",
+    Tool::described(
+        include_str!("remember_memory.json"),
         move |args: Remember, context: &Context| {
             let category = Category::named(&args.category).map_err(failed)?;
             let scope = Scope::of(args.is_global);
@@ -358,20 +347,6 @@ fn remember(memory: &Arc<Memory>) -> Tool {
             Ok(CallToolResult::text(text))
         },
     )
-    .title("Remember")
-    .input(input(
-        json!({
-            "category": {"type": "string", "description": "A short name for what it is about, such as development"},
-            "data": {"type": "string", "description": "What to remember; may have several lines"},
-            "tags": {"type": "array", "items": {"type": "string"}, "description": "Words to find it by"},
-            "is_global": is_global("true: for every project; false: for the project in the working directory")
-        }),
-        &["category", "data", "is_global"],
-    ))
-    .annotations(ToolAnnotations {
-        read_only_hint: Some(false),
-        ..ToolAnnotations::READS
-    })
 }
 
 fn retrieve(memory: &Arc<Memory>) -> Tool {
@@ -381,9 +356,8 @@ fn retrieve(memory: &Arc<Memory>) -> Tool {
         is_global: Option<bool>,
     }
     let memory = memory.clone();
-    Tool::new(
-        "retrieve_memories",
-        "Returns what is remembered in one category, or in all of them.",
+    Tool::described(
+        include_str!("retrieve_memories.json"),
         move |args: Retrieve, context: &Context| {
             let category = category_or_all(&args.category)?;
             let mut report = Report::new(MAX_ANSWER);
@@ -392,16 +366,6 @@ fn retrieve(memory: &Arc<Memory>) -> Tool {
             answer(report, "Nothing is remembered there.")
         },
     )
-    .title("Retrieve memories")
-    .input(input(
-        json!({
-            "category": {"type": "string", "description": "Its name, or * for all"},
-            "is_global": is_global("true: only global memories; false: only those of the project in the \
-             working directory; both if omitted")
-        }),
-        &["category"],
-    ))
-    .annotations(ToolAnnotations::READS)
 }
 
 fn search(memory: &Arc<Memory>) -> Tool {
@@ -412,10 +376,8 @@ fn search(memory: &Arc<Memory>) -> Tool {
         is_global: Option<bool>,
     }
     let memory = memory.clone();
-    Tool::new(
-        "search_memories",
-        "Finds memories by words in them, in their tags or in their category's name. All the words have \
-         to be there, in any order and letter case.",
+    Tool::described(
+        include_str!("search_memories.json"),
         move |args: Search, context: &Context| {
             let query = args.query.unwrap_or_default().to_lowercase();
             let words: Vec<&str> = query.split_whitespace().collect();
@@ -436,17 +398,6 @@ fn search(memory: &Arc<Memory>) -> Tool {
             answer(report, "No memory matches.")
         },
     )
-    .title("Search memories")
-    .input(input(
-        json!({
-            "query": {"type": "string", "description": "Words to look for"},
-            "tags": {"type": "array", "items": {"type": "string"}, "description": "Only memories with all of these tags"},
-            "is_global": is_global("true: only global memories; false: only those of the project in the \
-             working directory; both if omitted")
-        }),
-        &[],
-    ))
-    .annotations(ToolAnnotations::READS)
 }
 
 /// Whether the entry has all of the words, which are in lower case, and all of the tags.
@@ -478,9 +429,8 @@ fn forget_category(memory: &Arc<Memory>) -> Tool {
         is_global: bool,
     }
     let memory = memory.clone();
-    Tool::new(
-        "remove_memory_category",
-        "Forgets everything in one category, or in all of them.",
+    Tool::described(
+        include_str!("remove_memory_category.json"),
         move |args: Forget, context: &Context| {
             let scope = Scope::of(args.is_global);
             let folder = memory.folder(scope, context).map_err(failed)?;
@@ -507,19 +457,6 @@ fn forget_category(memory: &Arc<Memory>) -> Tool {
             Ok(CallToolResult::text(text))
         },
     )
-    .title("Remove a category")
-    .input(input(
-        json!({
-            "category": {"type": "string", "description": "Its name, or * for all"},
-            "is_global": is_global("true: of the global memories; false: of those of the project in the \
-             working directory")
-        }),
-        &["category", "is_global"],
-    ))
-    .annotations(ToolAnnotations {
-        idempotent_hint: Some(true),
-        ..ToolAnnotations::CHANGES
-    })
 }
 
 fn forget_one(memory: &Arc<Memory>) -> Tool {
@@ -530,9 +467,8 @@ fn forget_one(memory: &Arc<Memory>) -> Tool {
         is_global: bool,
     }
     let memory = memory.clone();
-    Tool::new(
-        "remove_specific_memory",
-        "Forgets one memory.",
+    Tool::described(
+        include_str!("remove_specific_memory.json"),
         move |args: Forget, context: &Context| {
             let category = Category::named(&args.category).map_err(failed)?;
             let scope = Scope::of(args.is_global);
@@ -542,20 +478,12 @@ fn forget_one(memory: &Arc<Memory>) -> Tool {
             if last {
                 context.resources_changed();
             }
-            Ok(CallToolResult::text(format!("Forgotten:\n{}", item(&entry))))
+            Ok(CallToolResult::text(format!(
+                "Forgotten:\n{}",
+                item(&entry)
+            )))
         },
     )
-    .title("Remove a memory")
-    .input(input(
-        json!({
-            "category": {"type": "string", "description": "The category that has it"},
-            "memory_content": {"type": "string", "description": "Its text without tags, or a part that no other memory there has"},
-            "is_global": is_global("true: of the global memories; false: of those of the project in the \
-             working directory")
-        }),
-        &["category", "memory_content", "is_global"],
-    ))
-    .annotations(ToolAnnotations::CHANGES)
 }
 
 #[cfg(test)]

@@ -8,11 +8,10 @@ use super::image::helper_programs::{self, ProgramOutput, Programs};
 use super::temporary_folder::TemporaryFolder;
 use super::{Developer, OptionalTools, text_editor};
 use crate::mcp::server::{Context, Tool, ToolError};
-use crate::mcp::types::{CallToolResult, ToolAnnotations};
+use crate::mcp::types::CallToolResult;
 use crate::sys::process::Command;
 use gosling_core::text::printable;
 use serde::Deserialize;
-use serde_json::json;
 use std::env;
 use std::sync::Arc;
 
@@ -95,46 +94,19 @@ pub(super) const TOOLS: OptionalTools = OptionalTools {
 
 fn list_tool(developer: &Arc<Developer>) -> Tool {
     let developer = developer.clone();
-    Tool::new(
-        "list_windows",
-        "Lists the titles of the open windows, one a line, as values for `window_title` of `screen_capture`.",
+    Tool::described(
+        include_str!("list_windows.json"),
         move |_: List, context: &Context| developer.list_windows(context),
     )
-    .title("List windows")
-    .annotations(READS)
 }
 
 fn capture_tool(developer: &Arc<Developer>) -> Tool {
     let developer = developer.clone();
-    Tool::new(
-        "screen_capture",
-        "Takes a picture of the screen: of one display with `display`, or of one window with \
-         `window_title`, but not both; without either, of the first display. It is scaled down to at most \
-         1024 pixels on both sides.",
+    Tool::described(
+        include_str!("screen_capture.json"),
         move |args: Capture, context: &Context| developer.screen_capture(&args, context),
     )
-    .title("Screen capture")
-    .input(json!({
-        "type": "object",
-        "properties": {
-            "display": {
-                "type": "integer", "minimum": 0, "default": 0,
-                "description": "Which display, counted from 0"
-            },
-            "window_title": {
-                "type": "string",
-                "description": "The title of a window, as list_windows has it; a part is enough if no other window has it"
-            }
-        }
-    }))
-    .annotations(READS)
 }
-
-/// The annotations of both tools: what is on the screen changes.
-const READS: ToolAnnotations = ToolAnnotations {
-    idempotent_hint: Some(false),
-    ..ToolAnnotations::READS
-};
 
 impl Developer {
     fn list_windows(&self, context: &Context) -> Result<CallToolResult, ToolError> {
