@@ -34,7 +34,7 @@ pub fn run(
     progress("life cycle");
     let mut run = CheckRun::new(context, config, options, cancel);
     let server = life_cycle_checks::run(&mut run)?;
-    if run.has_main() {
+    if run.main.is_some() {
         run_groups(&mut run, progress, cancel)?;
     }
     if server.is_initialized {

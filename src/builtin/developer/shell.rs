@@ -58,11 +58,7 @@ struct Outcome<'r> {
 }
 
 pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::described(
-        include_str!("shell.json"),
-        move |args: Shell, context: &Context| developer.shell(&args, context),
-    )
+    Tool::sharing(developer, include_str!("shell.json"), Developer::shell)
 }
 
 impl Shell {

@@ -39,11 +39,7 @@ struct Editor {
 }
 
 pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::described(
-        include_str!("text_editor.json"),
-        move |args: Editor, context: &Context| developer.edit(&args, context),
-    )
+    Tool::sharing(developer, include_str!("text_editor.json"), Developer::edit)
 }
 
 impl Developer {
@@ -317,35 +313,18 @@ fn block(path: &Path, text: &str) -> String {
     fenced_block(language(path), text)
 }
 
+/// The names of languages in Markdown, each before the extensions of its files.
+const LANGUAGES: &str = "rust rs|python py pyi|javascript js mjs cjs jsx|typescript ts tsx mts|go go|\
+    java java|kotlin kt kts|swift swift|ruby rb|c c h|cpp cc cpp cxx hh hpp|csharp cs|php php|\
+    bash sh bash zsh|json json|toml toml|yaml yaml yml|xml xml|html html htm|css css|scss scss|sql sql|\
+    markdown md";
+
 /// The name of a file's language in Markdown.
 fn language(path: &Path) -> &'static str {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    match extension.unwrap_or_default() {
-        "rs" => "rust",
-        "py" | "pyi" => "python",
-        "js" | "mjs" | "cjs" | "jsx" => "javascript",
-        "ts" | "tsx" | "mts" => "typescript",
-        "go" => "go",
-        "java" => "java",
-        "kt" | "kts" => "kotlin",
-        "swift" => "swift",
-        "rb" => "ruby",
-        "c" | "h" => "c",
-        "cc" | "cpp" | "cxx" | "hh" | "hpp" => "cpp",
-        "cs" => "csharp",
-        "php" => "php",
-        "sh" | "bash" | "zsh" => "bash",
-        "json" => "json",
-        "toml" => "toml",
-        "yaml" | "yml" => "yaml",
-        "xml" => "xml",
-        "html" | "htm" => "html",
-        "css" => "css",
-        "scss" => "scss",
-        "sql" => "sql",
-        "md" => "markdown",
-        _ => "",
-    }
+    let mut rows = LANGUAGES.split('|').filter_map(|row| row.split_once(' '));
+    let row = rows.find(|(_, extensions)| extensions.split(' ').any(|it| Some(it) == extension));
+    row.map_or("", |(language, _)| language)
 }
 
 /// A result with one text for the model, and one for the user, of this priority.

@@ -56,11 +56,31 @@ pub fn server(paths: &Paths) -> Server {
     Server::new("memory", env!("CARGO_PKG_VERSION"))
         .title("gosling memory")
         .instructions(memory.instructions())
-        .tool(remember(&memory))
-        .tool(retrieve(&memory))
-        .tool(search(&memory))
-        .tool(forget_category(&memory))
-        .tool(forget_one(&memory))
+        .tool(Tool::sharing(
+            &memory,
+            include_str!("remember_memory.json"),
+            Memory::remember,
+        ))
+        .tool(Tool::sharing(
+            &memory,
+            include_str!("retrieve_memories.json"),
+            Memory::retrieve,
+        ))
+        .tool(Tool::sharing(
+            &memory,
+            include_str!("search_memories.json"),
+            Memory::search,
+        ))
+        .tool(Tool::sharing(
+            &memory,
+            include_str!("remove_memory_category.json"),
+            Memory::forget_category,
+        ))
+        .tool(Tool::sharing(
+            &memory,
+            include_str!("remove_specific_memory.json"),
+            Memory::forget_one,
+        ))
         .live_resources(move |context| listing.resources(context))
         .template(template(&memory, Scope::Local))
         .template(template(&memory, Scope::Global))
@@ -311,10 +331,10 @@ enum Words {
 }
 
 impl Words {
-    fn list(words: Option<Self>) -> Vec<String> {
+    fn list(words: Option<&Self>) -> Vec<String> {
         match words {
             None => Vec::new(),
-            Some(Words::List(words)) => words,
+            Some(Words::List(words)) => words.clone(),
             Some(Words::Text(text)) => {
                 let words = text.split([',', ' ']).filter(|word| !word.is_empty());
                 words.map(str::to_owned).collect()
@@ -323,81 +343,126 @@ impl Words {
     }
 }
 
-fn remember(memory: &Arc<Memory>) -> Tool {
-    #[derive(Deserialize)]
-    struct Remember {
-        category: String,
-        data: String,
-        tags: Option<Words>,
-        is_global: bool,
-    }
-    let memory = memory.clone();
-    Tool::described(
-        include_str!("remember_memory.json"),
-        move |args: Remember, context: &Context| {
-            let category = Category::named(&args.category).map_err(failed)?;
-            let scope = Scope::of(args.is_global);
-            let folder = memory.folder(scope, context).map_err(failed)?;
-            let entry = Entry::new(&args.data, &Words::list(args.tags));
-            if folder.add(&category, &entry).map_err(failed)? {
-                context.resources_changed();
-            }
-            let (scope, name) = (scope.name(), category.name());
-            let text = format!("Remembered in the {scope} category {name:?}.");
-            Ok(CallToolResult::text(text))
-        },
-    )
+#[derive(Deserialize)]
+struct Remember {
+    category: String,
+    data: String,
+    tags: Option<Words>,
+    is_global: bool,
 }
 
-fn retrieve(memory: &Arc<Memory>) -> Tool {
-    #[derive(Deserialize)]
-    struct Retrieve {
-        category: String,
-        is_global: Option<bool>,
-    }
-    let memory = memory.clone();
-    Tool::described(
-        include_str!("retrieve_memories.json"),
-        move |args: Retrieve, context: &Context| {
-            let category = category_or_all(&args.category)?;
-            let mut report = Report::new(MAX_ANSWER);
-            let folders = memory.folders(args.is_global, context)?;
-            report.gather(&folders, category.as_ref(), |_, _| true);
-            answer(report, "Nothing is remembered there.")
-        },
-    )
+#[derive(Deserialize)]
+struct Retrieve {
+    category: String,
+    is_global: Option<bool>,
 }
 
-fn search(memory: &Arc<Memory>) -> Tool {
-    #[derive(Deserialize)]
-    struct Search {
-        query: Option<String>,
-        tags: Option<Words>,
-        is_global: Option<bool>,
+#[derive(Deserialize)]
+struct Search {
+    query: Option<String>,
+    tags: Option<Words>,
+    is_global: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct ForgetCategory {
+    category: String,
+    is_global: bool,
+}
+
+#[derive(Deserialize)]
+struct ForgetOne {
+    category: String,
+    memory_content: String,
+    is_global: bool,
+}
+
+impl Memory {
+    fn remember(&self, args: &Remember, context: &Context) -> Result<CallToolResult, ToolError> {
+        let category = Category::named(&args.category).map_err(failed)?;
+        let scope = Scope::of(args.is_global);
+        let folder = self.folder(scope, context).map_err(failed)?;
+        let entry = Entry::new(&args.data, &Words::list(args.tags.as_ref()));
+        if folder.add(&category, &entry).map_err(failed)? {
+            context.resources_changed();
+        }
+        let (scope, name) = (scope.name(), category.name());
+        let text = format!("Remembered in the {scope} category {name:?}.");
+        Ok(CallToolResult::text(text))
     }
-    let memory = memory.clone();
-    Tool::described(
-        include_str!("search_memories.json"),
-        move |args: Search, context: &Context| {
-            let query = args.query.unwrap_or_default().to_lowercase();
-            let words: Vec<&str> = query.split_whitespace().collect();
-            let tags = Entry::new("", &Words::list(args.tags)).tags;
-            if words.is_empty() && tags.is_empty() {
-                let text = "There is nothing to look for; give `query`, `tags` or both.";
-                return Err(ToolError::Failed(text.to_owned()));
+
+    fn retrieve(&self, args: &Retrieve, context: &Context) -> Result<CallToolResult, ToolError> {
+        let category = category_or_all(&args.category)?;
+        let mut report = Report::new(MAX_ANSWER);
+        let folders = self.folders(args.is_global, context)?;
+        report.gather(&folders, category.as_ref(), |_, _| true);
+        answer(report, "Nothing is remembered there.")
+    }
+
+    fn search(&self, args: &Search, context: &Context) -> Result<CallToolResult, ToolError> {
+        let query = args.query.as_deref().unwrap_or_default().to_lowercase();
+        let words: Vec<&str> = query.split_whitespace().collect();
+        let tags = Entry::new("", &Words::list(args.tags.as_ref())).tags;
+        if words.is_empty() && tags.is_empty() {
+            let text = "There is nothing to look for; give `query`, `tags` or both.";
+            return Err(ToolError::Failed(text.to_owned()));
+        }
+        if words.len() + tags.len() > MAX_WORDS {
+            let text = format!("Search for at most {MAX_WORDS} words and tags.");
+            return Err(ToolError::Failed(text));
+        }
+        let mut report = Report::new(MAX_ANSWER);
+        let folders = self.folders(args.is_global, context)?;
+        report.gather(&folders, None, |category, entry| {
+            fits(category, entry, &words, &tags)
+        });
+        answer(report, "No memory matches.")
+    }
+
+    fn forget_category(
+        &self,
+        args: &ForgetCategory,
+        context: &Context,
+    ) -> Result<CallToolResult, ToolError> {
+        let scope = Scope::of(args.is_global);
+        let folder = self.folder(scope, context).map_err(failed)?;
+        let categories = match category_or_all(&args.category)? {
+            Some(category) => vec![category],
+            None => folder.categories().map_err(failed)?,
+        };
+        let mut removed = Vec::new();
+        let cleared = categories.iter().try_for_each(|category| {
+            if folder.clear(category)? {
+                removed.push(format!("{:?}", category.name()));
             }
-            if words.len() + tags.len() > MAX_WORDS {
-                let text = format!("Search for at most {MAX_WORDS} words and tags.");
-                return Err(ToolError::Failed(text));
-            }
-            let mut report = Report::new(MAX_ANSWER);
-            let folders = memory.folders(args.is_global, context)?;
-            report.gather(&folders, None, |category, entry| {
-                fits(category, entry, &words, &tags)
-            });
-            answer(report, "No memory matches.")
-        },
-    )
+            Ok(())
+        });
+        if !removed.is_empty() {
+            context.resources_changed();
+        }
+        cleared.map_err(failed)?;
+        let text = if removed.is_empty() {
+            format!("There was nothing to forget in the {} scope.", scope.name())
+        } else {
+            format!("Forgotten ({}): {}.", scope.name(), removed.join(", "))
+        };
+        Ok(CallToolResult::text(text))
+    }
+
+    fn forget_one(&self, args: &ForgetOne, context: &Context) -> Result<CallToolResult, ToolError> {
+        let category = Category::named(&args.category).map_err(failed)?;
+        let scope = Scope::of(args.is_global);
+        let folder = self.folder(scope, context).map_err(failed)?;
+        let removed = folder.remove(&category, &args.memory_content);
+        let (entry, last) = removed.map_err(failed)?;
+        if last {
+            context.resources_changed();
+        }
+        Ok(CallToolResult::text(format!(
+            "Forgotten:\n{}",
+            item(&entry)
+        )))
+    }
 }
 
 /// Whether the entry has all of the words, which are in lower case, and all of the tags.
@@ -420,70 +485,6 @@ fn answer(report: Report, nothing: &str) -> Result<CallToolResult, ToolError> {
     }
     let text = report.finish("ask for one category, or search for something more specific");
     Ok(CallToolResult::text(text))
-}
-
-fn forget_category(memory: &Arc<Memory>) -> Tool {
-    #[derive(Deserialize)]
-    struct Forget {
-        category: String,
-        is_global: bool,
-    }
-    let memory = memory.clone();
-    Tool::described(
-        include_str!("remove_memory_category.json"),
-        move |args: Forget, context: &Context| {
-            let scope = Scope::of(args.is_global);
-            let folder = memory.folder(scope, context).map_err(failed)?;
-            let categories = match category_or_all(&args.category)? {
-                Some(category) => vec![category],
-                None => folder.categories().map_err(failed)?,
-            };
-            let mut removed = Vec::new();
-            let cleared = categories.iter().try_for_each(|category| {
-                if folder.clear(category)? {
-                    removed.push(format!("{:?}", category.name()));
-                }
-                Ok(())
-            });
-            if !removed.is_empty() {
-                context.resources_changed();
-            }
-            cleared.map_err(failed)?;
-            let text = if removed.is_empty() {
-                format!("There was nothing to forget in the {} scope.", scope.name())
-            } else {
-                format!("Forgotten ({}): {}.", scope.name(), removed.join(", "))
-            };
-            Ok(CallToolResult::text(text))
-        },
-    )
-}
-
-fn forget_one(memory: &Arc<Memory>) -> Tool {
-    #[derive(Deserialize)]
-    struct Forget {
-        category: String,
-        memory_content: String,
-        is_global: bool,
-    }
-    let memory = memory.clone();
-    Tool::described(
-        include_str!("remove_specific_memory.json"),
-        move |args: Forget, context: &Context| {
-            let category = Category::named(&args.category).map_err(failed)?;
-            let scope = Scope::of(args.is_global);
-            let folder = memory.folder(scope, context).map_err(failed)?;
-            let removed = folder.remove(&category, &args.memory_content);
-            let (entry, last) = removed.map_err(failed)?;
-            if last {
-                context.resources_changed();
-            }
-            Ok(CallToolResult::text(format!(
-                "Forgotten:\n{}",
-                item(&entry)
-            )))
-        },
-    )
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use std::fmt;
+use std::sync::Arc;
 
 /// Reads the text of the arguments and runs the tool; the outer error says why the arguments cannot be read.
 type Handler = Box<dyn Fn(&str, &Context) -> Result<Outcome, serde_json::Error> + Send + Sync>;
@@ -68,6 +69,22 @@ impl Tool {
                 gosling_text::json::from_str(arguments).map(|arguments| handler(arguments, context))
             }),
         }
+    }
+
+    /// As [`described`](Tool::described), with a handler that works on what it shares with others.
+    pub fn sharing<S, A>(
+        shared: &Arc<S>,
+        description: &str,
+        handler: fn(&S, &A, &Context) -> Result<CallToolResult, ToolError>,
+    ) -> Self
+    where
+        S: Send + Sync + 'static,
+        A: DeserializeOwned + 'static,
+    {
+        let shared = shared.clone();
+        Self::described(description, move |arguments: A, context| {
+            handler(&shared, &arguments, context)
+        })
     }
 
     /// Sets the JSON Schema of the arguments, of type `object`.

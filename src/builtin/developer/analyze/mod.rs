@@ -67,7 +67,6 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use source_walk::{TimeLimit, Walk};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest report, in characters; and the longest one with `force`.
@@ -93,17 +92,15 @@ struct Analyze {
 
 /// What the feature `analyze` adds.
 pub(super) const TOOLS: OptionalTools = OptionalTools {
-    create: |developer| vec![tool(developer)],
+    create: |developer| {
+        vec![Tool::sharing(
+            developer,
+            include_str!("analyze.json"),
+            Developer::analyze,
+        )]
+    },
     about: "`analyze` says what is where in source code",
 };
-
-fn tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::described(
-        include_str!("analyze.json"),
-        move |args: Analyze, context: &Context| developer.analyze(&args, context),
-    )
-}
 
 impl Developer {
     fn analyze(&self, args: &Analyze, context: &Context) -> Result<CallToolResult, ToolError> {

@@ -21,7 +21,6 @@ use serde::Deserialize;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The largest width and height of an image for a model, in pixels.
 pub(super) const MAX_SIDE: u32 = 1024;
@@ -42,17 +41,15 @@ struct Image {
 
 /// What the feature `image` adds.
 pub(super) const TOOLS: OptionalTools = OptionalTools {
-    create: |developer| vec![tool(developer)],
+    create: |developer| {
+        vec![Tool::sharing(
+            developer,
+            include_str!("image_processor.json"),
+            Developer::image,
+        )]
+    },
     about: "`image_processor` shows an image file",
 };
-
-fn tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::described(
-        include_str!("image_processor.json"),
-        move |args: Image, context: &Context| developer.image(&args, context),
-    )
-}
 
 impl Developer {
     fn image(&self, args: &Image, context: &Context) -> Result<CallToolResult, ToolError> {

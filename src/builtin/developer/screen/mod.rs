@@ -13,7 +13,6 @@ use crate::sys::process::Command;
 use gosling_core::text::printable;
 use serde::Deserialize;
 use std::env;
-use std::sync::Arc;
 
 /// The longest title, in characters.
 const MAX_TITLE: usize = 300;
@@ -88,28 +87,25 @@ enum DisplaySystem {
 
 /// What the feature `screen` adds.
 pub(super) const TOOLS: OptionalTools = OptionalTools {
-    create: |developer| vec![list_tool(developer), capture_tool(developer)],
+    create: |developer| {
+        vec![
+            Tool::sharing(
+                developer,
+                include_str!("list_windows.json"),
+                Developer::list_windows,
+            ),
+            Tool::sharing(
+                developer,
+                include_str!("screen_capture.json"),
+                Developer::screen_capture,
+            ),
+        ]
+    },
     about: "`screen_capture` what is on the screen or in one of the windows that `list_windows` names",
 };
 
-fn list_tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::described(
-        include_str!("list_windows.json"),
-        move |_: List, context: &Context| developer.list_windows(context),
-    )
-}
-
-fn capture_tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::described(
-        include_str!("screen_capture.json"),
-        move |args: Capture, context: &Context| developer.screen_capture(&args, context),
-    )
-}
-
 impl Developer {
-    fn list_windows(&self, context: &Context) -> Result<CallToolResult, ToolError> {
+    fn list_windows(&self, _: &List, context: &Context) -> Result<CallToolResult, ToolError> {
         let screen = DisplaySystem::current()?;
         let windows = screen.windows(&Programs::new(self, context)?)?;
         let mut text: String = windows
