@@ -3,7 +3,7 @@
 
 use super::{SessionData, in_process};
 use crate::mcp::server::{Context, Server, Tool, ToolError};
-use crate::mcp::types::{CallToolResult, ToolAnnotations};
+use crate::mcp::types::CallToolResult;
 use crate::store::settings;
 use gosling_core::agent::checklist::{self, KEY, list};
 use gosling_core::builtin::BuiltinServer;
@@ -56,9 +56,8 @@ fn write(data: Arc<dyn SessionData>, limit: usize) -> Tool {
     struct Write {
         content: String,
     }
-    Tool::new(
-        "todo_write",
-        "Replaces the checklist of this session.",
+    Tool::described(
+        include_str!("todo/todo_write.json"),
         move |args: Write, _: &Context| {
             let length = args.content.chars().count();
             if length > limit {
@@ -75,25 +74,13 @@ fn write(data: Arc<dyn SessionData>, limit: usize) -> Tool {
             )))
         },
     )
-    .title("Write the checklist")
-    .input(json!({
-        "type": "object",
-        "properties": {"content": {"type": "string", "description": "The whole list, in Markdown"}},
-        "required": ["content"]
-    }))
-    // A write replaces the earlier list.
-    .annotations(ToolAnnotations {
-        idempotent_hint: Some(true),
-        ..ToolAnnotations::CHANGES
-    })
 }
 
 fn read(data: Arc<dyn SessionData>) -> Tool {
     #[derive(Deserialize)]
     struct Read {}
-    Tool::new(
-        "todo_read",
-        "Returns the current checklist of this session.",
+    Tool::described(
+        include_str!("todo/todo_read.json"),
         move |_: Read, _: &Context| {
             let kept = data.get(KEY);
             let kept =
@@ -102,8 +89,6 @@ fn read(data: Arc<dyn SessionData>) -> Tool {
             Ok(CallToolResult::text(list(kept.as_ref()).unwrap_or(empty)))
         },
     )
-    .title("Read the checklist")
-    .annotations(ToolAnnotations::READS)
 }
 
 /// Counts the ticked items and the open ones.

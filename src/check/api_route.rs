@@ -2,8 +2,8 @@
 
 use super::check_options::CheckOptions;
 use super::declaration::Profile;
-use super::outside_sessions::check_extension;
 use super::report::for_machines;
+use super::runner::check_extension;
 use crate::agent::Registry;
 use crate::api::{cancel_of, with};
 use crate::extension::ExtensionConfig;

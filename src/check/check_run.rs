@@ -72,7 +72,8 @@ pub(super) struct CheckRun<'a> {
     cancel: &'a Cancel,
     timeouts: Arc<RunTimeouts>,
     pub(super) findings: CheckFindings,
-    main: Option<RawConnection>,
+    /// The connection that most groups use, see [`main`](Self::main).
+    pub(super) main: Option<RawConnection>,
     reopened: usize,
     lists: HashMap<ListKind, Arc<FetchedList>>,
     /// The read-only tool that was called in the shortest time.
@@ -138,11 +139,6 @@ impl<'a> CheckRun<'a> {
         Ok((connection, reply))
     }
 
-    /// Uses `connection` for the groups to come.
-    pub(super) fn set_main(&mut self, connection: RawConnection) {
-        self.main = Some(connection);
-    }
-
     /// Closes the main connection in another thread, because that may take seconds, and lets the next group open
     /// another one.
     pub(super) fn retire_main(&mut self) {
@@ -174,16 +170,6 @@ impl<'a> CheckRun<'a> {
         self.main
             .as_ref()
             .ok_or_else(|| "there is no connection".to_owned())
-    }
-
-    /// Whether there is a main connection.
-    pub(super) fn has_main(&self) -> bool {
-        self.main.is_some()
-    }
-
-    /// The main connection, for its end.
-    pub(super) fn take_main(&mut self) -> Option<RawConnection> {
-        self.main.take()
     }
 
     /// Remembers the quickest of the successful calls of read-only tools.

@@ -5,7 +5,6 @@
 //! section.
 
 use serde::Serialize;
-use std::fmt;
 use std::str::FromStr;
 
 /// How binding a check is (RFC 2119).
@@ -85,12 +84,6 @@ impl FromStr for Profile {
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Profile::ALL.into_iter().find(|it| it.name() == name);
         found.ok_or_else(|| format!("{name:?} is not one of minimum, extended, full, ui"))
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

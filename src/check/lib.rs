@@ -1,6 +1,6 @@
 //! Checks an MCP server against the contract that Goose's clients expect: `gosling check`.
 //!
-//! [`run`] starts or reaches a server, a few times, and makes the checks group by group: it sends raw messages over
+//! [`check_extension`] starts or reaches a server, a few times, and makes the checks group by group: it sends raw messages over
 //! the transports of [`mcp::transport`], also wrong ones, and compares what comes back with
 //! JSON-RPC, MCP and the contract. [`CheckReport`] has the outcome of each check; [`report`] writes it for people and
 //! machines.
@@ -34,7 +34,6 @@ pub mod fuzzing;
 mod groups;
 mod install_instructions;
 mod list_kind;
-mod outside_sessions;
 mod refusals;
 pub mod report;
 mod runner;
@@ -46,9 +45,8 @@ pub use check_options::CheckOptions;
 pub use declaration::{Check, Profile, RequirementLevel, Row};
 pub use findings::{CheckOutcome, ShownExchange};
 pub use install_instructions::InstallInstructions;
-pub use outside_sessions::check_extension;
 pub use report::{CheckReport, CheckResult};
-pub use runner::run;
+pub use runner::check_extension;
 
 /// What the checks of servers add to gosling.
 pub const PART: Part = Part {

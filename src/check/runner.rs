@@ -10,31 +10,42 @@ use super::groups::{GROUPS, stdio_checks};
 use super::install_instructions::installation;
 use super::report::{CheckReport, CheckResult};
 use super::wire;
-use crate::extension::{Context, ExtensionConfig};
+use crate::agent::Registry;
+use crate::builtin::InMemoryData;
+use crate::extension::ExtensionConfig;
 use crate::sys::cancel::Cancel;
 use crate::text::{printable, redact};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The longest text about an outcome, in characters.
 const MAX_DETAIL: usize = 1_000;
 
-/// Checks the server of an extension. `context` says where and how it runs; `progress` is called with the name
-/// of each group of checks.
+/// The id of the session that the server sees.
+const SESSION: &str = "check";
+
+/// Checks the server of an extension outside of all sessions, started as a session in `working_dir` would start it.
+/// `progress` is called with the name of each group of checks.
 ///
 /// # Errors
-/// Why no check could be made: the server could not be started or reached, or the run was cancelled.
-pub fn run(
-    context: &Context,
+/// Why no check could be made: the server could not be started or reached, or the run was cancelled. Nothing of the
+/// server is left.
+pub fn check_extension(
+    registry: &Registry,
     config: &ExtensionConfig,
+    working_dir: &Path,
     options: &CheckOptions,
     progress: &dyn Fn(&str),
     cancel: &Cancel,
 ) -> Result<CheckReport, String> {
     let begin = Instant::now();
     progress("life cycle");
-    let mut run = CheckRun::new(context, config, options, cancel);
+    let data = Arc::new(InMemoryData::default());
+    let context = (registry.extension_setup()).context(SESSION, working_dir, data);
+    let mut run = CheckRun::new(&context, config, options, cancel);
     let server = life_cycle_checks::run(&mut run)?;
-    if run.has_main() {
+    if run.main.is_some() {
         run_groups(&mut run, progress, cancel)?;
     }
     if server.is_initialized {

@@ -231,14 +231,8 @@ impl Client {
     /// The server's answer to `initialize`.
     pub fn server(&self) -> &InitializeResult {
         static NOT_INITIALIZED: OnceLock<InitializeResult> = OnceLock::new();
-        self.initialized().unwrap_or_else(|| {
-            NOT_INITIALIZED.get_or_init(|| InitializeResult {
-                protocol_version: String::new(),
-                capabilities: ServerCapabilities::default(),
-                server_info: Implementation::default(),
-                instructions: None,
-            })
-        })
+        self.initialized()
+            .unwrap_or_else(|| NOT_INITIALIZED.get_or_init(InitializeResult::default))
     }
 
     /// The server's answer to `initialize`, if there was one.

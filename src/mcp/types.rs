@@ -113,7 +113,7 @@ pub struct Capability {
 }
 
 /// The result of `initialize`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
     /// The negotiated version, one of [`VERSIONS`].
@@ -219,24 +219,6 @@ pub struct ToolAnnotations {
     pub open_world_hint: Option<bool>,
 }
 
-impl ToolAnnotations {
-    /// Of a tool that changes nothing, and knows only this machine.
-    pub const READS: Self = ToolAnnotations {
-        title: None,
-        read_only_hint: Some(true),
-        destructive_hint: Some(false),
-        idempotent_hint: Some(true),
-        open_world_hint: Some(false),
-    };
-    /// Of a tool that may destroy something, and more of it with each call.
-    pub const CHANGES: Self = ToolAnnotations {
-        read_only_hint: Some(false),
-        destructive_hint: Some(true),
-        idempotent_hint: Some(false),
-        ..Self::READS
-    };
-}
-
 /// One part of a tool's result or a prompt: an object with a `type`, kept as received.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
@@ -269,16 +251,18 @@ impl PromptMessage {
 }
 
 impl Content {
+    fn of(part: &serde_json::Value) -> Self {
+        Content(RawValue::from_string(part.to_string()).unwrap_or_default())
+    }
+
     /// A part of type `text`.
     pub fn text(text: &str) -> Self {
-        let part = serde_json::json!({"type": "text", "text": text});
-        Content(RawValue::from_string(part.to_string()).unwrap_or_default())
+        Content::of(&serde_json::json!({"type": "text", "text": text}))
     }
 
     /// A part of type `image`; `data` is in base64.
     pub fn image(data: &str, mime_type: &str) -> Self {
-        let part = serde_json::json!({"type": "image", "data": data, "mimeType": mime_type});
-        Content(RawValue::from_string(part.to_string()).unwrap_or_default())
+        Content::of(&serde_json::json!({"type": "image", "data": data, "mimeType": mime_type}))
     }
 
     /// A text for the `audience` (`user`, `assistant`), and its importance, from 0 to 1.
@@ -287,8 +271,7 @@ impl Content {
         if let Some(priority) = priority {
             annotations["priority"] = priority.into();
         }
-        let part = serde_json::json!({"type": "text", "text": text, "annotations": annotations});
-        Content(RawValue::from_string(part.to_string()).unwrap_or_default())
+        Content::of(&serde_json::json!({"type": "text", "text": text, "annotations": annotations}))
     }
 
     /// The JSON text.
@@ -557,7 +540,7 @@ pub struct CreateMessageResult {
 }
 
 /// The parameters of `elicitation/create`: a server's request to the user.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ElicitParams {
     /// `form` or `url`.
@@ -566,13 +549,10 @@ pub struct ElicitParams {
     /// The reason, for users.
     pub message: String,
     /// Form: the flat schema of the answer, see [`elicitation_form`](super::elicitation_form).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_schema: Option<RawJson>,
     /// URL: the address that the user is asked to visit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// URL: the id that `notifications/elicitation/complete` repeats.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
 }
 

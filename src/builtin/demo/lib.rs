@@ -7,7 +7,7 @@ pub mod faults;
 use gosling_mcp::server::{
     Contents, Context, Level, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError,
 };
-use gosling_mcp::types::{CallToolResult, GetPromptResult, PromptMessage, ToolAnnotations};
+use gosling_mcp::types::{CallToolResult, GetPromptResult, PromptMessage};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Number, json};
@@ -28,6 +28,9 @@ If you can read it, your client, the server and everything between them work.
 /// one page.
 const PAGED_ITEMS: usize = 25;
 const PAGE_SIZE: usize = 10;
+
+/// 16 by 16 pixels, black and white.
+const GOSLING_PNG: &[u8] = include_bytes!("gosling.png");
 
 const MAX_STEPS: u32 = 1_000;
 const MAX_STEP_MS: u64 = 60_000;
@@ -55,18 +58,10 @@ fn echo() -> Tool {
     struct Echo {
         message: String,
     }
-    Tool::new(
-        "echo",
-        "Returns its argument.",
+    Tool::described(
+        include_str!("tools/echo.json"),
         |args: Echo, _: &Context| Ok(CallToolResult::text(args.message)),
     )
-    .title("Echo")
-    .input(json!({
-        "type": "object",
-        "properties": {"message": {"type": "string", "description": "What to say back"}},
-        "required": ["message"]
-    }))
-    .annotations(ToolAnnotations::READS)
     .quick()
 }
 
@@ -76,28 +71,13 @@ fn add() -> Tool {
         a: Number,
         b: Number,
     }
-    Tool::new("add", "Adds two numbers.", |args: Add, _: &Context| {
+    Tool::described(include_str!("tools/add.json"), |args: Add, _: &Context| {
         let sum = sum(&args.a, &args.b).ok_or_else(|| {
             let text = "The sum is too large for a number here; use smaller ones.";
             ToolError::Failed(text.to_owned())
         })?;
         CallToolResult::structured(&json!({"sum": sum}))
     })
-    .title("Add")
-    .input(json!({
-        "type": "object",
-        "properties": {
-            "a": {"type": "number", "description": "The first number"},
-            "b": {"type": "number", "description": "The second number"}
-        },
-        "required": ["a", "b"]
-    }))
-    .output(json!({
-        "type": "object",
-        "properties": {"sum": {"type": "number"}},
-        "required": ["sum"]
-    }))
-    .annotations(ToolAnnotations::READS)
     .quick()
 }
 
@@ -116,10 +96,8 @@ fn slow() -> Tool {
         steps: Option<u32>,
         step_ms: Option<u64>,
     }
-    Tool::new(
-        "slow",
-        "Runs for some steps and reports progress after each one. May be \
-         cancelled at any time.",
+    Tool::described(
+        include_str!("tools/slow.json"),
         |args: Slow, context: &Context| {
             let steps = args.steps.unwrap_or(5);
             let step_ms = args.step_ms.unwrap_or(200);
@@ -143,21 +121,6 @@ fn slow() -> Tool {
             Ok(CallToolResult::text(text))
         },
     )
-    .title("Slow")
-    .input(json!({
-        "type": "object",
-        "properties": {
-            "steps": {
-                "type": "integer", "minimum": 1, "maximum": MAX_STEPS, "default": 5,
-                "description": "How many steps to take"
-            },
-            "step_ms": {
-                "type": "integer", "minimum": 0, "maximum": MAX_STEP_MS, "default": 200,
-                "description": "How long each one takes, in milliseconds"
-            }
-        }
-    }))
-    .annotations(ToolAnnotations::READS)
 }
 
 fn fail() -> Tool {
@@ -165,20 +128,13 @@ fn fail() -> Tool {
     struct Fail {
         message: Option<String>,
     }
-    Tool::new(
-        "fail",
-        "Always fails, to show what that looks like.",
+    Tool::described(
+        include_str!("tools/fail.json"),
         |args: Fail, _: &Context| {
             let usual = || "This tool always fails.".to_owned();
             Err(ToolError::Failed(args.message.unwrap_or_else(usual)))
         },
     )
-    .title("Fail")
-    .input(json!({
-        "type": "object",
-        "properties": {"message": {"type": "string", "description": "What to fail with"}}
-    }))
-    .annotations(ToolAnnotations::READS)
     .quick()
 }
 
@@ -254,14 +210,19 @@ fn with_pages(server: Server) -> Server {
 }
 
 fn numbered_tool(n: usize) -> Tool {
-    let name = format!("tool_{n:02}");
-    let description = format!("Tells its number, which is {n}.");
-    Tool::new(&name, &description, move |_: IgnoredAny, _: &Context| {
+    let description = json!({
+        "name": format!("tool_{n:02}"),
+        "description": format!("Tells its number, which is {n}."),
+        "inputSchema": {"type": "object", "properties": {}},
+        "annotations": {
+            "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false,
+        },
+    });
+    let run = move |_: IgnoredAny, _: &Context| {
         let text = format!("I am tool {n} of {PAGED_ITEMS}.");
         Ok(CallToolResult::text(text))
-    })
-    .annotations(ToolAnnotations::READS)
-    .quick()
+    };
+    Tool::described(&description.to_string(), run).quick()
 }
 
 fn numbered_resource(n: usize) -> Resource {
@@ -301,15 +262,16 @@ fn numbered_prompt(n: usize) -> Prompt {
     .quick()
 }
 
-/// 16 by 16 pixels, black and white.
-#[rustfmt::skip]
-const GOSLING_PNG: [u8; 110] = [
-    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44,
-    0x52, 0x00, 0x00, 0x00, 0x10, 0x00, 0x00, 0x00, 0x10, 0x01, 0x00, 0x00, 0x00, 0x00, 0x37,
-    0x88, 0xc2, 0xcc, 0x00, 0x00, 0x00, 0x35, 0x49, 0x44, 0x41, 0x54, 0x78, 0xda, 0x63, 0xf8,
-    0xff, 0x9f, 0xe1, 0xe3, 0x7f, 0x86, 0x27, 0xff, 0x19, 0x0e, 0xd4, 0x33, 0xfc, 0xa8, 0x67,
-    0xf8, 0x03, 0x46, 0x40, 0xc6, 0x07, 0x66, 0x86, 0x07, 0x0c, 0x0c, 0x0f, 0x18, 0x19, 0x1e,
-    0x30, 0x33, 0x7c, 0x60, 0x67, 0xf8, 0x21, 0xcf, 0xf0, 0x77, 0x3f, 0xc3, 0x4f, 0x7b, 0x00,
-    0x3e, 0x0d, 0x15, 0x8e, 0x81, 0x8d, 0x41, 0xe4, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e,
-    0x44, 0xae, 0x42, 0x60, 0x82,
-];
+#[cfg(test)]
+mod tests {
+    use super::{MAX_STEP_MS, MAX_STEPS};
+
+    #[test]
+    fn the_description_of_the_slow_tool_has_its_limits() {
+        let tool: serde_json::Value =
+            serde_json::from_str(include_str!("tools/slow.json")).unwrap();
+        let properties = &tool["inputSchema"]["properties"];
+        assert_eq!(properties["steps"]["maximum"], MAX_STEPS);
+        assert_eq!(properties["step_ms"]["maximum"], MAX_STEP_MS);
+    }
+}

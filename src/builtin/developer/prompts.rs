@@ -15,7 +15,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::SystemTime;
 
 /// The largest file, in bytes; how many files are used, and how many directory entries are listed.
@@ -34,90 +34,39 @@ const MAX_FILLED: usize = 4 << 20;
 
 /// A built-in prompt: its required argument, its optional argument, its text, and the text that is added for the
 /// optional argument.
+#[derive(Deserialize)]
 struct BuiltinPrompt {
-    name: &'static str,
-    title: &'static str,
-    description: &'static str,
-    required: (&'static str, &'static str),
-    optional: (&'static str, &'static str),
-    text: &'static str,
-    also: &'static str,
+    name: String,
+    title: String,
+    description: String,
+    required: (String, String),
+    optional: (String, String),
+    text: String,
+    also: String,
 }
 
-const BUILTIN_PROMPTS: [BuiltinPrompt; 4] = [
-    BuiltinPrompt {
-        name: "fix_failing_test",
-        title: "Fix a failing test",
-        description: "Finds out why tests fail and fixes the cause.",
-        required: ("command", "The command that runs the tests"),
-        optional: ("hint", "What you know already"),
-        text: "Run `{{command}}` and look at the first failure. Read the test and the code that it \
-               tests before you change anything, and tell me in one sentence why it fails. Fix the \
-               cause with the smallest change that is right; touch the test only if what it expects is \
-               wrong, and then say why. Run the command again, go on until everything passes, and end \
-               with what you changed and what you saw.",
-        also: "What I know already: {{hint}}",
-    },
-    BuiltinPrompt {
-        name: "review_changes",
-        title: "Review changes",
-        description: "Reads what has changed since a commit and says what is wrong with it.",
-        required: (
-            "base",
-            "The commit or branch to compare with, for example main",
-        ),
-        optional: ("focus", "What to look at in particular"),
-        text: "Review what has changed between {{base}} and the files as they are now, untracked ones \
-               included. Change nothing. Read the diff, and around it as much as you need to judge it. \
-               List what is wrong, the worst first: for each the file and line, what goes wrong and \
-               with which input, and what to do instead. Then what is missing, tests above all. Leave \
-               out matters of taste, and say so if there is nothing to find.",
-        also: "Look at this in particular: {{focus}}",
-    },
-    BuiltinPrompt {
-        name: "explain_code",
-        title: "Explain code",
-        description: "Explains a file or a folder to a newcomer.",
-        required: ("path", "The file or folder"),
-        optional: ("question", "What you want to know"),
-        text: "Explain {{path}} to me; I have not seen it before. Begin with what it is for in two \
-               sentences. Then follow one typical call or request through it, with the files and lines \
-               where things happen, and name what must always hold for it to work. End with the two or \
-               three places where a change is most likely to break something. Change nothing.",
-        also: "Above all I want to know: {{question}}",
-    },
-    BuiltinPrompt {
-        name: "plan_change",
-        title: "Plan a change",
-        description: "Works out how to make a change, before any of it is made.",
-        required: ("goal", "What is to be different"),
-        optional: ("limits", "What must stay as it is"),
-        text: "I want this: {{goal}}\n\nDo not change anything yet. Find the code that is concerned and \
-               how it is tested. Then give me a plan in small steps, each of which leaves everything \
-               working: what changes in which file, and how we see that it is right. Say what you have \
-               assumed, what could go wrong, and ask what only I can decide.",
-        also: "This must stay as it is: {{limits}}",
-    },
-];
+static BUILTIN_PROMPTS: LazyLock<Vec<BuiltinPrompt>> = LazyLock::new(|| {
+    gosling_core::json::from_str(include_str!("prompts/builtin_prompts.json")).unwrap_or_default()
+});
 
 /// The built-in prompts.
 pub(super) fn builtin_prompts() -> impl Iterator<Item = Prompt> {
     BUILTIN_PROMPTS.iter().map(|own| {
         let fill = |arguments: BTreeMap<String, String>, _: &_| {
-            let mut text = own.text.to_owned();
-            let also = arguments.get(own.optional.0);
+            let mut text = own.text.clone();
+            let also = arguments.get(&own.optional.0);
             if also.is_some_and(|also| !also.trim().is_empty()) {
                 text = format!("{text}\n\n{}", own.also);
             }
             Ok(GetPromptResult {
-                description: Some(own.description.to_owned()),
+                description: Some(own.description.clone()),
                 messages: vec![PromptMessage::user(&fill(&text, &arguments, MAX_FILLED)?)],
             })
         };
-        Prompt::new(own.name, own.description, fill)
-            .title(own.title)
-            .required(own.required.0, own.required.1)
-            .optional(own.optional.0, own.optional.1)
+        Prompt::new(&own.name, &own.description, fill)
+            .title(&own.title)
+            .required(&own.required.0, &own.required.1)
+            .optional(&own.optional.0, &own.optional.1)
             .quick()
     })
 }

@@ -6,7 +6,7 @@ use super::{Developer, login_shell_path, text_editor};
 use crate::TerminalCommand;
 use crate::call_context::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
-use crate::mcp::types::{CallToolResult, ToolAnnotations};
+use crate::mcp::types::CallToolResult;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::{Command, Family};
 use crate::sys::{self, TimeLimit};
@@ -58,32 +58,7 @@ struct Outcome<'r> {
 }
 
 pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::new(
-        "shell",
-        "Runs a command in the user's shell and gives what it prints, standard output and error in order of \
-         arrival, and how it ended if it failed. Each call is a new shell in the \
-         working directory: what `cd` and `export` did before is forgotten. There is no terminal and \
-         no input. The call does not wait for background processes (`command &`). More than \
-         400,000 characters of output are an error; send long output to a file and read parts of it.",
-        move |args: Shell, context: &Context| developer.shell(&args, context),
-    )
-    .title("Shell")
-    .input(json!({
-        "type": "object",
-        "properties": {
-            "command": {"type": "string", "description": "The command, as typed in a shell"},
-            "timeout_secs": {
-                "type": "number", "exclusiveMinimum": 0,
-                "description": "After how many seconds to end it; by default, the client's timeout applies"
-            }
-        },
-        "required": ["command"]
-    }))
-    .annotations(ToolAnnotations {
-        open_world_hint: Some(true),
-        ..ToolAnnotations::CHANGES
-    })
+    Tool::sharing(developer, include_str!("shell.json"), Developer::shell)
 }
 
 impl Shell {

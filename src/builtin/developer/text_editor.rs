@@ -11,11 +11,10 @@ use super::text_files;
 use super::undo_history::FileState;
 use crate::call_context::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
-use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
+use crate::mcp::types::{CallToolResult, Content};
 use crate::sys::lock;
 use gosling_core::text::fenced_block;
 use serde::Deserialize;
-use serde_json::json;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,49 +39,7 @@ struct Editor {
 }
 
 pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::new(
-        "text_editor",
-        "Shows and changes text files. Commands: `view` shows a file with line numbers, or lists a \
-         directory; `write` makes a file or replaces all of it; `str_replace` replaces one place \
-         that is written exactly as in the file, or applies a unified diff; `insert` adds text after a line; `undo_edit` undoes the last change of a file.",
-        move |args: Editor, context: &Context| developer.edit(&args, context),
-    )
-    .title("Text editor")
-    .input(json!({
-        "type": "object",
-        "properties": {
-            "command": {
-                "type": "string", "enum": ["view", "write", "str_replace", "insert", "undo_edit"],
-                "description": "What to do"
-            },
-            "path": {
-                "type": "string",
-                "description": "The file, or for `view` a directory; absolute, or in the working directory"
-            },
-            "diff": {
-                "type": "string",
-                "description": "str_replace: a unified diff instead of `old_str` and `new_str`; one over several files is applied to all of them or to none, with `path` the directory that its names are in"
-            },
-            "file_text": {"type": "string", "description": "write: the whole new content of the file"},
-            "insert_line": {
-                "type": "integer",
-                "description": "insert: after which line, 0 for the beginning; negative numbers count from \
-                 the end, -1 is after the last line"
-            },
-            "new_str": {"type": "string", "description": "str_replace, insert: the new text"},
-            "old_str": {
-                "type": "string",
-                "description": "str_replace: the text to replace, with enough context that it occurs once"
-            },
-            "view_range": {
-                "type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2,
-                "description": "view: the first and the last line to show, from 1; -1 is the end"
-            }
-        },
-        "required": ["command", "path"]
-    }))
-    .annotations(ToolAnnotations::CHANGES)
+    Tool::sharing(developer, include_str!("text_editor.json"), Developer::edit)
 }
 
 impl Developer {
@@ -356,35 +313,18 @@ fn block(path: &Path, text: &str) -> String {
     fenced_block(language(path), text)
 }
 
+/// The names of languages in Markdown, each before the extensions of its files.
+const LANGUAGES: &str = "rust rs|python py pyi|javascript js mjs cjs jsx|typescript ts tsx mts|go go|\
+    java java|kotlin kt kts|swift swift|ruby rb|c c h|cpp cc cpp cxx hh hpp|csharp cs|php php|\
+    bash sh bash zsh|json json|toml toml|yaml yaml yml|xml xml|html html htm|css css|scss scss|sql sql|\
+    markdown md";
+
 /// The name of a file's language in Markdown.
 fn language(path: &Path) -> &'static str {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    match extension.unwrap_or_default() {
-        "rs" => "rust",
-        "py" | "pyi" => "python",
-        "js" | "mjs" | "cjs" | "jsx" => "javascript",
-        "ts" | "tsx" | "mts" => "typescript",
-        "go" => "go",
-        "java" => "java",
-        "kt" | "kts" => "kotlin",
-        "swift" => "swift",
-        "rb" => "ruby",
-        "c" | "h" => "c",
-        "cc" | "cpp" | "cxx" | "hh" | "hpp" => "cpp",
-        "cs" => "csharp",
-        "php" => "php",
-        "sh" | "bash" | "zsh" => "bash",
-        "json" => "json",
-        "toml" => "toml",
-        "yaml" | "yml" => "yaml",
-        "xml" => "xml",
-        "html" | "htm" => "html",
-        "css" => "css",
-        "scss" => "scss",
-        "sql" => "sql",
-        "md" => "markdown",
-        _ => "",
-    }
+    let mut rows = LANGUAGES.split('|').filter_map(|row| row.split_once(' '));
+    let row = rows.find(|(_, extensions)| extensions.split(' ').any(|it| Some(it) == extension));
+    row.map_or("", |(language, _)| language)
 }
 
 /// A result with one text for the model, and one for the user, of this priority.

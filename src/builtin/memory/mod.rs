@@ -9,7 +9,7 @@ use crate::in_process;
 use crate::mcp::server::{
     Contents, Context, ResourceError, ResourceTemplate, Server, Tool, ToolError,
 };
-use crate::mcp::types::{CallToolResult, Resource, ToolAnnotations};
+use crate::mcp::types::{CallToolResult, Resource};
 use crate::store::Paths;
 use category_folder::{Category, CategoryFolder};
 use entry_format::Entry;
@@ -17,7 +17,6 @@ use gosling_core::builtin::BuiltinServer;
 use gosling_core::part::Part;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
-use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -57,11 +56,31 @@ pub fn server(paths: &Paths) -> Server {
     Server::new("memory", env!("CARGO_PKG_VERSION"))
         .title("gosling memory")
         .instructions(memory.instructions())
-        .tool(remember(&memory))
-        .tool(retrieve(&memory))
-        .tool(search(&memory))
-        .tool(forget_category(&memory))
-        .tool(forget_one(&memory))
+        .tool(Tool::sharing(
+            &memory,
+            include_str!("remember_memory.json"),
+            Memory::remember,
+        ))
+        .tool(Tool::sharing(
+            &memory,
+            include_str!("retrieve_memories.json"),
+            Memory::retrieve,
+        ))
+        .tool(Tool::sharing(
+            &memory,
+            include_str!("search_memories.json"),
+            Memory::search,
+        ))
+        .tool(Tool::sharing(
+            &memory,
+            include_str!("remove_memory_category.json"),
+            Memory::forget_category,
+        ))
+        .tool(Tool::sharing(
+            &memory,
+            include_str!("remove_specific_memory.json"),
+            Memory::forget_one,
+        ))
         .live_resources(move |context| listing.resources(context))
         .template(template(&memory, Scope::Local))
         .template(template(&memory, Scope::Global))
@@ -303,15 +322,6 @@ fn category_or_all(name: &str) -> Result<Option<Category>, ToolError> {
     }
 }
 
-fn is_global(what: &str) -> Value {
-    json!({"type": "boolean", "description": what})
-}
-
-/// The input schema of a tool.
-fn input(properties: Value, required: &[&str]) -> Value {
-    json!({"type": "object", "properties": properties, "required": required})
-}
-
 /// A list of words. Some models send a single string instead.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -321,10 +331,10 @@ enum Words {
 }
 
 impl Words {
-    fn list(words: Option<Self>) -> Vec<String> {
+    fn list(words: Option<&Self>) -> Vec<String> {
         match words {
             None => Vec::new(),
-            Some(Words::List(words)) => words,
+            Some(Words::List(words)) => words.clone(),
             Some(Words::Text(text)) => {
                 let words = text.split([',', ' ']).filter(|word| !word.is_empty());
                 words.map(str::to_owned).collect()
@@ -333,120 +343,126 @@ impl Words {
     }
 }
 
-fn remember(memory: &Arc<Memory>) -> Tool {
-    #[derive(Deserialize)]
-    struct Remember {
-        category: String,
-        data: String,
-        tags: Option<Words>,
-        is_global: bool,
-    }
-    let memory = memory.clone();
-    Tool::new(
-        "remember_memory",
-        "Remembers something for later sessions. Word it so that it can be understood without this conversation.",
-        move |args: Remember, context: &Context| {
-            let category = Category::named(&args.category).map_err(failed)?;
-            let scope = Scope::of(args.is_global);
-            let folder = memory.folder(scope, context).map_err(failed)?;
-            let entry = Entry::new(&args.data, &Words::list(args.tags));
-            if folder.add(&category, &entry).map_err(failed)? {
-                context.resources_changed();
-            }
-            let (scope, name) = (scope.name(), category.name());
-            let text = format!("Remembered in the {scope} category {name:?}.");
-            Ok(CallToolResult::text(text))
-        },
-    )
-    .title("Remember")
-    .input(input(
-        json!({
-            "category": {"type": "string", "description": "A short name for what it is about, such as development"},
-            "data": {"type": "string", "description": "What to remember; may have several lines"},
-            "tags": {"type": "array", "items": {"type": "string"}, "description": "Words to find it by"},
-            "is_global": is_global("true: for every project; false: for the project in the working directory")
-        }),
-        &["category", "data", "is_global"],
-    ))
-    .annotations(ToolAnnotations {
-        read_only_hint: Some(false),
-        ..ToolAnnotations::READS
-    })
+#[derive(Deserialize)]
+struct Remember {
+    category: String,
+    data: String,
+    tags: Option<Words>,
+    is_global: bool,
 }
 
-fn retrieve(memory: &Arc<Memory>) -> Tool {
-    #[derive(Deserialize)]
-    struct Retrieve {
-        category: String,
-        is_global: Option<bool>,
-    }
-    let memory = memory.clone();
-    Tool::new(
-        "retrieve_memories",
-        "Returns what is remembered in one category, or in all of them.",
-        move |args: Retrieve, context: &Context| {
-            let category = category_or_all(&args.category)?;
-            let mut report = Report::new(MAX_ANSWER);
-            let folders = memory.folders(args.is_global, context)?;
-            report.gather(&folders, category.as_ref(), |_, _| true);
-            answer(report, "Nothing is remembered there.")
-        },
-    )
-    .title("Retrieve memories")
-    .input(input(
-        json!({
-            "category": {"type": "string", "description": "Its name, or * for all"},
-            "is_global": is_global("true: only global memories; false: only those of the project in the \
-             working directory; both if omitted")
-        }),
-        &["category"],
-    ))
-    .annotations(ToolAnnotations::READS)
+#[derive(Deserialize)]
+struct Retrieve {
+    category: String,
+    is_global: Option<bool>,
 }
 
-fn search(memory: &Arc<Memory>) -> Tool {
-    #[derive(Deserialize)]
-    struct Search {
-        query: Option<String>,
-        tags: Option<Words>,
-        is_global: Option<bool>,
+#[derive(Deserialize)]
+struct Search {
+    query: Option<String>,
+    tags: Option<Words>,
+    is_global: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct ForgetCategory {
+    category: String,
+    is_global: bool,
+}
+
+#[derive(Deserialize)]
+struct ForgetOne {
+    category: String,
+    memory_content: String,
+    is_global: bool,
+}
+
+impl Memory {
+    fn remember(&self, args: &Remember, context: &Context) -> Result<CallToolResult, ToolError> {
+        let category = Category::named(&args.category).map_err(failed)?;
+        let scope = Scope::of(args.is_global);
+        let folder = self.folder(scope, context).map_err(failed)?;
+        let entry = Entry::new(&args.data, &Words::list(args.tags.as_ref()));
+        if folder.add(&category, &entry).map_err(failed)? {
+            context.resources_changed();
+        }
+        let (scope, name) = (scope.name(), category.name());
+        let text = format!("Remembered in the {scope} category {name:?}.");
+        Ok(CallToolResult::text(text))
     }
-    let memory = memory.clone();
-    Tool::new(
-        "search_memories",
-        "Finds memories by words in them, in their tags or in their category's name. All the words have \
-         to be there, in any order and letter case.",
-        move |args: Search, context: &Context| {
-            let query = args.query.unwrap_or_default().to_lowercase();
-            let words: Vec<&str> = query.split_whitespace().collect();
-            let tags = Entry::new("", &Words::list(args.tags)).tags;
-            if words.is_empty() && tags.is_empty() {
-                let text = "There is nothing to look for; give `query`, `tags` or both.";
-                return Err(ToolError::Failed(text.to_owned()));
+
+    fn retrieve(&self, args: &Retrieve, context: &Context) -> Result<CallToolResult, ToolError> {
+        let category = category_or_all(&args.category)?;
+        let mut report = Report::new(MAX_ANSWER);
+        let folders = self.folders(args.is_global, context)?;
+        report.gather(&folders, category.as_ref(), |_, _| true);
+        answer(report, "Nothing is remembered there.")
+    }
+
+    fn search(&self, args: &Search, context: &Context) -> Result<CallToolResult, ToolError> {
+        let query = args.query.as_deref().unwrap_or_default().to_lowercase();
+        let words: Vec<&str> = query.split_whitespace().collect();
+        let tags = Entry::new("", &Words::list(args.tags.as_ref())).tags;
+        if words.is_empty() && tags.is_empty() {
+            let text = "There is nothing to look for; give `query`, `tags` or both.";
+            return Err(ToolError::Failed(text.to_owned()));
+        }
+        if words.len() + tags.len() > MAX_WORDS {
+            let text = format!("Search for at most {MAX_WORDS} words and tags.");
+            return Err(ToolError::Failed(text));
+        }
+        let mut report = Report::new(MAX_ANSWER);
+        let folders = self.folders(args.is_global, context)?;
+        report.gather(&folders, None, |category, entry| {
+            fits(category, entry, &words, &tags)
+        });
+        answer(report, "No memory matches.")
+    }
+
+    fn forget_category(
+        &self,
+        args: &ForgetCategory,
+        context: &Context,
+    ) -> Result<CallToolResult, ToolError> {
+        let scope = Scope::of(args.is_global);
+        let folder = self.folder(scope, context).map_err(failed)?;
+        let categories = match category_or_all(&args.category)? {
+            Some(category) => vec![category],
+            None => folder.categories().map_err(failed)?,
+        };
+        let mut removed = Vec::new();
+        let cleared = categories.iter().try_for_each(|category| {
+            if folder.clear(category)? {
+                removed.push(format!("{:?}", category.name()));
             }
-            if words.len() + tags.len() > MAX_WORDS {
-                let text = format!("Search for at most {MAX_WORDS} words and tags.");
-                return Err(ToolError::Failed(text));
-            }
-            let mut report = Report::new(MAX_ANSWER);
-            let folders = memory.folders(args.is_global, context)?;
-            report.gather(&folders, None, |category, entry| {
-                fits(category, entry, &words, &tags)
-            });
-            answer(report, "No memory matches.")
-        },
-    )
-    .title("Search memories")
-    .input(input(
-        json!({
-            "query": {"type": "string", "description": "Words to look for"},
-            "tags": {"type": "array", "items": {"type": "string"}, "description": "Only memories with all of these tags"},
-            "is_global": is_global("true: only global memories; false: only those of the project in the \
-             working directory; both if omitted")
-        }),
-        &[],
-    ))
-    .annotations(ToolAnnotations::READS)
+            Ok(())
+        });
+        if !removed.is_empty() {
+            context.resources_changed();
+        }
+        cleared.map_err(failed)?;
+        let text = if removed.is_empty() {
+            format!("There was nothing to forget in the {} scope.", scope.name())
+        } else {
+            format!("Forgotten ({}): {}.", scope.name(), removed.join(", "))
+        };
+        Ok(CallToolResult::text(text))
+    }
+
+    fn forget_one(&self, args: &ForgetOne, context: &Context) -> Result<CallToolResult, ToolError> {
+        let category = Category::named(&args.category).map_err(failed)?;
+        let scope = Scope::of(args.is_global);
+        let folder = self.folder(scope, context).map_err(failed)?;
+        let removed = folder.remove(&category, &args.memory_content);
+        let (entry, last) = removed.map_err(failed)?;
+        if last {
+            context.resources_changed();
+        }
+        Ok(CallToolResult::text(format!(
+            "Forgotten:\n{}",
+            item(&entry)
+        )))
+    }
 }
 
 /// Whether the entry has all of the words, which are in lower case, and all of the tags.
@@ -469,93 +485,6 @@ fn answer(report: Report, nothing: &str) -> Result<CallToolResult, ToolError> {
     }
     let text = report.finish("ask for one category, or search for something more specific");
     Ok(CallToolResult::text(text))
-}
-
-fn forget_category(memory: &Arc<Memory>) -> Tool {
-    #[derive(Deserialize)]
-    struct Forget {
-        category: String,
-        is_global: bool,
-    }
-    let memory = memory.clone();
-    Tool::new(
-        "remove_memory_category",
-        "Forgets everything in one category, or in all of them.",
-        move |args: Forget, context: &Context| {
-            let scope = Scope::of(args.is_global);
-            let folder = memory.folder(scope, context).map_err(failed)?;
-            let categories = match category_or_all(&args.category)? {
-                Some(category) => vec![category],
-                None => folder.categories().map_err(failed)?,
-            };
-            let mut removed = Vec::new();
-            let cleared = categories.iter().try_for_each(|category| {
-                if folder.clear(category)? {
-                    removed.push(format!("{:?}", category.name()));
-                }
-                Ok(())
-            });
-            if !removed.is_empty() {
-                context.resources_changed();
-            }
-            cleared.map_err(failed)?;
-            let text = if removed.is_empty() {
-                format!("There was nothing to forget in the {} scope.", scope.name())
-            } else {
-                format!("Forgotten ({}): {}.", scope.name(), removed.join(", "))
-            };
-            Ok(CallToolResult::text(text))
-        },
-    )
-    .title("Remove a category")
-    .input(input(
-        json!({
-            "category": {"type": "string", "description": "Its name, or * for all"},
-            "is_global": is_global("true: of the global memories; false: of those of the project in the \
-             working directory")
-        }),
-        &["category", "is_global"],
-    ))
-    .annotations(ToolAnnotations {
-        idempotent_hint: Some(true),
-        ..ToolAnnotations::CHANGES
-    })
-}
-
-fn forget_one(memory: &Arc<Memory>) -> Tool {
-    #[derive(Deserialize)]
-    struct Forget {
-        category: String,
-        memory_content: String,
-        is_global: bool,
-    }
-    let memory = memory.clone();
-    Tool::new(
-        "remove_specific_memory",
-        "Forgets one memory.",
-        move |args: Forget, context: &Context| {
-            let category = Category::named(&args.category).map_err(failed)?;
-            let scope = Scope::of(args.is_global);
-            let folder = memory.folder(scope, context).map_err(failed)?;
-            let removed = folder.remove(&category, &args.memory_content);
-            let (entry, last) = removed.map_err(failed)?;
-            if last {
-                context.resources_changed();
-            }
-            Ok(CallToolResult::text(format!("Forgotten:\n{}", item(&entry))))
-        },
-    )
-    .title("Remove a memory")
-    .input(input(
-        json!({
-            "category": {"type": "string", "description": "The category that has it"},
-            "memory_content": {"type": "string", "description": "Its text without tags, or a part that no other memory there has"},
-            "is_global": is_global("true: of the global memories; false: of those of the project in the \
-             working directory")
-        }),
-        &["category", "memory_content", "is_global"],
-    ))
-    .annotations(ToolAnnotations::CHANGES)
 }
 
 #[cfg(test)]

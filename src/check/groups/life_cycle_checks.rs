@@ -105,7 +105,7 @@ pub(crate) fn run(run: &mut CheckRun<'_>) -> Result<ServerFacts, String> {
     findings.pass(NOTIFICATIONS_UNANSWERED, "");
     check_ids(findings, &connection);
     connection.record(findings);
-    run.set_main(connection);
+    run.main = Some(connection);
     Ok(ServerFacts::of(&result))
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn run_end(run: &mut CheckRun<'_>) {
     if let Err(reason) = run.main() {
         return run.findings.not_checked(ENDS_WITH_STDIN, reason);
     }
-    let Some(main) = run.take_main() else {
+    let Some(main) = run.main.take() else {
         return;
     };
     let Some(process) = main.process.clone() else {

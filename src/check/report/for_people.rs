@@ -199,7 +199,7 @@ fn write_profiles(out: &mut String, report: &CheckReport, asked: Asked, colours:
         }
     }
     let what = match asked {
-        Some(profile) => format!("the profile {profile}"),
+        Some(profile) => format!("the profile {}", profile.name()),
         None => "the contract in everything that it declares".to_owned(),
     };
     let summary = if report.passes(asked) {

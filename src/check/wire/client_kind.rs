@@ -17,7 +17,7 @@ pub(crate) enum ClientKind {
 }
 
 impl ClientKind {
-    pub(crate) fn capabilities(self) -> Value {
+    fn capabilities(self) -> Value {
         match self {
             ClientKind::Bare => json!({}),
             ClientKind::Full => json!({
@@ -30,6 +30,15 @@ impl ClientKind {
             }),
         }
     }
+}
+
+/// The parameters of `initialize` for a version of MCP.
+pub(crate) fn initialize_params(client: ClientKind, version: &str) -> Value {
+    json!({
+        "protocolVersion": version,
+        "capabilities": client.capabilities(),
+        "clientInfo": {"name": "gosling-check", "version": env!("CARGO_PKG_VERSION")},
+    })
 }
 
 /// The details of the capability for user interfaces; null if it is not declared.

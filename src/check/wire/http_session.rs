@@ -1,6 +1,6 @@
 //! Messages to the server under test as single HTTP requests, with the headers of a session.
 
-use super::client_kind::ClientKind;
+use super::client_kind::{ClientKind, initialize_params};
 use super::http_probe::{HttpProbe, HttpReply};
 use crate::findings::ShownExchange;
 use crate::mcp::types::VERSIONS;
@@ -70,13 +70,6 @@ pub(crate) fn request(id: u32, method: &str) -> String {
 }
 
 pub(crate) fn initialize() -> String {
-    json!({
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {
-            "protocolVersion": VERSIONS[0],
-            "capabilities": ClientKind::Full.capabilities(),
-            "clientInfo": {"name": "gosling-check", "version": env!("CARGO_PKG_VERSION")},
-        },
-    })
-    .to_string()
+    let params = initialize_params(ClientKind::Full, VERSIONS[0]);
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string()
 }

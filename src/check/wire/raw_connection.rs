@@ -4,7 +4,7 @@
 //! can tell what was wrong. All that it keeps is bounded.
 
 use super::answer::{RawAnswer, ServerReply};
-use super::client_kind::ClientKind;
+use super::client_kind::{ClientKind, initialize_params};
 use super::inbox::{ANSWERED_ONCE, Arrival, Inbox, InboxThread};
 use super::run_timeouts::RunTimeouts;
 use crate::extension::{Context, ExtensionConfig};
@@ -86,14 +86,7 @@ impl RawConnection {
 
     /// Sends `initialize` for a version of MCP, and keeps the result.
     pub(crate) fn initialize(&mut self, version: &str, client: ClientKind) -> ServerReply {
-        let reply = self.request(
-            "initialize",
-            json!({
-                "protocolVersion": version,
-                "capabilities": client.capabilities(),
-                "clientInfo": {"name": "gosling-check", "version": env!("CARGO_PKG_VERSION")},
-            }),
-        );
+        let reply = self.request("initialize", initialize_params(client, version));
         if let RawAnswer::Result(result) = &reply.answer {
             self.initialized = result.clone();
             self.inbox.set_capabilities(&result["capabilities"]);

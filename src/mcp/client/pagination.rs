@@ -40,11 +40,8 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_tools(&self, cancel: &Cancel) -> Result<Vec<Tool>, Error> {
-        self.list(
-            self.server().capabilities.tools.as_ref(),
-            "tools/list",
-            cancel,
-        )
+        let declared = self.server().capabilities.tools.as_ref();
+        self.list(declared, "tools/list", cancel)
     }
 
     /// All resources, see [`list_tools`](Self::list_tools).
@@ -52,11 +49,8 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_resources(&self, cancel: &Cancel) -> Result<Vec<Resource>, Error> {
-        self.list(
-            self.server().capabilities.resources.as_ref(),
-            "resources/list",
-            cancel,
-        )
+        let declared = self.server().capabilities.resources.as_ref();
+        self.list(declared, "resources/list", cancel)
     }
 
     /// All resource templates; none if the server does not have the method, which is optional.
@@ -78,11 +72,8 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_prompts(&self, cancel: &Cancel) -> Result<Vec<Prompt>, Error> {
-        self.list(
-            self.server().capabilities.prompts.as_ref(),
-            "prompts/list",
-            cancel,
-        )
+        let declared = self.server().capabilities.prompts.as_ref();
+        self.list(declared, "prompts/list", cancel)
     }
 
     /// All entries of a listing; none if its capability is not declared.

@@ -3,11 +3,12 @@
 use super::{Context, raw, reason};
 use crate::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use crate::schema;
-use crate::types::{self, CallToolResult, ToolAnnotations};
+use crate::types::{self, CallToolResult};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use std::fmt;
+use std::sync::Arc;
 
 /// Reads the text of the arguments and runs the tool; the outer error says why the arguments cannot be read.
 type Handler = Box<dyn Fn(&str, &Context) -> Result<Outcome, serde_json::Error> + Send + Sync>;
@@ -41,16 +42,28 @@ impl Tool {
         A: DeserializeOwned,
         F: Fn(A, &Context) -> Result<CallToolResult, ToolError> + Send + Sync + 'static,
     {
+        let wire = json!({
+            "name": name,
+            "description": description,
+            "inputSchema": {"type": "object", "properties": {}},
+        });
+        Self::described(&wire.to_string(), handler)
+    }
+
+    /// A tool with its description as `tools/list` has it, a JSON text that is part of the program.
+    ///
+    /// # Panics
+    /// The text does not describe a tool.
+    pub fn described<A, F>(description: &str, handler: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(A, &Context) -> Result<CallToolResult, ToolError> + Send + Sync + 'static,
+    {
+        // Schemas are sent as they are read here: without white space.
+        let wire = gosling_text::json::from_str::<Value>(description)
+            .and_then(|description| gosling_text::json::from_str(&description.to_string()));
         Tool {
-            wire: types::Tool {
-                name: name.to_owned(),
-                title: None,
-                description: Some(description.to_owned()),
-                input_schema: raw(&json!({"type": "object", "properties": {}})),
-                output_schema: None,
-                annotations: None,
-                meta: None,
-            },
+            wire: wire.expect("the program's own description of a tool is right"),
             quick: false,
             handler: Box::new(move |arguments, context| {
                 gosling_text::json::from_str(arguments).map(|arguments| handler(arguments, context))
@@ -58,33 +71,25 @@ impl Tool {
         }
     }
 
-    /// Sets the name for users.
-    pub fn title(mut self, title: &str) -> Self {
-        self.wire.title = Some(title.to_owned());
-        self
+    /// As [`described`](Tool::described), with a handler that works on what it shares with others.
+    pub fn sharing<S, A>(
+        shared: &Arc<S>,
+        description: &str,
+        handler: fn(&S, &A, &Context) -> Result<CallToolResult, ToolError>,
+    ) -> Self
+    where
+        S: Send + Sync + 'static,
+        A: DeserializeOwned + 'static,
+    {
+        let shared = shared.clone();
+        Self::described(description, move |arguments: A, context| {
+            handler(&shared, &arguments, context)
+        })
     }
 
     /// Sets the JSON Schema of the arguments, of type `object`.
     pub fn input(mut self, schema: Value) -> Self {
         self.wire.input_schema = raw(&schema);
-        self
-    }
-
-    /// Sets the JSON Schema of `structuredContent`, of type `object`.
-    pub fn output(mut self, schema: Value) -> Self {
-        self.wire.output_schema = Some(raw(&schema));
-        self
-    }
-
-    /// Sets the hints about the tool's behaviour.
-    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-        self.wire.annotations = Some(annotations);
-        self
-    }
-
-    /// Sets `_meta`, for example the `ui` of MCP Apps.
-    pub fn meta(mut self, meta: Value) -> Self {
-        self.wire.meta = Some(raw(&meta));
         self
     }
 

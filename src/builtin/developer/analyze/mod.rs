@@ -59,16 +59,14 @@ use super::gooseignore::IgnoreRules;
 use super::{Developer, OptionalTools, text_editor, text_files};
 use crate::call_context::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
-use crate::mcp::types::{CallToolResult, ToolAnnotations};
+use crate::mcp::types::CallToolResult;
 use language::Language;
 use outline::Outline;
 use outline_files::{Outlines, Skipped};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::json;
 use source_walk::{TimeLimit, Walk};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest report, in characters; and the longest one with `force`.
@@ -94,56 +92,15 @@ struct Analyze {
 
 /// What the feature `analyze` adds.
 pub(super) const TOOLS: OptionalTools = OptionalTools {
-    create: |developer| vec![tool(developer)],
+    create: |developer| {
+        vec![Tool::sharing(
+            developer,
+            include_str!("analyze.json"),
+            Developer::analyze,
+        )]
+    },
     about: "`analyze` says what is where in source code",
 };
-
-fn tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::new(
-        "analyze",
-        "Outlines source code, in one of three ways. For a directory: its files with lines (L), \
-         functions (F) and classes (C), and totals per language, leaving out what git ignores. For a file: \
-         its imports, classes and functions with their lines; those called more than three times in it are \
-         marked •N. With `focus`: the definitions of that symbol, its callers and their callers, by name. \
-         Supports Rust, Python, JavaScript, TypeScript, Go, Java, Kotlin, Swift, Ruby, C and C++. Begin with \
-         the directory, then files, then symbols.",
-        move |args: Analyze, context: &Context| developer.analyze(&args, context),
-    )
-    .title("Analyze code")
-    .input(json!({
-        "type": "object",
-        "properties": {
-            "path": {
-                "type": "string",
-                "description": "A directory or a source file; absolute, or in the working directory"
-            },
-            "focus": {
-                "type": "string",
-                "description": "The name of a function or a type to look for, as it is written; `Type::name` and `Type.name` are understood"
-            },
-            "follow_depth": {
-                "type": "integer", "minimum": 0, "maximum": MAX_FOLLOW, "default": FOLLOW,
-                "description": "With `focus`: 0 for definitions alone, 1 for its callers, 2 for the callers \
-                 of these, and so on"
-            },
-            "max_depth": {
-                "type": "integer", "minimum": 0, "default": DEPTH,
-                "description": "How many levels of directories to look into; 0 for all of them"
-            },
-            "force": {
-                "type": "boolean", "default": false,
-                "description": "Return up to 200,000 characters instead of 40,000"
-            },
-            "ast_recursion_limit": {
-                "type": "integer",
-                "description": "Accepted and ignored: nothing here recurses"
-            }
-        },
-        "required": ["path"]
-    }))
-    .annotations(ToolAnnotations::READS)
-}
 
 impl Developer {
     fn analyze(&self, args: &Analyze, context: &Context) -> Result<CallToolResult, ToolError> {

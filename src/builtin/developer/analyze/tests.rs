@@ -521,3 +521,12 @@ fn nasty_texts_take_no_longer_than_others() {
     survives(&"<<~A ".repeat(deep / 4));
     survives(&"R\"(".repeat(deep / 4));
 }
+
+#[test]
+fn the_description_of_the_tool_has_its_limits() {
+    let tool: serde_json::Value = serde_json::from_str(include_str!("analyze.json")).unwrap();
+    let properties = &tool["inputSchema"]["properties"];
+    assert_eq!(properties["follow_depth"]["maximum"], super::MAX_FOLLOW);
+    assert_eq!(properties["follow_depth"]["default"], super::FOLLOW);
+    assert_eq!(properties["max_depth"]["default"], super::DEPTH);
+}

@@ -11,18 +11,16 @@ pub(super) mod helper_programs;
 use super::{Developer, OptionalTools, text_files};
 use crate::call_context::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
-use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
+use crate::mcp::types::{CallToolResult, Content};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use format::{Format, Header, read_header};
 use gosling_core::text::printable;
 use helper_programs::Programs;
 use serde::Deserialize;
-use serde_json::json;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The largest width and height of an image for a model, in pixels.
 pub(super) const MAX_SIDE: u32 = 1024;
@@ -43,32 +41,15 @@ struct Image {
 
 /// What the feature `image` adds.
 pub(super) const TOOLS: OptionalTools = OptionalTools {
-    create: |developer| vec![tool(developer)],
+    create: |developer| {
+        vec![Tool::sharing(
+            developer,
+            include_str!("image_processor.json"),
+            Developer::image,
+        )]
+    },
     about: "`image_processor` shows an image file",
 };
-
-fn tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::new(
-        "image_processor",
-        "Shows an image file: PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC or AVIF. One of at most 1024 pixels on \
-         both sides and 1 MiB is given unchanged, if it is PNG, JPEG, GIF or WebP; any other is scaled down \
-         to that size and becomes a JPEG, the first image of the file if it has several.",
-        move |args: Image, context: &Context| developer.image(&args, context),
-    )
-    .title("Image processor")
-    .input(json!({
-        "type": "object",
-        "properties": {
-            "path": {
-                "type": "string",
-                "description": "The image file; absolute, or in the working directory"
-            }
-        },
-        "required": ["path"]
-    }))
-    .annotations(ToolAnnotations::READS)
-}
 
 impl Developer {
     fn image(&self, args: &Image, context: &Context) -> Result<CallToolResult, ToolError> {

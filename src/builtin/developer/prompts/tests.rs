@@ -101,12 +101,13 @@ fn what_makes_no_sense_says_why() {
 
 #[test]
 fn ours_need_what_they_say() {
-    for own in &BUILTIN_PROMPTS {
+    assert_eq!(BUILTIN_PROMPTS.len(), 4);
+    for own in BUILTIN_PROMPTS.iter() {
         let used = |text: &str, name: &str| text.contains(&format!("{{{{{name}}}}}"));
-        assert!(used(own.text, own.required.0), "{}", own.name);
-        assert!(used(own.also, own.optional.0), "{}", own.name);
+        assert!(used(&own.text, &own.required.0), "{}", own.name);
+        assert!(used(&own.also, &own.optional.0), "{}", own.name);
         assert_eq!(
-            parts(own.text).len() + parts(own.also).len(),
+            parts(&own.text).len() + parts(&own.also).len(),
             6,
             "{}",
             own.name

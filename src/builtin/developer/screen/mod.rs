@@ -8,13 +8,11 @@ use super::image::helper_programs::{self, ProgramOutput, Programs};
 use super::temporary_folder::TemporaryFolder;
 use super::{Developer, OptionalTools, text_editor};
 use crate::mcp::server::{Context, Tool, ToolError};
-use crate::mcp::types::{CallToolResult, ToolAnnotations};
+use crate::mcp::types::CallToolResult;
 use crate::sys::process::Command;
 use gosling_core::text::printable;
 use serde::Deserialize;
-use serde_json::json;
 use std::env;
-use std::sync::Arc;
 
 /// The longest title, in characters.
 const MAX_TITLE: usize = 300;
@@ -89,55 +87,25 @@ enum DisplaySystem {
 
 /// What the feature `screen` adds.
 pub(super) const TOOLS: OptionalTools = OptionalTools {
-    create: |developer| vec![list_tool(developer), capture_tool(developer)],
+    create: |developer| {
+        vec![
+            Tool::sharing(
+                developer,
+                include_str!("list_windows.json"),
+                Developer::list_windows,
+            ),
+            Tool::sharing(
+                developer,
+                include_str!("screen_capture.json"),
+                Developer::screen_capture,
+            ),
+        ]
+    },
     about: "`screen_capture` what is on the screen or in one of the windows that `list_windows` names",
 };
 
-fn list_tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::new(
-        "list_windows",
-        "Lists the titles of the open windows, one a line, as values for `window_title` of `screen_capture`.",
-        move |_: List, context: &Context| developer.list_windows(context),
-    )
-    .title("List windows")
-    .annotations(READS)
-}
-
-fn capture_tool(developer: &Arc<Developer>) -> Tool {
-    let developer = developer.clone();
-    Tool::new(
-        "screen_capture",
-        "Takes a picture of the screen: of one display with `display`, or of one window with \
-         `window_title`, but not both; without either, of the first display. It is scaled down to at most \
-         1024 pixels on both sides.",
-        move |args: Capture, context: &Context| developer.screen_capture(&args, context),
-    )
-    .title("Screen capture")
-    .input(json!({
-        "type": "object",
-        "properties": {
-            "display": {
-                "type": "integer", "minimum": 0, "default": 0,
-                "description": "Which display, counted from 0"
-            },
-            "window_title": {
-                "type": "string",
-                "description": "The title of a window, as list_windows has it; a part is enough if no other window has it"
-            }
-        }
-    }))
-    .annotations(READS)
-}
-
-/// The annotations of both tools: what is on the screen changes.
-const READS: ToolAnnotations = ToolAnnotations {
-    idempotent_hint: Some(false),
-    ..ToolAnnotations::READS
-};
-
 impl Developer {
-    fn list_windows(&self, context: &Context) -> Result<CallToolResult, ToolError> {
+    fn list_windows(&self, _: &List, context: &Context) -> Result<CallToolResult, ToolError> {
         let screen = DisplaySystem::current()?;
         let windows = screen.windows(&Programs::new(self, context)?)?;
         let mut text: String = windows
