@@ -31,10 +31,10 @@ use gosling_core::{
 };
 
 mod capabilities;
+mod client_connection;
 mod client_requests;
 mod command;
 mod config_options;
-mod connection;
 mod endpoint;
 mod error_objects;
 mod file_diffs;
@@ -55,7 +55,7 @@ pub mod web_socket;
 
 use gosling_core::part::Part;
 
-pub use connection::Connection;
+pub use client_connection::Connection;
 pub use outbox::{MessageWriter, Outbox};
 pub use stdio::serve_stdio_process;
 

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use super::connections::{Connections, SharedConnection};
 use super::response::BodyEnd;
 use super::server_state::ServerState;
-use super::{AccessControl, Encryption, Error, Limits, Response, Router, Stream, connection};
+use super::{
+    AccessControl, Encryption, Error, Limits, Response, Router, Stream, connection_thread,
+};
 use crate::metrics::{METRICS, Refusal};
 use crate::sys;
 
@@ -175,7 +177,7 @@ fn admit(shared: &Arc<ServerState>, socket: TcpStream, peer: SocketAddr) -> io::
                 id,
             };
             METRICS.connections.add(1);
-            connection::serve(&shared, &connection);
+            connection_thread::serve(&shared, &connection);
             // The socket closes before the connection is removed from the table.
             drop(connection);
             drop(leaving);
