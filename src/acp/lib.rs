@@ -30,12 +30,11 @@ use gosling_core::{
     store, sys, text,
 };
 
+mod acp_command;
 mod capabilities;
 mod client_connection;
 mod client_requests;
-mod command;
 mod config_options;
-mod endpoint;
 mod error_objects;
 mod file_diffs;
 #[cfg(any(test, fuzzing))]
@@ -52,6 +51,7 @@ mod terminal_output;
 mod tool_call_display;
 mod updates;
 pub mod web_socket;
+mod web_socket_endpoint;
 
 use gosling_core::part::Part;
 
@@ -61,7 +61,7 @@ pub use stdio::serve_stdio_process;
 
 /// What the Agent Client Protocol adds to gosling.
 pub const PART: Part = Part {
-    commands: &[command::COMMAND],
-    routes: Some(endpoint::routes),
+    commands: &[acp_command::COMMAND],
+    routes: Some(web_socket_endpoint::routes),
     ..Part::new("acp")
 };

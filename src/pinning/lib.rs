@@ -12,7 +12,7 @@
 //! resources, prompts and the results of tools are not pinned.
 #![forbid(unsafe_code)]
 
-mod endpoint;
+mod accept_tools_endpoint;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod pin_file;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// What pinning adds to gosling.
 pub const PART: Part = Part {
-    routes: Some(endpoint::routes),
+    routes: Some(accept_tools_endpoint::routes),
     pinner: Some(|config, paths| Arc::new(Settings::read(config, paths))),
     ..Part::new("pinning")
 };

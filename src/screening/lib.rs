@@ -6,9 +6,9 @@
 //! command line as `npx`, `uvx` and their like do, for the judgement of links, too.
 #![forbid(unsafe_code)]
 
+mod advisories_command;
 pub mod advisory;
 mod allowlist;
-mod command;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod index;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// What screening adds to gosling.
 pub const PART: Part = Part {
-    commands: &[command::COMMAND],
+    commands: &[advisories_command::COMMAND],
     screener: Some(|config, paths, offline| Arc::new(Settings::read(config, paths, offline))),
     ..Part::new("screening")
 };
