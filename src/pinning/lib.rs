@@ -4,7 +4,7 @@
 //!
 //! The pins of an extension are the file `data/tool_pins/KEY.json`. They outlive the removal of the
 //! extension, and another program or address under the same name does not start without pins. What differs is
-//! shown in `GET /agent/extensions` and logged, until it is accepted ([`Pinner::accept`](extension::pinning::Pinner::accept)). With
+//! shown in `GET /agent/extensions` and logged, until it is accepted ([`Pinner::accept`](extension::pinning_check::Pinner::accept)). With
 //! `GOOSE_TOOL_PINNING=strict` the model gets neither tools that were changed or added, nor any tool of another
 //! program or address.
 //!
@@ -73,7 +73,7 @@ impl Settings {
 mod tests {
     use super::*;
     use crate::extension::ExtensionConfig;
-    use crate::extension::pinning::Pinner;
+    use crate::extension::pinning_check::Pinner;
     use crate::mcp::types::Tool;
     use serde_json::json;
 

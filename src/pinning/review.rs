@@ -1,7 +1,9 @@
 //! The review of a list of tools: what has changed, and what is offered.
 
 use crate::extension::ExtensionConfig;
-use crate::extension::pinning::{AcceptError, Change, Pinned, Pinner, Report, Reviewed, is_pinned};
+use crate::extension::pinning_check::{
+    AcceptError, Change, Pinned, Pinner, Report, Reviewed, is_pinned,
+};
 use crate::mcp::types::Tool;
 use crate::pin_file::PinFile;
 use crate::pins::{self, Pins};

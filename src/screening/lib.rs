@@ -1,7 +1,7 @@
 //! Screening: whether a command line may start, by a list of allowed ones and by advisories about the packages
 //! that it installs.
 //!
-//! [`Settings`] says where the list and the advisories are; [`Screener::screen`](extension::screening::Screener::screen) looks the packages up and decides.
+//! [`Settings`] says where the list and the advisories are; [`Screener::screen`](extension::screening_check::Screener::screen) looks the packages up and decides.
 //! Of advisories nothing stays in memory between two launches; a list from an address does. [`launchers`] reads a
 //! command line as `npx`, `uvx` and their like do, for the judgement of links, too.
 #![forbid(unsafe_code)]

@@ -3,7 +3,7 @@
 use crate::advisory::Malware;
 use crate::allowlist::Allowlist;
 use crate::extension::environment;
-use crate::extension::screening::{Decision, Outcome, Screener};
+use crate::extension::screening_check::{Decision, Outcome, Screener};
 use crate::extension::wrappers::{Given, Line, Meaning};
 use crate::launchers::Launch;
 use crate::outbound::is_loopback_url;

@@ -3,9 +3,9 @@
 use super::container::Containers;
 use super::environment::Inherited;
 use super::inline_python::PythonRunner;
-use super::pinning::Pinning;
-use super::screening::Screening;
-use super::server_requests::ServerRequestHandler;
+use super::pinning_check::Pinning;
+use super::screening_check::Screening;
+use super::server_request_handler::ServerRequestHandler;
 use crate::builtin::SessionData;
 use crate::mcp::client::MAX_TIMEOUT;
 use crate::mcp::transport::stdio::MAX_LINE;
