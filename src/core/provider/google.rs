@@ -10,7 +10,7 @@ mod tests;
 
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::server_url::base_url;
-use super::tool_names::ToolNames;
+use super::tool_name_encoding::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error, ErrorClass, classify_error, vendor_settings};
 use crate::outbound::wait_of;

@@ -368,5 +368,5 @@ impl Serialize for TagText<'_> {
 }
 
 #[cfg(test)]
-#[path = "yaml_tests.rs"]
+#[path = "yaml_text_tests.rs"]
 mod tests;
