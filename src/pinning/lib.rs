@@ -13,11 +13,11 @@
 #![forbid(unsafe_code)]
 
 mod accept_tools_endpoint;
+mod changed_tools;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod pin_file;
-mod pins;
-mod review;
+mod tool_hashes;
 
 use crate::store::{Config, Paths, settings};
 use gosling_core::part::Part;

@@ -10,13 +10,13 @@ mod core_hook;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 #[cfg(test)]
-mod memory_ratio;
-#[cfg(test)]
 mod prompt_tests;
 pub mod recipe;
 mod recipe_command;
 mod recipe_creation;
 mod recipe_endpoints;
+#[cfg(test)]
+mod recipe_link_memory_ratio;
 pub mod recipe_run;
 #[cfg(feature = "schedules")]
 pub mod schedule;

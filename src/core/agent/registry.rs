@@ -22,7 +22,7 @@ use crate::agent::{Agent, Error, Event, EventSink, ExtensionResult, Mode, Stores
 use crate::builtin::WorkspaceSlot;
 use crate::conversation::{ImportReport, Session, SessionType};
 use crate::extension::{Containers, Context, ExtensionConfig, State, Status};
-use crate::metrics::METRICS;
+use crate::metric_counters::METRICS;
 use crate::part::{self, Part};
 use crate::provider::{self, Catalog};
 use crate::store::{NewSession, settings};

@@ -11,7 +11,7 @@ use super::{Class, Error, Phase};
 use crate::mcp;
 use crate::mcp::client::{CallObserver, Client};
 use crate::mcp::types::Tool;
-use crate::metrics::METRICS;
+use crate::metric_counters::METRICS;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::json;

@@ -16,7 +16,7 @@ use super::response::{BodyEnd, Events, Handler, Upgrade};
 use super::router::{Access, Resource, Route};
 use super::server_state::ServerState;
 use super::{Error, EventStream, HandshakeError, HangUp, Request, Response, Socket};
-use crate::metrics::{METRICS, Refusal};
+use crate::metric_counters::{METRICS, Refusal};
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {

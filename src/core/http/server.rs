@@ -13,7 +13,7 @@ use super::server_state::ServerState;
 use super::{
     AccessControl, Encryption, Error, Limits, Response, Router, Stream, connection_thread,
 };
-use crate::metrics::{METRICS, Refusal};
+use crate::metric_counters::{METRICS, Refusal};
 use crate::sys;
 
 /// Stack size of a connection's thread. Only touched pages take memory, so an idle connection costs a few

@@ -9,6 +9,8 @@ mod anthropic;
 mod body_fields;
 pub mod catalog;
 mod classify_error;
+#[cfg(test)]
+mod decoder_memory_ratio;
 #[cfg(any(test, fuzzing))]
 mod decoder_testing;
 mod error;
@@ -21,8 +23,6 @@ mod http_provider;
 mod json_splitter;
 pub mod lead_worker;
 mod lenient_json;
-#[cfg(test)]
-mod memory_ratio;
 #[cfg(feature = "ollama")]
 mod ollama;
 mod openai;

@@ -6,9 +6,9 @@ use crate::extension::pinning_check::{
 };
 use crate::mcp::types::Tool;
 use crate::pin_file::PinFile;
-use crate::pins::{self, Pins};
 use crate::store;
 use crate::text::printable;
+use crate::tool_hashes::{self, Pins};
 use crate::{Mode, Settings};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Pinner for Settings {
         let all = report.launch_changed || report.error.is_some();
         let changed: HashSet<&str> = report.changes.iter().map(|it| &*it.tool).collect();
         let is_withheld =
-            |tool: &Tool| strict && (all || changed.contains(&*pins::name(&tool.name)));
+            |tool: &Tool| strict && (all || changed.contains(&*tool_hashes::name(&tool.name)));
         let offered: Vec<Tool> = (listed.iter())
             .filter(|tool| !is_withheld(tool))
             .cloned()
