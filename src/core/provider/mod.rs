@@ -37,7 +37,6 @@ mod tool_call_conversion;
 mod tool_name_encoding;
 mod tool_result_conversion;
 mod tool_schema;
-mod vendor_settings;
 mod wire_protocol;
 
 pub use catalog::{Catalog, ModelInfo, ProviderDetails, in_process_providers};

@@ -1,9 +1,10 @@
-//! The settings of the vendors with a wire protocol of their own. Every build has them, because a configuration
-//! may hold the keys of a vendor whose protocol the build leaves out, and they stay secret.
+//! The settings of the vendors with a wire protocol of their own, and the default addresses of their servers.
+//! Every build has them, because a configuration may hold the keys of a vendor whose protocol the build leaves
+//! out, and they stay secret.
 
-use super::provider_spec::{Setting, SettingRole, host, key, setting, timeout};
+use crate::provider::provider_spec::{Setting, SettingRole, host, key, setting, timeout};
 
-pub(super) const ANTHROPIC: &[Setting] = &[
+pub(in crate::provider) const ANTHROPIC: &[Setting] = &[
     key("ANTHROPIC_API_KEY"),
     host("ANTHROPIC_HOST", "https://api.anthropic.com"),
     setting("ANTHROPIC_AUTH_TOKEN", SettingRole::Bearer),
@@ -11,7 +12,11 @@ pub(super) const ANTHROPIC: &[Setting] = &[
     timeout("ANTHROPIC_TIMEOUT"),
 ];
 
-pub(super) const OLLAMA: &[Setting] = &[
+/// The port of an `OLLAMA_HOST` that names none.
+#[cfg(feature = "ollama")]
+pub(in crate::provider) const OLLAMA_PORT: u16 = 11434;
+
+pub(in crate::provider) const OLLAMA: &[Setting] = &[
     setting("OLLAMA_HOST", SettingRole::Host)
         .required()
         .or("localhost")
@@ -20,10 +25,10 @@ pub(super) const OLLAMA: &[Setting] = &[
     timeout("OLLAMA_TIMEOUT"),
 ];
 
-pub(super) const GOOGLE: &[Setting] = &[
+pub(in crate::provider) const GOOGLE: &[Setting] = &[
     key("GOOGLE_API_KEY"),
     host("GOOGLE_HOST", "https://generativelanguage.googleapis.com"),
     timeout("GOOGLE_TIMEOUT"),
 ];
 
-pub(super) const ALL: [&[Setting]; 3] = [ANTHROPIC, OLLAMA, GOOGLE];
+pub(in crate::provider) const ALL: [&[Setting]; 3] = [ANTHROPIC, OLLAMA, GOOGLE];
