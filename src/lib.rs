@@ -24,10 +24,10 @@
 //!
 //! [`extension::configured`] reads and changes the user's configured extensions, for [`api`] and for `gosling
 //! extensions`. Before the program of an extension is started, [`screening`] checks its command line, asked by
-//! [`extension::screening`]: against the user's list of allowed ones, and its packages against advisories about
+//! [`extension::screening_check`]: against the user's list of allowed ones, and its packages against advisories about
 //! malware. [`screening::launchers`] reads the line as `npx`, `uvx` and their like do, for the judgement of links,
 //! too: what it does not understand to the last word is never taken for harmless. The tools that a server lists are
-//! compared with those that it listed first ([`pinning`], asked by [`extension::pinning`]).
+//! compared with those that it listed first ([`pinning`], asked by [`extension::pinning_check`]).
 //!
 //! If an MCP server has exited or has forgotten its session, the first call that detects this reconnects. A
 //! request is sent again only if it certainly did not reach the server or is harmless when repeated. The

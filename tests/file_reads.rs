@@ -30,7 +30,7 @@ const ALLOWED: [(&str, usize, &str); 10] = [
         "a script in the new folder of the server that it starts",
     ),
     (
-        "src/check/command.rs",
+        "src/check/check_command.rs",
         1,
         "the user names it for the report, and it may be the pipe of a shell",
     ),

@@ -323,21 +323,88 @@ struct Code {
     literals: BTreeSet<String>,
 }
 
-/// The page about limits says where each is in the source.
+/// The page about limits says of each which setting changes it, or where it is in the source.
 #[test]
 fn the_limits_of_the_manual_are_where_it_says() {
-    let text = pages()["limits"];
-    let mut found = 0;
-    for (file, name) in places_in(text) {
-        let source = fs::read_to_string(root().join("src").join(&file)).expect(&file);
-        // A constant, or the field of a structure with its value.
-        let forms = [format!("const {name}: "), format!(" {name}: ")];
-        let is_there = forms.iter().any(|form| source.contains(form));
-        assert!(is_there, "{file} has no {name:?}");
-        found += 1;
+    let items = items_of(pages()["limits"]);
+    assert!(items.len() > 40, "{} items", items.len());
+    for item in items {
+        let places = places_in(&item);
+        for (file, name) in &places {
+            let source = fs::read_to_string(root().join("src").join(file)).expect(file);
+            assert!(defines(&source, name), "{file} does not define {name:?}");
+        }
+        let has_setting = names_in(&item)
+            .iter()
+            .any(|name| settings::find(name).is_some());
+        assert!(has_setting || !places.is_empty(), "no place: {item:?}");
     }
-    let limits = text.matches("\n- ").count();
-    assert!(found >= limits, "{found} names for {limits} limits");
+}
+
+/// The items of the lists of a page. The lines of an item after its first one are indented.
+fn items_of(page: &str) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    for line in page.lines() {
+        if let Some(begin) = line.strip_prefix("- ") {
+            items.push(begin.to_owned());
+        } else if let (Some(more), Some(item)) = (line.strip_prefix("  "), items.last_mut()) {
+            item.push(' ');
+            item.push_str(more);
+        }
+    }
+    items
+}
+
+/// Whether a source defines a constant, a static or a function of this name, or gives a field its default.
+fn defines(source: &str, name: &str) -> bool {
+    let is_default = |text: &str| {
+        let (value, _) = text.split_once("\n}").unwrap_or((text, ""));
+        value.contains(&format!(" {name}: "))
+    };
+    let (_, defaults) = source.split_once("\nimpl Default for ").unwrap_or_default();
+    let forms = ["const NAME:", "static NAME:", "fn NAME("].map(|form| form.replace("NAME", name));
+    let is_item = |line: &str| {
+        let line = line.trim_start();
+        let visibility = match line.strip_prefix("pub(") {
+            Some(rest) => rest.split_once(") ").map(|(_, rest)| rest),
+            None => line.strip_prefix("pub "),
+        };
+        let item = visibility.unwrap_or(line);
+        let item = item
+            .strip_prefix("const fn")
+            .map_or(item, |_| &item["const ".len()..]);
+        forms.iter().any(|form| item.starts_with(form))
+    };
+    source.lines().any(is_item) || is_default(defaults)
+}
+
+/// A name that is only used, or is that of a field without a value, is not defined.
+#[test]
+fn a_definition_is_told_from_a_use() {
+    let source = "\
+const LIMIT: usize = 3;
+pub(super) static TABLE: [u8; 1] = [0];
+pub const fn twice() {}
+struct Limits {
+    pub wait: u64,
+    pub size: u64,
+}
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { wait: 5 }
+    }
+}
+fn use_it(given: u64, size: u64) {
+    // const FORMER: usize = 3;
+    let _ = Limits { size: given, ..Limits::default() };
+}
+";
+    for name in ["LIMIT", "TABLE", "twice", "wait", "use_it"] {
+        assert!(defines(source, name), "{name}");
+    }
+    for name in ["size", "given", "FORMER", "IMIT", "Limits"] {
+        assert!(!defines(source, name), "{name}");
+    }
 }
 
 /// The names in the source that a text gives as `(FILE: NAME, NAME; FILE: NAME)`, each with its file.

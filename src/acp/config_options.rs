@@ -1,6 +1,6 @@
 //! The mode and the options of a session: mode, provider and model.
 
-use super::connection::ConnectionState;
+use super::client_connection::ConnectionState;
 use super::open_session::OpenSession;
 use crate::agent::{Mode, ModelChoice};
 use crate::conversation::Session;

@@ -30,12 +30,11 @@ use gosling_core::{
     store, sys, text,
 };
 
+mod acp_command;
 mod capabilities;
+mod client_connection;
 mod client_requests;
-mod command;
 mod config_options;
-mod connection;
-mod endpoint;
 mod error_objects;
 mod file_diffs;
 #[cfg(any(test, fuzzing))]
@@ -52,16 +51,17 @@ mod terminal_output;
 mod tool_call_display;
 mod updates;
 pub mod web_socket;
+mod web_socket_endpoint;
 
 use gosling_core::part::Part;
 
-pub use connection::Connection;
+pub use client_connection::Connection;
 pub use outbox::{MessageWriter, Outbox};
 pub use stdio::serve_stdio_process;
 
 /// What the Agent Client Protocol adds to gosling.
 pub const PART: Part = Part {
-    commands: &[command::COMMAND],
-    routes: Some(endpoint::routes),
+    commands: &[acp_command::COMMAND],
+    routes: Some(web_socket_endpoint::routes),
     ..Part::new("acp")
 };

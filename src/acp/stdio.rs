@@ -1,6 +1,6 @@
 //! The transport of `gosling acp`: one message a line on stdin and stdout.
 
-use super::connection::MAX_MESSAGE;
+use super::client_connection::MAX_MESSAGE;
 use super::{Connection, MessageWriter, Outbox};
 use crate::agent::Registry;
 use crate::json;

@@ -3,8 +3,8 @@
 use crate::agent::{Registry, Stores};
 use crate::builtin::InMemoryData;
 use crate::command_line::{Command, Failure, print, text};
-use crate::extension::pinning::Pinning;
-use crate::extension::screening::Screening;
+use crate::extension::pinning_check::Pinning;
+use crate::extension::screening_check::Screening;
 use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager};
 use crate::mcp::client::CallOptions;
 use crate::mcp::types::CallToolResult;

@@ -7,7 +7,7 @@ mod show;
 use crate::builtin;
 use crate::command_line::{Command, Failure, failed, logging, missing, paths, print, text, words};
 use crate::extension::configured::{self, Change, ChangeError, Entry};
-use crate::extension::pinning::Pinning;
+use crate::extension::pinning_check::Pinning;
 use crate::extension::{ExtensionConfig, config};
 use crate::features;
 use crate::store::{self, Config, Secrets, files};

@@ -3,7 +3,7 @@
 
 mod argument_rows;
 mod call;
-mod command;
+mod chat_command;
 mod elicitation_form;
 mod extension_options;
 mod extensions;
@@ -24,7 +24,7 @@ use gosling_core::{
 /// What these commands add to gosling.
 pub const PART: Part = Part {
     commands: &[
-        command::COMMAND,
+        chat_command::COMMAND,
         call::COMMAND,
         #[cfg(feature = "recipes")]
         run::COMMAND,

@@ -1,7 +1,7 @@
 //! `gosling run`: runs a recipe without a server.
 
 use crate::agent::{RecipeSource, Registry};
-use crate::command::{self as chat, INTERRUPTED};
+use crate::chat_command::{self as chat, INTERRUPTED};
 use crate::command_line::{Command, Failure, failed, missing, print, text};
 use crate::conversation::TokenState;
 use crate::interrupt::Interrupts;

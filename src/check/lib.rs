@@ -22,9 +22,9 @@ use gosling_core::{
 
 mod api_route;
 pub mod catalogue;
+mod check_command;
 mod check_options;
 mod check_run;
-mod command;
 mod declaration;
 mod fetched_list;
 mod field_types;
@@ -50,7 +50,7 @@ pub use runner::check_extension;
 
 /// What the checks of servers add to gosling.
 pub const PART: Part = Part {
-    commands: &[command::COMMAND],
+    commands: &[check_command::COMMAND],
     routes: Some(api_route::routes),
     ..Part::new("check")
 };

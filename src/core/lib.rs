@@ -23,9 +23,9 @@ pub mod features;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod http;
+pub mod metric_counters;
 #[cfg(test)]
-mod memory_ratio;
-pub mod metrics;
+mod parser_memory_ratio;
 pub mod part;
 pub mod provider;
 pub mod store;

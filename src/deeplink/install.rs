@@ -1,7 +1,7 @@
 //! Adding the extension of a link to the user's configuration.
 
 use super::{ExtensionLink, Judged, Judgement, KnownSecret, LinkTransport, classify};
-use crate::extension::screening::Screener;
+use crate::extension::screening_check::Screener;
 use crate::extension::{config, program_lookup};
 use crate::provider::Catalog;
 use crate::store::{self, Config, Secrets};

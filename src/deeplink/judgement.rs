@@ -2,7 +2,7 @@
 
 use super::query::placeholders;
 use super::{Error, ErrorClass, ExtensionLink, LinkTransport, docker_run, error};
-use crate::extension::screening::{Decision, Outcome};
+use crate::extension::screening_check::{Decision, Outcome};
 use crate::extension::wrappers::{Meaning, program_name};
 use crate::extension::{ExtensionConfig, config, environment, is_reserved};
 use crate::outbound::is_loopback_url;

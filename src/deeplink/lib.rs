@@ -10,9 +10,9 @@ use gosling_core::{
     agent, api, command_line, extension, http, json, outbound, provider, store, sys, text,
 };
 
-mod command;
+mod deeplink_command;
+mod deeplink_endpoint;
 mod docker_run;
-mod endpoint;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod install;
@@ -208,7 +208,7 @@ fn is_token(token: &str) -> bool {
 
 /// What links add to gosling.
 pub const PART: Part = Part {
-    commands: &[command::COMMAND],
-    routes: Some(endpoint::routes),
+    commands: &[deeplink_command::COMMAND],
+    routes: Some(deeplink_endpoint::routes),
     ..Part::new("deeplinks")
 };

@@ -219,6 +219,17 @@ pub struct ToolAnnotations {
     pub open_world_hint: Option<bool>,
 }
 
+impl ToolAnnotations {
+    /// Of a tool that changes nothing, and knows only this machine.
+    pub const READS: Self = ToolAnnotations {
+        title: None,
+        read_only_hint: Some(true),
+        destructive_hint: Some(false),
+        idempotent_hint: Some(true),
+        open_world_hint: Some(false),
+    };
+}
+
 /// One part of a tool's result or a prompt: an object with a `type`, kept as received.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]

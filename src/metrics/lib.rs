@@ -1,14 +1,14 @@
 //! `GET /metrics`: what this process has done, in numbers for Prometheus; an addition of gosling. The core counts, see
-//! [`gosling_core::metrics`]; what is here writes the numbers as text.
+//! [`gosling_core::metric_counters`]; what is here writes the numbers as text.
 #![forbid(unsafe_code)]
 
-mod rendering;
+mod prometheus_text;
 
 use gosling_core::agent::Registry;
 use gosling_core::api::with;
 use gosling_core::http::{Access::Keyed, Error, Request, Response};
 use gosling_core::part::Part;
-use gosling_core::{metrics, sys};
+use gosling_core::{metric_counters, sys};
 
 /// What this adds to gosling.
 pub const PART: Part = Part {
@@ -18,7 +18,12 @@ pub const PART: Part = Part {
 
 fn get_metrics(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let (sessions, extensions) = registry.live_counts();
-    let text = rendering::render(&metrics::METRICS, sessions, extensions, &sys::usage());
+    let text = prometheus_text::render(
+        &metric_counters::METRICS,
+        sessions,
+        extensions,
+        &sys::usage(),
+    );
     Ok(Response::bytes(
         "text/plain; version=0.0.4; charset=utf-8",
         text,

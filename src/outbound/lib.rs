@@ -9,7 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod address_cache;
-mod connection;
+mod connection_progress;
 pub mod error_text;
 mod exchange;
 mod fetch;
@@ -25,7 +25,7 @@ mod target;
 mod tls_roots;
 
 pub use address_cache::AddressCache;
-pub use connection::Connection;
+pub use connection_progress::Connection;
 pub use exchange::{is_compressed, read_whole_body};
 pub use fetch::Fetch;
 pub use retry_after::retry_after;

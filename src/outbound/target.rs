@@ -1,7 +1,7 @@
 //! An HTTP server: its URI and options, checked once, and what every request to it has in common.
 
 use super::address_cache::AddressCache;
-use super::connection::{Connection, MAX_RESPONSE_HEAD};
+use super::connection_progress::{Connection, MAX_RESPONSE_HEAD};
 use super::ip_literal::ip_literal;
 use super::{proxy, redirect, tls_roots};
 use gosling_text::redact;

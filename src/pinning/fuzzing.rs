@@ -5,7 +5,7 @@ use crate::mcp::types::Tool;
 use crate::text::fuzz_input::Target;
 #[cfg(test)]
 use crate::text::fuzz_input::check_seeds;
-use crate::{pin_file, pins};
+use crate::{pin_file, tool_hashes};
 
 /// The targets.
 pub const TARGETS: &[Target] = &[Target::new("tool_pins", tool_pins, 1000)];
@@ -23,7 +23,7 @@ fn tool_pins(input: &[u8]) {
     let (Some(before), Some(after)) = (list(&before), list(&after)) else {
         return;
     };
-    let pins = |tools: &[Tool]| pins::Pins::of(&config, tools, &[]);
+    let pins = |tools: &[Tool]| tool_hashes::Pins::of(&config, tools, &[]);
     let (Ok(before), Ok(after)) = (pins(&before), pins(&after)) else {
         return;
     };

@@ -4,7 +4,7 @@
 //!
 //! The pins of an extension are the file `data/tool_pins/KEY.json`. They outlive the removal of the
 //! extension, and another program or address under the same name does not start without pins. What differs is
-//! shown in `GET /agent/extensions` and logged, until it is accepted ([`Pinner::accept`](extension::pinning::Pinner::accept)). With
+//! shown in `GET /agent/extensions` and logged, until it is accepted ([`Pinner::accept`](extension::pinning_check::Pinner::accept)). With
 //! `GOOSE_TOOL_PINNING=strict` the model gets neither tools that were changed or added, nor any tool of another
 //! program or address.
 //!
@@ -12,12 +12,12 @@
 //! resources, prompts and the results of tools are not pinned.
 #![forbid(unsafe_code)]
 
-mod endpoint;
+mod accept_tools_endpoint;
+mod changed_tools;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod pin_file;
-mod pins;
-mod review;
+mod tool_hashes;
 
 use crate::store::{Config, Paths, settings};
 use gosling_core::part::Part;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// What pinning adds to gosling.
 pub const PART: Part = Part {
-    routes: Some(endpoint::routes),
+    routes: Some(accept_tools_endpoint::routes),
     pinner: Some(|config, paths| Arc::new(Settings::read(config, paths))),
     ..Part::new("pinning")
 };
@@ -73,7 +73,7 @@ impl Settings {
 mod tests {
     use super::*;
     use crate::extension::ExtensionConfig;
-    use crate::extension::pinning::Pinner;
+    use crate::extension::pinning_check::Pinner;
     use crate::mcp::types::Tool;
     use serde_json::json;
 

@@ -6,17 +6,17 @@
 //! which `core_hook` implements.
 #![forbid(unsafe_code)]
 
-mod command;
 mod core_hook;
-mod endpoint;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 #[cfg(test)]
-mod memory_ratio;
-#[cfg(test)]
 mod prompt_tests;
 pub mod recipe;
+mod recipe_command;
 mod recipe_creation;
+mod recipe_endpoints;
+#[cfg(test)]
+mod recipe_link_memory_ratio;
 pub mod recipe_run;
 #[cfg(feature = "schedules")]
 pub mod schedule;
@@ -42,8 +42,8 @@ const CRON_LINES: &[CronLines] = &[
 
 /// What recipes add to gosling.
 pub const PART: Part = Part {
-    commands: &[command::COMMAND],
-    routes: Some(endpoint::routes),
+    commands: &[recipe_command::COMMAND],
+    routes: Some(recipe_endpoints::routes),
     recipes: Some(&core_hook::Hook),
     prompts: &[recipe_creation::PROMPT],
     ..Part::new("recipes")

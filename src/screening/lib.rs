@@ -1,14 +1,14 @@
 //! Screening: whether a command line may start, by a list of allowed ones and by advisories about the packages
 //! that it installs.
 //!
-//! [`Settings`] says where the list and the advisories are; [`Screener::screen`](extension::screening::Screener::screen) looks the packages up and decides.
+//! [`Settings`] says where the list and the advisories are; [`Screener::screen`](extension::screening_check::Screener::screen) looks the packages up and decides.
 //! Of advisories nothing stays in memory between two launches; a list from an address does. [`launchers`] reads a
 //! command line as `npx`, `uvx` and their like do, for the judgement of links, too.
 #![forbid(unsafe_code)]
 
+mod advisories_command;
 pub mod advisory;
 mod allowlist;
-mod command;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod index;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// What screening adds to gosling.
 pub const PART: Part = Part {
-    commands: &[command::COMMAND],
+    commands: &[advisories_command::COMMAND],
     screener: Some(|config, paths, offline| Arc::new(Settings::read(config, paths, offline))),
     ..Part::new("screening")
 };

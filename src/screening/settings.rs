@@ -3,7 +3,7 @@
 use crate::advisory::Malware;
 use crate::allowlist::Allowlist;
 use crate::extension::environment;
-use crate::extension::screening::{Decision, Outcome, Screener};
+use crate::extension::screening_check::{Decision, Outcome, Screener};
 use crate::extension::wrappers::{Given, Line, Meaning};
 use crate::launchers::Launch;
 use crate::outbound::is_loopback_url;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const MAX_FAULT: usize = 300;
 
 /// How long the questions to an OSV server about one command line may take.
-const ASKING: Duration = Duration::from_secs(10);
+const OSV_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The settings of the screening.
 #[derive(Clone, Debug, Default)]
@@ -201,7 +201,7 @@ impl Settings {
         cancel: &Cancel,
         decision: &mut Decision,
     ) -> Option<String> {
-        let end = Instant::now() + ASKING;
+        let end = Instant::now() + OSV_TIMEOUT;
         for package in packages {
             let found = osv_server::ask(endpoint, *package, end, cancel);
             self.check_malware(*package, &found.malware, decision);

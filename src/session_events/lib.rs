@@ -7,14 +7,14 @@
 #![forbid(unsafe_code)]
 
 mod background_turn;
-mod endpoint;
 mod event_log;
+mod turn_endpoints;
 
 use gosling_core::part::Part;
 use gosling_core::{agent, conversation, http, sys};
 
 /// What these routes add to gosling.
 pub const PART: Part = Part {
-    routes: Some(endpoint::routes),
+    routes: Some(turn_endpoints::routes),
     ..Part::new("session-events")
 };

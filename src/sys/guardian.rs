@@ -11,7 +11,7 @@
 //! The server replaces a guardian that was killed, or that does not read its pipe because it was stopped.
 //! [`process`](super::process) says what is guaranteed, and where.
 
-use super::command::Command;
+use super::child_command::Command;
 use super::process_mark::ProcessMark;
 use super::{marked_processes, unix};
 use std::fs::OpenOptions;

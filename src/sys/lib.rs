@@ -4,8 +4,8 @@
 
 pub mod alarm;
 pub mod cancel;
+mod child_command;
 pub mod clock;
-mod command;
 pub mod fs;
 pub mod guardian;
 mod marked_processes;

@@ -54,7 +54,7 @@ pub use family::Family;
 pub use output::{ExitWatch, OutputDrain, Ready, wait_output};
 
 use super::cancel::Cancel;
-pub use super::command::Command;
+pub use super::child_command::Command;
 pub use super::process_mark::MARK;
 use super::process_mark::{ProcessMark, server_mark};
 use super::{lock, marked_processes, spawner, unix};

@@ -15,12 +15,12 @@ mod gooseignore;
 mod image;
 mod line_endings;
 mod login_shell_path;
-#[cfg(test)]
-mod memory_ratio;
 mod output_lines;
+#[cfg(test)]
+mod patch_memory_ratio;
 mod prompts;
 mod run_command;
-mod saved_outputs;
+mod saved_command_outputs;
 #[cfg(feature = "screen")]
 mod screen;
 mod shell;
@@ -100,7 +100,7 @@ pub fn server(paths: &Paths, data: Arc<dyn SessionData>, offline: bool) -> Serve
         offline,
         family: Mutex::default(),
         readers: Mutex::default(),
-        outputs: saved_outputs::SavedOutputs::new(),
+        outputs: saved_command_outputs::SavedOutputs::new(),
         edits: Mutex::default(),
         ignore_rules: Mutex::default(),
     });
@@ -144,7 +144,7 @@ struct Developer {
     /// The threads that read the output of commands that have ended but left processes in the background.
     readers: Mutex<Vec<OutputReader>>,
     /// The long outputs that are kept in files.
-    outputs: saved_outputs::SavedOutputs,
+    outputs: saved_command_outputs::SavedOutputs,
     /// The edits that can be undone. Holding the lock makes edits exclusive.
     edits: Mutex<undo_history::History>,
     /// The rules for the working directory of the last call.

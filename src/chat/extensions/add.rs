@@ -3,7 +3,7 @@
 use super::{HELP, WIDTH, read_file, refused, say_missing};
 use crate::command_line::{Failure, failed, logging, paths, print, text};
 use crate::extension::configured::{self, launch_line};
-use crate::extension::screening::{Outcome, Screening};
+use crate::extension::screening_check::{Outcome, Screening};
 use crate::extension::{ExtensionConfig, is_reserved, python_runner};
 use crate::store::{Config, Paths, Secrets, parse_yaml_object};
 use crate::sys::cancel::Cancel;

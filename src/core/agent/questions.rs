@@ -2,5 +2,5 @@
 
 pub(super) mod pending_questions;
 pub(super) mod permission_mode;
-pub(super) mod server_requests;
-pub(super) mod session_questions;
+pub(super) mod question_answers;
+pub(super) mod sampling_and_elicitation;

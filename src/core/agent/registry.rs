@@ -1,9 +1,10 @@
 //! The live agents of all sessions. Sessions are created, found, changed and ended here, so that the stored
 //! session and its agent stay consistent.
 
-use crate::agent::questions::session_questions::Questions;
+use crate::agent::questions::question_answers::Questions;
 use crate::agent::recipes::SessionRecipe;
 use crate::agent::session::agent_table::{AgentTable, IfRunning};
+use crate::agent::session::export_copy_import::{SessionFiles, absolute_or_home};
 use crate::agent::session::extension_setup::{ExtensionSetup, time_limit};
 use crate::agent::session::housekeeper::Housekeeper;
 use crate::agent::session::model_selection::Models;
@@ -12,7 +13,6 @@ use crate::agent::session::session_agent::{InitialExtensions, idle_status};
 use crate::agent::session::session_extensions::{
     append, check_count, enabled_extensions, import_extensions,
 };
-use crate::agent::session::session_files::{SessionFiles, absolute_or_home};
 use crate::agent::session::session_naming::name_in_background;
 use crate::agent::session::session_recipes;
 use crate::agent::session::stored_session_data::StoredSessionData;
@@ -22,7 +22,7 @@ use crate::agent::{Agent, Error, Event, EventSink, ExtensionResult, Mode, Stores
 use crate::builtin::WorkspaceSlot;
 use crate::conversation::{ImportReport, Session, SessionType};
 use crate::extension::{Containers, Context, ExtensionConfig, State, Status};
-use crate::metrics::METRICS;
+use crate::metric_counters::METRICS;
 use crate::part::{self, Part};
 use crate::provider::{self, Catalog};
 use crate::store::{NewSession, settings};

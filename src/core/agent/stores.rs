@@ -2,7 +2,7 @@
 
 use crate::agent::prompt::hints::Hints;
 use crate::agent::prompt::prompt_templates::Prompts;
-use crate::agent::session::session_files::SessionFiles;
+use crate::agent::session::export_copy_import::SessionFiles;
 use crate::store::{Config, Paths, Permissions, Secrets, Sessions};
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@
 //! The turn runs in the thread that calls [`reply`](crate::agent::Registry::reply). Each message goes out as an [`Event`](crate::agent::Event) and
 //! is in the session's journal before the next request to the model.
 
+pub(in crate::agent) mod checked_turn;
 pub(in crate::agent) mod compaction;
 pub(in crate::agent) mod model_history;
 pub(in crate::agent) mod model_request;
@@ -13,7 +14,6 @@ pub(in crate::agent) mod token_estimate;
 pub(in crate::agent) mod tool_calls;
 pub(in crate::agent) mod turn_channel;
 pub(in crate::agent) mod turn_output;
-pub(in crate::agent) mod turn_retries;
 pub(in crate::agent) mod turn_start;
 pub(in crate::agent) mod turn_state;
 pub(in crate::agent) mod turn_state_lru;

@@ -3,8 +3,8 @@
 //! A configuration is written as it was read: unknown fields are kept, defaults are filled in as Goose does.
 //! CORE §6; `ExtensionConfig` of Goose's OpenAPI document.
 
+use super::configured_variables::Envs;
 use super::environment;
-use super::envs::Envs;
 use crate::mcp::client::DEFAULT_TIMEOUT;
 use crate::sys::TimeLimit;
 use serde::de::DeserializeOwned;

@@ -4,7 +4,7 @@
 use super::inline_python::PythonRunner;
 use super::{Error, ExtensionConfig, config, platform_extensions};
 use crate::builtin;
-use crate::store::{self, Config, yaml};
+use crate::store::{self, Config, yaml_text};
 use serde_json::{Value, json};
 use std::fmt;
 use yaml_serde::{Mapping, Value as Yaml};
@@ -158,7 +158,7 @@ pub fn change(config: &Config, names: &[String], change: Change) -> Result<(), C
                 (_, Some(key)) => set_enabled(&mut changed, &key, change == Change::Enable)?,
                 (Change::Enable, None) => {
                     if let Some((key, entry)) = known_entry(name) {
-                        changed.insert(key.as_str().into(), yaml::from_json(&entry));
+                        changed.insert(key.as_str().into(), yaml_text::from_json(&entry));
                         set_enabled(&mut changed, &key, true)?;
                     }
                 }
@@ -201,7 +201,10 @@ fn set_enabled(section: &mut Mapping, key: &str, enabled: bool) -> Result<(), Ch
         ));
     };
     if enabled {
-        let read = Entry::read((key.to_owned(), yaml::to_json(&Yaml::Mapping(entry.clone()))));
+        let read = Entry::read((
+            key.to_owned(),
+            yaml_text::to_json(&Yaml::Mapping(entry.clone())),
+        ));
         let config = read.config.map_err(|reason| refused(&reason))?;
         config.check_environment().map_err(ChangeError::Refused)?;
     }

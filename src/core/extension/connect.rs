@@ -4,17 +4,17 @@
 mod streamable_http;
 
 use super::config::{ExtensionConfig, InlinePython, key};
+use super::configured_variables::Envs;
 use super::container::Inside;
 use super::context::Context;
 use super::environment::{self, Environment};
-use super::envs::Envs;
 use super::inline_python::PythonRunner;
 use super::launch::depends_on_folder;
-use super::pinning::Reviewed;
+use super::pinning_check::Reviewed;
 use super::platform_extensions;
 use super::program_lookup;
 use super::restart_policy::{FailureKind, backoff, classify_failure};
-use super::screening::Decision;
+use super::screening_check::Decision;
 use super::start_folder;
 use super::status::Location;
 use super::subscriptions::Subscriptions;

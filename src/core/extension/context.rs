@@ -3,8 +3,8 @@
 use super::container::Containers;
 use super::environment::Inherited;
 use super::inline_python::PythonRunner;
-use super::pinning::Pinning;
-use super::screening::Screening;
+use super::pinning_check::Pinning;
+use super::screening_check::Screening;
 use crate::builtin::SessionData;
 use crate::mcp::client::{MAX_TIMEOUT, RequestHandler};
 use crate::mcp::transport::stdio::MAX_LINE;

@@ -2,7 +2,7 @@
 //! values. CORE §8.1 (3, 4), §8.2 (2).
 
 use super::Class;
-use super::envs::Envs;
+use super::configured_variables::Envs;
 use crate::sys::process::Command;
 use std::collections::BTreeMap;
 

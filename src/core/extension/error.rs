@@ -1,6 +1,6 @@
 //! Errors of extensions, for the user who configured them.
 
-use super::screening::Decision;
+use super::screening_check::Decision;
 use crate::mcp;
 use serde::Serialize;
 use std::fmt;

@@ -2,8 +2,8 @@
 
 use super::container::Containers;
 use super::inline_python::PythonRunner;
-use super::pinning::Pinning;
-use super::screening::{Screening, is_wanted};
+use super::pinning_check::Pinning;
+use super::screening_check::{Screening, is_wanted};
 use crate::part;
 use crate::store::{Config, Paths, settings};
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use super::{Error, Phase, tool_names};
 use crate::mcp;
 use crate::mcp::client::{CallOptions, Client};
 use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
-use crate::metrics::METRICS;
+use crate::metric_counters::METRICS;
 use crate::sorting::sort_by;
 use crate::store::ToolOrigin;
 use crate::sys::cancel::Cancel;

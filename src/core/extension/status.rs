@@ -1,7 +1,7 @@
 //! The status of an extension: state, server, and statistics of its calls.
 
-use super::pinning::Report;
-use super::screening::Decision;
+use super::pinning_check::Report;
+use super::screening_check::Decision;
 use super::{Class, ExtensionConfig};
 use serde::Serialize;
 use std::collections::VecDeque;

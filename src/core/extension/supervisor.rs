@@ -3,7 +3,7 @@
 use super::config::ExtensionConfig;
 use super::connect::{ConnectError, Connection, shown, without_duplicates};
 use super::context::Context;
-use super::pinning::{self, Reviewed};
+use super::pinning_check::{self, Reviewed};
 use super::restart_policy::{FailureKind, Next, RESTARTS, Restarts, Retries, WINDOW};
 use super::status::{self, Calls, ServerInfo, Status};
 use super::subscriptions::Subscriptions;
@@ -11,7 +11,7 @@ use super::{Class, Error, Phase};
 use crate::mcp;
 use crate::mcp::client::{CallObserver, Client};
 use crate::mcp::types::Tool;
-use crate::metrics::METRICS;
+use crate::metric_counters::METRICS;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::json;
@@ -223,7 +223,7 @@ impl Supervisor {
         }
         self.review_again();
         if is_withheld() {
-            return Err(pinning::withheld_error(&self.config, tool));
+            return Err(pinning_check::withheld_error(&self.config, tool));
         }
         Ok(())
     }

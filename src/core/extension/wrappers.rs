@@ -1,13 +1,13 @@
 //! Programs that only start another one: `env`, `nice`, `sh -c`, `python -m`, `corepack` and the like.
 
-mod options;
+mod wrapper_options;
 #[rustfmt::skip]
-mod table;
+mod wrapper_table;
 
-pub use options::{Given, Meaning, Options, Row, Syntax, Takes, Words};
+pub use wrapper_options::{Given, Meaning, Options, Row, Syntax, Takes, Words};
 
 use crate::text::split_command;
-use table::{Inner, WRAPPERS};
+use wrapper_table::{Inner, WRAPPERS};
 
 /// How many such programs are taken off a command line.
 const MAX_WRAPPERS: usize = 16;

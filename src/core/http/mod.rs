@@ -17,7 +17,7 @@
 
 mod access_control;
 mod chunked;
-mod connection;
+mod connection_thread;
 mod connections;
 mod encryption;
 mod error;

@@ -180,6 +180,11 @@ impl Resource {
             .unwrap_or(Access::Keyed)
     }
 
+    /// The answer to a method that no route of this resource has.
+    pub(super) fn unknown_method(&self, path: &str, method: &Method) -> Error {
+        Error::new(405, format!("{path} does not take {method}")).header("Allow", &self.allow())
+    }
+
     /// The methods of this resource, as in the `Allow` field (RFC 9110 §10.2.1).
     pub(super) fn allow(&self) -> String {
         let mut methods: Vec<&str> = self.routes.iter().map(|r| r.method.as_str()).collect();
@@ -214,6 +219,11 @@ impl Resource {
         };
         self.segments.len() == parts.len() && self.segments.iter().zip(parts).all(is)
     }
+}
+
+/// The answer to a path that no resource has.
+pub(super) fn unknown_path(path: &str) -> Error {
+    Error::not_found(format!("There is nothing at {path}"))
 }
 
 fn segments_of(pattern: &'static str) -> Vec<Segment> {

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use super::connections::{Connections, SharedConnection};
 use super::response::BodyEnd;
 use super::server_state::ServerState;
-use super::{AccessControl, Encryption, Error, Limits, Response, Router, Stream, connection};
-use crate::metrics::{METRICS, Refusal};
+use super::{
+    AccessControl, Encryption, Error, Limits, Response, Router, Stream, connection_thread,
+};
+use crate::metric_counters::{METRICS, Refusal};
 use crate::sys;
 
 /// Stack size of a connection's thread. Only touched pages take memory, so an idle connection costs a few
@@ -175,7 +177,7 @@ fn admit(shared: &Arc<ServerState>, socket: TcpStream, peer: SocketAddr) -> io::
                 id,
             };
             METRICS.connections.add(1);
-            connection::serve(&shared, &connection);
+            connection_thread::serve(&shared, &connection);
             // The socket closes before the connection is removed from the table.
             drop(connection);
             drop(leaving);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Limits, Stream};
-use crate::metrics::METRICS;
+use crate::metric_counters::METRICS;
 
 /// Size in bytes of the buffer of an idle connection: one page, enough for an ordinary request.
 const IDLE_BUFFER: usize = 4 << 10;

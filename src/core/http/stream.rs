@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::{EncryptedSession, Encryption, HandshakeError};
-use crate::metrics::METRICS;
+use crate::metric_counters::METRICS;
 use crate::sys::net;
 
 /// The byte stream of one connection, with or without TLS.

@@ -7,11 +7,12 @@ mod messages_request;
 #[cfg(test)]
 mod tests;
 
+use super::catalog::vendor_settings;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::server_url::base_url;
-use super::tool_names::ToolNames;
+use super::tool_name_encoding::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
-use super::{CompletionRequest, Error, vendor_settings};
+use super::{CompletionRequest, Error};
 use messages_decoder::MessagesDecoder;
 use serde::Deserialize;
 use serde_json::Value;

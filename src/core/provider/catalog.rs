@@ -9,6 +9,7 @@ pub(super) mod known_models;
 mod provider_settings;
 #[cfg(test)]
 mod tests;
+pub(super) mod vendor_settings;
 
 use super::provider_spec::{InProcessProvider, ModelSpec, ProviderSpec};
 use super::{Error, ErrorClass, ModelConfig, Provider};

@@ -2,8 +2,8 @@
 
 use super::decoder_testing;
 use super::openai;
-use super::tool_calls::reject_truncated_call;
-use super::tool_output;
+use super::tool_call_conversion::reject_truncated_call;
+use super::tool_result_conversion::{IMAGES, tool_output};
 use super::wire_protocol::{Endpoint, Protocol, WireProtocol};
 use super::{Completion, CompletionRequest, Error, ModelConfig, Purpose, ToolSpec};
 use crate::conversation::{Content, Message, Outcome, Role, ToolCall, ToolRequest, ToolResponse};
@@ -222,7 +222,7 @@ pub fn tool_result(input: &[u8]) {
         return;
     };
     let tool_result = Outcome::Success { value };
-    let tool_output = tool_output::tool_output(&tool_result, &tool_output::IMAGES);
+    let tool_output = tool_output(&tool_result, &IMAGES);
     assert!(
         !tool_output.text.trim().is_empty(),
         "a model is told nothing"

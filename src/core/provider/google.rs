@@ -8,11 +8,12 @@ mod gemini_schema;
 #[cfg(test)]
 mod tests;
 
+use super::catalog::vendor_settings;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::server_url::base_url;
-use super::tool_names::ToolNames;
+use super::tool_name_encoding::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
-use super::{CompletionRequest, Error, ErrorClass, classify_error, vendor_settings};
+use super::{CompletionRequest, Error, ErrorClass, classify_error};
 use crate::outbound::wait_of;
 use gemini_decoder::GeminiDecoder;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

@@ -10,7 +10,8 @@ use super::openai::OpenAi;
 use super::output_limit::{self, LearnedLimits};
 use super::wire_protocol::{Endpoint, HttpRequest, Protocol};
 use super::{
-    Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider, retry,
+    Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider,
+    request_retries,
 };
 use crate::outbound::error_text::one_line;
 use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
@@ -206,7 +207,7 @@ impl Provider for HttpProvider {
             let wait = if sink.has_delta || failure.is_final {
                 None
             } else {
-                retry::backoff(failure.error.class, failure.after, attempt, random_byte())
+                request_retries::backoff(failure.error.class, failure.after, attempt, random_byte())
             };
             let Some(wait) = wait else {
                 return Err(failure.error);

@@ -9,6 +9,8 @@ mod anthropic;
 mod body_fields;
 pub mod catalog;
 mod classify_error;
+#[cfg(test)]
+mod decoder_memory_ratio;
 #[cfg(any(test, fuzzing))]
 mod decoder_testing;
 mod error;
@@ -21,31 +23,28 @@ mod http_provider;
 mod json_splitter;
 pub mod lead_worker;
 mod lenient_json;
-#[cfg(test)]
-mod memory_ratio;
 #[cfg(feature = "ollama")]
 mod ollama;
 mod openai;
 mod output_limit;
 mod provider_spec;
+mod request_retries;
 mod response_body;
-mod retry;
 #[cfg(feature = "scripted")]
 pub mod scripted;
 mod server_url;
-mod tool_calls;
-mod tool_names;
-mod tool_output;
+mod tool_call_conversion;
+mod tool_name_encoding;
+mod tool_result_conversion;
 mod tool_schema;
-mod vendor_settings;
 mod wire_protocol;
 
 pub use catalog::{Catalog, ModelInfo, ProviderDetails, in_process_providers};
 pub use error::{Error, ErrorClass};
 pub use http_provider::{HttpProvider, HttpProviderOptions};
 pub use lead_worker::{Choice, LeadWorker, Progress};
-pub(crate) use tool_calls::replayed_call;
-pub(crate) use tool_output::{
+pub(crate) use tool_call_conversion::replayed_call;
+pub(crate) use tool_result_conversion::{
     audience_includes_model, has_content_for_model, image_hashes, is_part_for_model,
     replace_images, response_size, result_text,
 };

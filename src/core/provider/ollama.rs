@@ -5,15 +5,15 @@
 mod ollama_decoder;
 mod ollama_request;
 
+use super::catalog::vendor_settings::{self, OLLAMA_PORT};
 use super::lenient_json::JsonStr;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::server_url::with_scheme;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
-use super::{CompletionRequest, Error, vendor_settings};
+use super::{CompletionRequest, Error};
 use ollama_decoder::OllamaDecoder;
 use serde::Deserialize;
 
-const PORT: u16 = 11434;
 /// The largest context to request, unless the user sets another. Ollama allocates the memory for all of it at once;
 /// its own default is so small that the tools alone fill it.
 const MAX_CONTEXT: u64 = 32_768;
@@ -75,7 +75,7 @@ fn base_url(host: &str) -> String {
     let authority = &url[start..end];
     let after_ip6 = authority.rsplit(']').next().unwrap_or_default();
     if url.starts_with("http://") && !after_ip6.contains(':') {
-        url.insert_str(end, &format!(":{PORT}"));
+        url.insert_str(end, &format!(":{OLLAMA_PORT}"));
     }
     url
 }

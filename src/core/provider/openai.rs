@@ -21,7 +21,7 @@ use super::provider_spec::{
     ProviderSpec, SettingRole, host, hosted, optional_key, path, setting, timeout,
 };
 use super::server_url::{CHAT, base_url, join};
-use super::tool_names::ToolNames;
+use super::tool_name_encoding::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
 use chat_decoder::ChatDecoder;

@@ -7,8 +7,10 @@ use serde_json::{Map, Value};
 use yaml_serde::{Mapping, Value as Yaml};
 
 use super::settings::{self, Given};
-use super::yaml_file::YamlFile;
-use super::{Env, Error, Paths, Result, env_override, files, parse_env_value, process_env, yaml};
+use super::shared_yaml_file::YamlFile;
+use super::{
+    Env, Error, Paths, Result, env_override, files, parse_env_value, process_env, yaml_text,
+};
 
 const EXTENSIONS: &str = "extensions";
 
@@ -65,7 +67,7 @@ impl Config {
         if let Some(text) = env_override(&self.env, key) {
             return Ok(Some(parse_env_value(&text)));
         }
-        Ok(self.file.load()?.get(key).map(yaml::to_json))
+        Ok(self.file.load()?.get(key).map(yaml_text::to_json))
     }
 
     /// Whether the file has `key`.
@@ -84,7 +86,7 @@ impl Config {
         if let Some(text) = env_override(&self.env, key) {
             return Ok(Some(Given::of_variable(&text)));
         }
-        let value = self.file.load()?.get(key).map(yaml::to_json);
+        let value = self.file.load()?.get(key).map(yaml_text::to_json);
         Ok(Given::in_file(self.path(), value))
     }
 
@@ -93,7 +95,7 @@ impl Config {
     /// # Errors
     /// As [`Config::get`].
     pub fn all(&self) -> Result<Map<String, Value>> {
-        Ok(yaml::to_json_object(&*self.file.load()?))
+        Ok(yaml_text::to_json_object(&*self.file.load()?))
     }
 
     /// Sets `key`: in its place if it exists, else at the end.
@@ -109,7 +111,7 @@ impl Config {
         if key == EXTENSIONS && !value.is_object() {
             return Err(refused("`extensions` is a mapping of names to entries"));
         }
-        let value = yaml::from_json(value);
+        let value = yaml_text::from_json(value);
         self.edit(|root| {
             root.insert(key.into(), value.clone());
             Ok(())
@@ -135,9 +137,9 @@ impl Config {
         mut change: impl FnMut(Option<Value>) -> Option<Value>,
     ) -> Result<()> {
         self.edit(|root| {
-            let value = change(root.get(key).map(yaml::to_json));
+            let value = change(root.get(key).map(yaml_text::to_json));
             match value {
-                Some(value) => drop(root.insert(key.into(), yaml::from_json(&value))),
+                Some(value) => drop(root.insert(key.into(), yaml_text::from_json(&value))),
                 None => drop(root.shift_remove(key)),
             }
             Ok(())
@@ -197,7 +199,7 @@ impl Config {
             }
         };
         for (key, entry) in section {
-            match (yaml::to_json(key), yaml::to_json(entry)) {
+            match (yaml_text::to_json(key), yaml_text::to_json(entry)) {
                 (Value::String(key), entry @ Value::Object(_)) => {
                     if !matches!(entry["enabled"], Value::Bool(_) | Value::Null) {
                         let warning = "counts as not enabled: `enabled` must be true or false";
@@ -217,7 +219,7 @@ impl Config {
     /// # Errors
     /// As [`Config::edit`]; [`Error::Broken`] also when `extensions` holds something else.
     pub fn set_extension(&self, key: &str, entry: &Value, replace: bool) -> Result<bool> {
-        let entry = yaml::from_json(entry);
+        let entry = yaml_text::from_json(entry);
         self.edit_extensions(|section| {
             if !replace && section.contains_key(key) {
                 return true;

@@ -1,31 +1,31 @@
 //! Fuzz target of YAML: configuration, secrets, recipes.
 
-use super::yaml;
+use super::yaml_text;
 use crate::extension::ExtensionConfig;
 use serde_json::Value;
 
 /// Every parsed mapping, and every JSON value, survives writing and parsing.
 pub fn yaml(input: &[u8]) {
-    let Ok(mapping) = yaml::parse(input) else {
+    let Ok(mapping) = yaml_text::parse(input) else {
         return;
     };
     // `render` refuses values that YAML cannot represent faithfully.
-    if let Ok(text) = yaml::render(&mapping) {
-        let again = yaml::parse(text.as_bytes());
+    if let Ok(text) = yaml_text::render(&mapping) {
+        let again = yaml_text::parse(text.as_bytes());
         assert!(again.is_ok_and(|again| again == mapping), "{text:?}");
     }
-    let object = yaml::to_json_object(&mapping);
+    let object = yaml_text::to_json_object(&mapping);
     let Value::Object(object) = without_wide_numbers(Value::Object(object)) else {
         return;
     };
-    let text = match yaml::from_json(&Value::Object(object.clone())) {
-        yaml_serde::Value::Mapping(mapping) => yaml::render(&mapping),
+    let text = match yaml_text::from_json(&Value::Object(object.clone())) {
+        yaml_serde::Value::Mapping(mapping) => yaml_text::render(&mapping),
         other => panic!("an object becomes {other:?}"),
     };
     let text =
         text.unwrap_or_else(|reason| panic!("JSON has no form in YAML: {reason}: {object:?}"));
-    let again = yaml::parse(text.as_bytes()).expect("what is written can be read");
-    assert_eq!(yaml::to_json_object(&again), object, "{text:?}");
+    let again = yaml_text::parse(text.as_bytes()).expect("what is written can be read");
+    assert_eq!(yaml_text::to_json_object(&again), object, "{text:?}");
     used(Value::Object(object));
 }
 

@@ -18,13 +18,13 @@ mod permissions;
 mod search;
 mod secrets;
 mod session_cache;
-mod session_files;
+mod session_file_names;
 mod sessions;
 pub mod settings;
+mod shared_yaml_file;
 mod trigrams;
 mod turn_lock;
-pub(crate) mod yaml;
-mod yaml_file;
+pub(crate) mod yaml_text;
 
 pub use config::{Config, Extensions};
 pub use error::{Error, Result};
@@ -36,11 +36,11 @@ pub use search::Query;
 pub use secrets::{Secret, Secrets, mask};
 pub use session_cache::StoredSession;
 pub use sessions::{Listing, NewSession, Sessions};
-pub use turn_lock::TurnLock;
-pub use yaml::to_json as yaml_to_json;
-pub use yaml_file::{
+pub use shared_yaml_file::{
     MAX_SIZE as MAX_YAML, parse_yaml_object, read_object, read_object_with_text, render_yaml_object,
 };
+pub use turn_lock::TurnLock;
+pub use yaml_text::to_json as yaml_to_json;
 
 use crate::sys::process::SERVER_KEY;
 use serde_json::Value;

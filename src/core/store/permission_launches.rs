@@ -1,8 +1,8 @@
 //! `permission_launches.yaml`: what ran the tools that the user always allows. `permission.yaml` has their full
 //! names only, and no place for more: Goose reads and writes that file, too.
 
-use super::yaml_file::YamlFile;
-use super::{Error, Paths, Result, yaml};
+use super::shared_yaml_file::YamlFile;
+use super::{Error, Paths, Result, yaml_text};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use yaml_serde::Mapping;
@@ -101,14 +101,14 @@ impl PermissionLaunches {
             let result = change(&mut origins);
             if origins != before {
                 let origins = crate::json::to_value(&origins).unwrap_or_default();
-                root.insert(ALWAYS_ALLOW.into(), yaml::from_json(&origins));
+                root.insert(ALWAYS_ALLOW.into(), yaml_text::from_json(&origins));
             }
             Ok(result)
         })
     }
 
     fn origins(&self, root: &Mapping) -> Result<Vec<ToolOrigin>> {
-        match root.get(ALWAYS_ALLOW).map(yaml::to_json) {
+        match root.get(ALWAYS_ALLOW).map(yaml_text::to_json) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(origins) => crate::json::from_value(&origins).map_err(|_| {
                 let reason = "`always_allow` is not a list of origins; delete the file to let every answer hold again";

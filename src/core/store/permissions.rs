@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use yaml_serde::{Mapping, Value as Yaml};
 
 use super::permission_launches::{Claim, PermissionLaunches, ToolOrigin};
-use super::yaml_file::YamlFile;
+use super::shared_yaml_file::YamlFile;
 use super::{Error, Paths, Result};
 
 /// The section with the user's decisions.

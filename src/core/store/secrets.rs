@@ -8,12 +8,12 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::yaml_file::{MAX_SIZE, YamlFile};
+use super::shared_yaml_file::{MAX_SIZE, YamlFile};
 use crate::sys::fs::read_start;
 use crate::sys::lock;
 
 use super::settings::Given;
-use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml};
+use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml_text};
 
 /// The secrets of one `secrets.yaml` (0600; a wider mode is repaired when it is read).
 ///
@@ -113,7 +113,12 @@ impl Secrets {
         if let Some(text) = env_override(&self.env, key) {
             return Ok(Some(Secret(from_env(text))));
         }
-        Ok(self.file.load()?.get(key).map(yaml::to_json).map(Secret))
+        Ok(self
+            .file
+            .load()?
+            .get(key)
+            .map(yaml_text::to_json)
+            .map(Secret))
     }
 
     /// As [`Secrets::get`], with the place of the value; see [`super::Config::given`].
@@ -124,7 +129,7 @@ impl Secrets {
         if let Some(text) = env_override(&self.env, key) {
             return Ok(Some(Given::of_variable(&text)));
         }
-        let value = self.file.load()?.get(key).map(yaml::to_json);
+        let value = self.file.load()?.get(key).map(yaml_text::to_json);
         Ok(Given::in_file(self.path(), value))
     }
 
@@ -158,7 +163,7 @@ impl Secrets {
         if let Ok(root) = self.file.load() {
             return root
                 .values()
-                .map(|value| Secret(yaml::to_json(value)))
+                .map(|value| Secret(yaml_text::to_json(value)))
                 .collect();
         }
         let content = read_start(self.path(), MAX_SIZE).unwrap_or_default();
@@ -176,7 +181,7 @@ impl Secrets {
     /// # Errors
     /// As [`super::Config::edit`], without quoting the file.
     pub fn set(&self, key: &str, value: &Value) -> Result<()> {
-        let value = yaml::from_json(value);
+        let value = yaml_text::from_json(value);
         self.file.edit(|root| {
             root.insert(key.into(), value.clone());
             Ok(())

@@ -89,8 +89,8 @@ impl Entry {
         let is = |name, stamp: Option<Stamp>| {
             folder.stamp(&[id, "/", name]).is_ok_and(|now| now == stamp)
         };
-        is(super::session_files::SESSION, Some(self.file))
-            && is(super::session_files::MESSAGES, self.messages)
+        is(super::session_file_names::SESSION, Some(self.file))
+            && is(super::session_file_names::MESSAGES, self.messages)
     }
 }
 

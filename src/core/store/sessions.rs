@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::journal::{self, Count, Journal, JournalEntry};
 use super::session_cache::{Entry, SessionCache, StoredSession};
-use super::session_files::{MESSAGES, SESSION};
+use super::session_file_names::{MESSAGES, SESSION};
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, file_lock, files};
 use crate::conversation::{

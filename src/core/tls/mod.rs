@@ -10,8 +10,8 @@
 //! [`Encryption`].
 
 mod der;
+mod encrypted_connection;
 mod self_signed;
-mod session;
 
 use crate::http::Encryption;
 use crate::store::file_lock::FileLock;

@@ -37,22 +37,22 @@
 //!   [`Connection::refusing`] for the exception.
 //! - A cancelled request gets no answer, and its id may be reused at once.
 
-mod connection;
 mod context;
 mod in_process;
 mod pagination;
 mod prompt;
 mod reply;
+mod request_dispatch;
 mod resource;
 mod serve;
 mod tool;
 
 pub use crate::types::Level;
-pub use connection::Connection;
 pub use context::Context;
 pub use in_process::InProcess;
 pub use prompt::Prompt;
 pub use reply::ReplySink;
+pub use request_dispatch::Connection;
 pub use resource::{Contents, Resource, ResourceError, ResourceTemplate};
 pub use serve::{serve_memory, serve_stdio, serve_stdio_process};
 pub use tool::{Tool, ToolError};

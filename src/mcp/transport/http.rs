@@ -26,8 +26,8 @@
 //! loopback addresses, and so do TLS root certificates (`SSL_CERT_FILE`, instead of the bundled ones).
 
 pub(crate) mod auth_challenge;
-mod event_stream;
 mod exchange;
+mod resumable_stream;
 mod status;
 
 use super::{MessageHandler, Transport, TransportError};

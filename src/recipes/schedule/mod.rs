@@ -1,11 +1,11 @@
 //! Schedules: recipes that run at the times of cron lines, without a client.
 
-mod command;
 pub mod cron;
 mod due;
-mod endpoint;
 mod error;
 pub mod local_time;
+mod schedule_command;
+mod schedule_endpoints;
 mod schedule_file;
 mod scheduler;
 
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What schedules add to gosling.
 pub const PART: Part = Part {
-    commands: &[command::COMMAND],
+    commands: &[schedule_command::COMMAND],
     service: Some(|registry: &Arc<Registry>| Box::new(Service(Scheduler::new(registry.clone())))),
     ..Part::new("schedules")
 };
@@ -30,7 +30,7 @@ struct Service(Arc<Scheduler>);
 
 impl part::Service for Service {
     fn routes(&self, router: Router) -> Router {
-        endpoint::routes(router, &self.0)
+        schedule_endpoints::routes(router, &self.0)
     }
 
     fn start(&self) {

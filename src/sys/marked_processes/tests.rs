@@ -1,4 +1,4 @@
-use super::super::command;
+use super::super::child_command;
 use super::super::process_mark::MARK;
 use super::*;
 use std::io::Read;
@@ -16,7 +16,7 @@ struct Limited(i32);
 
 impl Limited {
     fn new(mark: &ProcessMark) -> Self {
-        let mut command = command::Command::new("sleep");
+        let mut command = child_command::Command::new("sleep");
         command.arg("300");
         let null = || fs::File::open("/dev/null").unwrap().into();
         let stdio = [null(), null(), null()];

@@ -1,5 +1,5 @@
 use super::super::cancel::Cancel;
-use super::super::command::Command;
+use super::super::child_command::Command;
 use super::*;
 use std::fs::File;
 use std::io::Read;

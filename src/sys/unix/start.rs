@@ -1,7 +1,7 @@
 //! fork and exec, implemented here instead of with std so that the thread that forks does not wait for exec,
 //! which may block on a slow file system.
 
-use super::super::command::Command;
+use super::super::child_command::Command;
 use super::super::process_mark::ProcessMark;
 use super::set_limit;
 use std::collections::BTreeMap;

@@ -1,5 +1,8 @@
 //! Questions that the user or the client has not answered yet: tool approvals, elicitations, and calls of
 //! tools that the client runs.
+//!
+//! How long each of them waits is a setting: `APPROVAL_TIMEOUT`, `ELICITATION_TIMEOUT` and `FRONTEND_TIMEOUT` of
+//! [`settings`](crate::store::settings), where the defaults are.
 
 use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;

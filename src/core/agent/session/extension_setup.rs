@@ -4,8 +4,8 @@
 use crate::agent::Stores;
 use crate::builtin::{InMemoryData, SessionData};
 use crate::extension::environment::Inherited;
-use crate::extension::pinning::Pinning;
-use crate::extension::screening::Screening;
+use crate::extension::pinning_check::Pinning;
+use crate::extension::screening_check::Screening;
 use crate::extension::{
     Containers, Context, Error, ExtensionConfig, Limits, Manager, Status, python_runner,
 };

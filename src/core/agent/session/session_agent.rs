@@ -2,13 +2,13 @@
 //! the state of its turns.
 
 use crate::agent::Error;
-use crate::agent::questions::server_requests::request_handlers;
+use crate::agent::questions::sampling_and_elicitation::request_handlers;
 use crate::agent::turn::parallel::parallel_map;
 use crate::agent::turn::turn_channel::TurnChannel;
 use crate::agent::turn::turn_state::TurnState;
 use crate::builtin::WorkspaceSlot;
 use crate::conversation::{DisabledExtension, ImportReport};
-use crate::extension::screening::Decision;
+use crate::extension::screening_check::Decision;
 use crate::extension::{
     self, Class, Context, ExtensionConfig, ListedTool, Manager, State, Status, config,
     platform_extensions, tool_names, unsupported,

@@ -3,9 +3,9 @@
 use crate::agent::questions::permission_mode::Mode;
 use crate::agent::registry::check_dir;
 use crate::agent::session::agent_table::IfRunning;
+use crate::agent::session::export_copy_import::{absolute, entries_before};
 use crate::agent::session::session_agent::{Agent, RUNNING_TURN_TIMEOUT};
 use crate::agent::session::session_extensions::append;
-use crate::agent::session::session_files::{absolute, entries_before};
 use crate::agent::{Error, Registry};
 use crate::conversation::{DisabledExtension, MAX_NAME, Session};
 use crate::extension::{Containers, ExtensionConfig, config};

@@ -4,7 +4,7 @@ use crate::agent::{Event, EventSink};
 use crate::conversation::{
     Content, Message, Metadata, NotificationType, Reasoning, Role, SystemNotification, TokenState,
 };
-use crate::metrics::METRICS;
+use crate::metric_counters::METRICS;
 use crate::provider::{self, DeltaSink, Usage};
 use crate::sys::{self, clock};
 use std::time::Duration;

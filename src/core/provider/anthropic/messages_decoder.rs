@@ -4,8 +4,8 @@ use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::lenient_json::JsonStr;
 use crate::provider::response_body::{Part, ResponseBody};
-use crate::provider::tool_calls::{check_call_count, tool_request};
-use crate::provider::tool_names::ToolNames;
+use crate::provider::tool_call_conversion::{check_call_count, tool_request};
+use crate::provider::tool_name_encoding::ToolNames;
 use crate::provider::wire_protocol::Decoder;
 use crate::provider::{
     Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error,

@@ -1,9 +1,11 @@
 //! The body of a request of the Anthropic messages API.
 
 use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
-use crate::provider::tool_calls::replayed_call;
-use crate::provider::tool_names::encode_tool_name;
-use crate::provider::tool_output::{IMAGES, ImageData, tool_output, users_image, users_text};
+use crate::provider::tool_call_conversion::replayed_call;
+use crate::provider::tool_name_encoding::encode_tool_name;
+use crate::provider::tool_result_conversion::{
+    IMAGES, ImageData, tool_output, users_image, users_text,
+};
 use crate::provider::{CompletionRequest, ToolSpec, tool_schema};
 use serde::Serialize;
 use serde_json::value::RawValue;

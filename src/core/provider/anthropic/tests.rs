@@ -223,7 +223,7 @@ fn a_question_is_written_as_the_api_wants_it() {
         ]
     );
     let body: serde_json::Value = serde_json::from_slice(&outgoing.body.unwrap()).unwrap();
-    let out = crate::provider::tool_names::encode_tool_name("a.b").into_owned();
+    let out = crate::provider::tool_name_encoding::encode_tool_name("a.b").into_owned();
     let cached = json!({"type": "ephemeral"});
     assert_eq!(
         body,

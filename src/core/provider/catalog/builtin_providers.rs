@@ -3,13 +3,14 @@
 use super::known_models::{
     CEREBRAS, DATABRICKS, DEEPSEEK, FIREWORKS, GROQ, MISTRAL, OPENAI, OPENROUTER, TOGETHER, XAI,
 };
+use super::vendor_settings;
 use crate::features;
 use crate::provider::provider_spec::{
     InProcessProvider, ProviderSpec, Setting, SettingRole, host, hosted, key, optional_key, path,
     setting, timeout,
 };
 use crate::provider::wire_protocol::WireProtocol;
-use crate::provider::{Error, ErrorClass, openai, vendor_settings};
+use crate::provider::{Error, ErrorClass, openai};
 
 /// The vendors of the wire protocols of this build, in the order in which clients show them.
 static VENDORS: &[&ProviderSpec] = &[

@@ -3,9 +3,9 @@
 use super::{CALL_ID, SIGNATURE, gemini_schema};
 use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
-use crate::provider::tool_calls::replayed_call;
-use crate::provider::tool_names::encode_tool_name;
-use crate::provider::tool_output::{ImageData, tool_output, users_image, users_text};
+use crate::provider::tool_call_conversion::replayed_call;
+use crate::provider::tool_name_encoding::encode_tool_name;
+use crate::provider::tool_result_conversion::{ImageData, tool_output, users_image, users_text};
 use crate::provider::{CompletionRequest, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;

@@ -228,7 +228,7 @@ fn a_question_is_written_as_the_api_wants_it() {
         outgoing.headers,
         [("x-goog-api-key".to_owned(), "k".to_owned())]
     );
-    let out = crate::provider::tool_names::encode_tool_name("a.b").into_owned();
+    let out = crate::provider::tool_name_encoding::encode_tool_name("a.b").into_owned();
     assert_eq!(
         body,
         json!({

@@ -6,10 +6,11 @@ use crate::outbound::{
     Connection, Target, error_cause, is_compressed, media_type, read_whole_body, retry_after,
 };
 use crate::provider::output_limit;
-use crate::provider::tool_calls::reject_truncated_call;
+use crate::provider::tool_call_conversion::reject_truncated_call;
+use crate::provider::tool_result_conversion::has_images;
 use crate::provider::wire_protocol::{Decoder, HttpRequest};
 use crate::provider::{
-    Completion, CompletionRequest, DeltaSink, Error, ErrorClass, classify_error, tool_output,
+    Completion, CompletionRequest, DeltaSink, Error, ErrorClass, classify_error,
 };
 use crate::sys::cancel::{Cancel, HookGuard};
 use std::io::{self, Read};
@@ -300,7 +301,7 @@ impl<'a> Exchange<'a> {
     /// Whether the provider refused an image of the request. `status` is 0 for an error in the stream.
     fn is_image_error(&self, status: u16, class: ErrorClass, words: &str) -> bool {
         classify_error::is_image_error(status, class, words)
-            && (self.request).is_some_and(|request| tool_output::has_images(request.messages))
+            && (self.request).is_some_and(|request| has_images(request.messages))
     }
 
     /// Fails if the caller has cancelled the request. Called after every wait.

@@ -4,7 +4,7 @@ use crate::conversation::Content;
 use crate::provider::classify_error;
 use crate::provider::json_splitter::JsonSplitter;
 use crate::provider::lenient_json::{JsonStr, arguments_text};
-use crate::provider::tool_calls::{check_call_count, tool_request};
+use crate::provider::tool_call_conversion::{check_call_count, tool_request};
 use crate::provider::wire_protocol::Decoder;
 use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason};
 use serde::Deserialize;

@@ -3,8 +3,8 @@
 use crate::conversation::{Content, Message, Role};
 use crate::provider::CompletionRequest;
 use crate::provider::body_fields::BodyFields;
-use crate::provider::tool_calls::replayed_call;
-use crate::provider::tool_output::{tool_output, users_image, users_text};
+use crate::provider::tool_call_conversion::replayed_call;
+use crate::provider::tool_result_conversion::{tool_output, users_image, users_text};
 use crate::provider::tool_schema::FunctionTool;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};

@@ -6,9 +6,11 @@ use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::CompletionRequest;
 use crate::provider::body_fields::BodyFields;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
-use crate::provider::tool_calls::replayed_call;
-use crate::provider::tool_names::encode_tool_name;
-use crate::provider::tool_output::{IMAGES, ImageData, tool_output, users_image, users_text};
+use crate::provider::tool_call_conversion::replayed_call;
+use crate::provider::tool_name_encoding::encode_tool_name;
+use crate::provider::tool_result_conversion::{
+    IMAGES, ImageData, tool_output, users_image, users_text,
+};
 use crate::provider::tool_schema::FunctionTool;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;

@@ -3,7 +3,7 @@
 //!
 //! The id of a call has nine letters and digits, and no user message follows a tool message.
 
-use crate::provider::tool_names::hash64;
+use crate::provider::tool_name_encoding::hash64;
 use std::borrow::Cow;
 
 const ID_LENGTH: usize = 9;

@@ -7,8 +7,8 @@
 //! - `provider_specific_fields` of a call: LiteLLM's name for the same.
 
 use crate::conversation::ToolRequest;
-use crate::provider::tool_calls::add_metadata;
-use crate::provider::tool_names::hash64;
+use crate::provider::tool_call_conversion::add_metadata;
+use crate::provider::tool_name_encoding::hash64;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

@@ -6,7 +6,7 @@ use super::chat_decoder::ChatDecoder;
 use super::{Endpoint, OpenAi};
 use crate::conversation::{Content, Outcome};
 use crate::provider::decoder_testing::{self, decode_every_split, event_stream};
-use crate::provider::tool_names::ToolNames;
+use crate::provider::tool_name_encoding::ToolNames;
 use crate::provider::wire_protocol::{Decoder, Protocol};
 use crate::provider::{Completion, Error, ErrorClass, StopReason, ToolSpec, Usage};
 use serde_json::json;
@@ -232,7 +232,7 @@ fn calls_are_put_together_however_they_are_cut() {
 
 #[test]
 fn a_tool_whose_name_had_to_change_comes_back_as_itself() {
-    let name = crate::provider::tool_names::encode_tool_name("a.b").into_owned();
+    let name = crate::provider::tool_name_encoding::encode_tool_name("a.b").into_owned();
     let call = json!({"tool_calls": [{"index": 0, "id": "x", "function": {"name": name}}]});
     yields(&[&call.to_string()], &["x a.b {}"]);
 }

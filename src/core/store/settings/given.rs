@@ -1,7 +1,7 @@
 //! The values of settings as they stand in a file or in the environment, and their reading by type.
 
 use super::MAX_SHOWN;
-use crate::store::yaml_file::MAX_SIZE;
+use crate::store::shared_yaml_file::MAX_SIZE;
 use crate::store::{files, parse_env_value};
 use crate::text::printable;
 use serde_json::{Number, Value};

@@ -35,7 +35,7 @@ fn body(
 }
 
 fn request(id: &str, name: &str, arguments: &str) -> Content {
-    let request = crate::provider::tool_calls::tool_request(
+    let request = crate::provider::tool_call_conversion::tool_request(
         Some(id.to_owned()),
         name.to_owned(),
         arguments.to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! Names follow the conventions of Prometheus: base units, `_total` for counters.
 
-use crate::metrics::{BOUNDS, Durations, Metrics, Refusal};
+use crate::metric_counters::{BOUNDS, Durations, Metrics, Refusal};
 use crate::sys::Usage;
 use std::fmt::{Display, Write};
 
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn every_number_has_its_type_and_meaning() {
-        let text = render(&crate::metrics::METRICS, 1, 1, &Usage::default());
+        let text = render(&crate::metric_counters::METRICS, 1, 1, &Usage::default());
         for line in text.lines().filter_map(|line| line.strip_prefix("# ")) {
             assert!(line.split(' ').all(|word| !word.is_empty()), "{line}");
         }

@@ -13,10 +13,10 @@ use super::connections::SharedConnection;
 use super::request::{find_header, find_headers, parse_query};
 use super::request_head::{self, Expect, Framing, Head, HeadScanner};
 use super::response::{BodyEnd, Events, Handler, Upgrade};
-use super::router::{Access, Resource, Route};
+use super::router::{Access, Resource, Route, unknown_path};
 use super::server_state::ServerState;
 use super::{Error, EventStream, HandshakeError, HangUp, Request, Response, Socket};
-use crate::metrics::{METRICS, Refusal};
+use crate::metric_counters::{METRICS, Refusal};
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
@@ -220,12 +220,10 @@ impl<'a> Connection<'a> {
             return Err(Response::empty(200));
         }
         let Some(resource) = resource else {
-            return Err(Error::not_found(format!("There is nothing at {}", head.path)).into());
+            return Err(unknown_path(&head.path).into());
         };
         let Some(route) = resource.route(&head.method) else {
-            let message = format!("{} does not take {}", head.path, head.method);
-            let allow = resource.allow();
-            return Err(Error::new(405, message).header("Allow", &allow).into());
+            return Err(resource.unknown_method(&head.path, &head.method).into());
         };
         if access < Access::Keyed && head.framing != Framing::Empty {
             let message = format!("{} takes no body: send none", head.path);

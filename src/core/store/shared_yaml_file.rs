@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use yaml_serde::Mapping;
 
 use super::file_lock::FileLock;
-use super::{Error, Result, files, yaml};
+use super::{Error, Result, files, yaml_text};
 use crate::sys::fs::{Stamp, make_private, read_start};
 use crate::sys::lock;
 
@@ -131,7 +131,7 @@ impl YamlFile {
     }
 
     fn replace(&self, target: &Path, before: Option<&Snapshot>, mapping: &Mapping) -> Result<()> {
-        let text = yaml::render(mapping).map_err(|reason| match self.secret {
+        let text = yaml_text::render(mapping).map_err(|reason| match self.secret {
             true => Error::unwritable(&self.path, "it has no faithful form in YAML"),
             false => Error::unwritable(&self.path, reason),
         })?;
@@ -139,7 +139,7 @@ impl YamlFile {
             let reason = format!("the file would be larger than {} MiB", MAX_SIZE >> 20);
             return Err(Error::unwritable(&self.path, reason));
         }
-        if before.is_some_and(|it| yaml::has_anchors(&it.content)) {
+        if before.is_some_and(|it| yaml_text::has_anchors(&it.content)) {
             let path = self.path.clone();
             return Err(Error::Anchors { path });
         }
@@ -187,7 +187,7 @@ impl YamlFile {
             let _ = make_private(&file);
         }
         let (content, stamp) = files::read(&mut file, &self.path, MAX_SIZE)?;
-        let mapping = yaml::parse(&content).map_err(|mut flaw| {
+        let mapping = yaml_text::parse(&content).map_err(|mut flaw| {
             if self.secret {
                 flaw.reason = "it is not valid YAML".to_owned();
             }
@@ -228,9 +228,9 @@ pub fn read_object_with_text(
             Error::broken_at(path, (error.line(), error.column()), error.to_string())
         })?
     } else {
-        let mapping = yaml::parse(content);
+        let mapping = yaml_text::parse(content);
         let mapping = mapping.map_err(|flaw| Error::broken_at(path, flaw.place, flaw.reason))?;
-        yaml::to_json_object(&mapping)
+        yaml_text::to_json_object(&mapping)
     };
     let text = String::from_utf8_lossy(content).into_owned();
     Ok(Some((object, text)))
@@ -241,11 +241,11 @@ pub fn read_object_with_text(
 /// # Errors
 /// Where and why the text is invalid.
 pub fn parse_yaml_object(text: &str) -> std::result::Result<Map<String, Json>, String> {
-    let mapping = yaml::parse(text.as_bytes()).map_err(|flaw| match flaw.place.0 {
+    let mapping = yaml_text::parse(text.as_bytes()).map_err(|flaw| match flaw.place.0 {
         0 => flaw.reason,
         line => format!("line {line}: {}", flaw.reason),
     })?;
-    Ok(yaml::to_json_object(&mapping))
+    Ok(yaml_text::to_json_object(&mapping))
 }
 
 /// Serializes a JSON object to YAML.
@@ -254,8 +254,8 @@ pub fn parse_yaml_object(text: &str) -> std::result::Result<Map<String, Json>, S
 /// Why it has no faithful form in YAML.
 pub fn render_yaml_object(fields: &Map<String, Json>) -> std::result::Result<String, String> {
     let fields = fields.iter();
-    let mapping = fields.map(|(key, value)| (key.as_str().into(), yaml::from_json(value)));
-    yaml::render(&mapping.collect())
+    let mapping = fields.map(|(key, value)| (key.as_str().into(), yaml_text::from_json(value)));
+    yaml_text::render(&mapping.collect())
 }
 
 fn rename_if_exists(from: &Path, to: &Path) -> Result<()> {

@@ -348,5 +348,5 @@ impl Serialize for MappingText<'_> {
 }
 
 #[cfg(test)]
-#[path = "yaml_tests.rs"]
+#[path = "yaml_text_tests.rs"]
 mod tests;

@@ -1,12 +1,14 @@
 //! The review of a list of tools: what has changed, and what is offered.
 
 use crate::extension::ExtensionConfig;
-use crate::extension::pinning::{AcceptError, Change, Pinned, Pinner, Report, Reviewed, is_pinned};
+use crate::extension::pinning_check::{
+    AcceptError, Change, Pinned, Pinner, Report, Reviewed, is_pinned,
+};
 use crate::mcp::types::Tool;
 use crate::pin_file::PinFile;
-use crate::pins::{self, Pins};
 use crate::store;
 use crate::text::printable;
+use crate::tool_hashes::{self, Pins};
 use crate::{Mode, Settings};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -45,7 +47,7 @@ impl Pinner for Settings {
         let all = report.launch_changed || report.error.is_some();
         let changed: HashSet<&str> = report.changes.iter().map(|it| &*it.tool).collect();
         let is_withheld =
-            |tool: &Tool| strict && (all || changed.contains(&*pins::name(&tool.name)));
+            |tool: &Tool| strict && (all || changed.contains(&*tool_hashes::name(&tool.name)));
         let offered: Vec<Tool> = (listed.iter())
             .filter(|tool| !is_withheld(tool))
             .cloned()

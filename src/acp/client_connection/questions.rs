@@ -2,7 +2,7 @@
 
 use super::prompt_turn::{TurnUpdates, status_update};
 use crate::agent::{Confirmation, EventSink};
-use crate::connection::ConnectionState;
+use crate::client_connection::ConnectionState;
 use crate::conversation::{Action, NotificationType};
 use crate::error_objects::MAX_SENTENCE;
 use crate::file_diffs;

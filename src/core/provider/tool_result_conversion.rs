@@ -1,6 +1,6 @@
 //! A tool's result as a model gets it: one text and some images, the same for every protocol.
 
-use super::tool_names::hash64;
+use super::tool_name_encoding::hash64;
 use crate::conversation::{Content, Image, Message, Outcome, Text};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{self, CallToolResult};

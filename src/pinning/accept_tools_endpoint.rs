@@ -4,7 +4,7 @@ use crate::Settings;
 use crate::agent::Registry;
 use crate::api::with;
 use crate::extension::config;
-use crate::extension::pinning::{AcceptError, Pinner};
+use crate::extension::pinning_check::{AcceptError, Pinner};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use serde::Deserialize;
 use serde_json::json;

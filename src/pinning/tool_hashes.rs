@@ -2,7 +2,7 @@
 
 use crate::extension::ExtensionConfig;
 use crate::extension::launch::hash;
-use crate::extension::pinning::{Change, Difference, Report};
+use crate::extension::pinning_check::{Change, Difference, Report};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::Tool;
 use crate::text::{printable, redact};
