@@ -6,7 +6,6 @@ use crate::extension::configured::{self, ChangeError, Listed};
 use crate::extension::{ExtensionConfig, config, environment};
 use crate::http::Method::{Delete, Get, Post};
 use crate::http::{Error, Request, Response};
-use serde::Deserialize;
 use serde_json::json;
 
 const PATH: &str = "/config/extensions";
@@ -16,13 +15,6 @@ pub(super) const ROUTES: &[Route] = &[
     (Post, PATH, set),
     (Delete, "/config/extensions/{name}", remove),
 ];
-
-#[derive(Deserialize)]
-struct Entry {
-    name: String,
-    enabled: bool,
-    config: ExtensionConfig,
-}
 
 /// An invalid entry is left out with a warning, so that it does not hide the others.
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
@@ -49,11 +41,7 @@ fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
 }
 
 fn set(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let Entry {
-        name,
-        enabled,
-        config,
-    } = request.json()?;
+    json_body!(request => Entry { name: String, enabled: bool, config: ExtensionConfig });
     let stored = configured::set(&registry.stores().config, &name, &config, enabled, true);
     let existed = stored.map_err(|error| match error {
         ChangeError::Refused(reason) => {
