@@ -4,17 +4,15 @@
 //! number, without a lock.
 
 use crate::extension::Class;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A number that only grows.
+#[derive(Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    const fn new() -> Self {
-        Counter(AtomicU64::new(0))
-    }
-
     /// Adds to it.
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
@@ -32,6 +30,7 @@ pub const BOUNDS: [f64; 11] = [
 ];
 
 /// How many durations there were between one bound and the next.
+#[derive(Default)]
 pub struct Durations {
     /// By bound; the last counts those above all bounds.
     counts: [Counter; BOUNDS.len() + 1],
@@ -39,14 +38,6 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Without any.
-    pub const fn new() -> Self {
-        Durations {
-            counts: [const { Counter::new() }; BOUNDS.len() + 1],
-            micros: Counter::new(),
-        }
-    }
-
     /// Adds a duration.
     pub fn record(&self, took: Duration) {
         let seconds = took.as_secs_f64();
@@ -64,12 +55,6 @@ impl Durations {
     /// All of them together.
     pub fn total(&self) -> Duration {
         Duration::from_micros(self.micros.get())
-    }
-}
-
-impl Default for Durations {
-    fn default() -> Self {
-        Durations::new()
     }
 }
 
@@ -128,6 +113,7 @@ const CLASSES: [Class; 6] = [
 ];
 
 /// All numbers.
+#[derive(Default)]
 pub struct Metrics {
     /// Connections that were accepted.
     pub connections: Counter,
@@ -162,24 +148,7 @@ pub struct Metrics {
 }
 
 /// The numbers of this process.
-pub static METRICS: Metrics = Metrics {
-    connections: Counter::new(),
-    connections_ended: Counter::new(),
-    requests: Counter::new(),
-    refused: [const { Counter::new() }; Refusal::ALL.len()],
-    received: Counter::new(),
-    sent: Counter::new(),
-    loads: Counter::new(),
-    failed_loads: [const { Counter::new() }; CLASSES.len()],
-    load_durations: Durations::new(),
-    restarts: Counter::new(),
-    failed_calls: Counter::new(),
-    call_durations: Durations::new(),
-    turns: Counter::new(),
-    failed_turns: Counter::new(),
-    input_tokens: Counter::new(),
-    output_tokens: Counter::new(),
-};
+pub static METRICS: LazyLock<Metrics> = LazyLock::new(Metrics::default);
 
 impl Metrics {
     /// Counts a refused request.

@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn durations_count_up_to_each_bound() {
-        let durations = Durations::new();
+        let durations = Durations::default();
         for millis in [0, 1, 2, 1_000, 1_001, 500_000] {
             durations.record(Duration::from_millis(millis));
         }
