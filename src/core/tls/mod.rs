@@ -328,12 +328,9 @@ fn server_config(
 /// DER in PEM format (RFC 7468).
 fn pem(label: &str, der: &[u8]) -> String {
     let mut text = format!("-----BEGIN {label}-----\n");
-    let encoded = STANDARD.encode(der);
-    let mut rest = encoded.as_str();
-    while !rest.is_empty() {
-        let (line, after) = rest.split_at(rest.len().min(PEM_WIDTH));
-        text = text + line + "\n";
-        rest = after;
+    for line in STANDARD.encode(der).as_bytes().chunks(PEM_WIDTH) {
+        text.extend(line.iter().copied().map(char::from));
+        text.push('\n');
     }
     text + "-----END " + label + "-----\n"
 }
