@@ -51,7 +51,7 @@ pub struct Feature {
 }
 
 macro_rules! features {
-    ($($name:literal, $without:literal, [$($method:ident $path:literal,)*];)*) => {
+    ($($name:literal, $without:literal, [$($method:ident $path:literal),* $(,)?];)*) => {
         /// The features in alphabetical order.
         pub const FEATURES: &[Feature] = &[$(Feature {
             name: $name,
@@ -63,19 +63,13 @@ macro_rules! features {
 }
 
 features! {
-    "acp", "the Agent Client Protocol is not spoken", [
-        Get "/acp",
-    ];
+    "acp", "the Agent Client Protocol is not spoken", [Get "/acp"];
     "analyze", "", [];
     "anthropic", "", [];
     "chat", "", [];
-    "check", "no server is checked", [
-        Post "/agent/check_extension",
-    ];
+    "check", "no server is checked", [Post "/agent/check_extension"];
     "containers", "", [];
-    "deeplinks", "links are not read", [
-        Post "/config/extensions/deeplink",
-    ];
+    "deeplinks", "links are not read", [Post "/config/extensions/deeplink"];
     "demo", "", [];
     "desktop", "this is for the pages of Goose Desktop", [
         Get "/agent/export_app/{name}",
@@ -114,17 +108,11 @@ features! {
     "google", "", [];
     "image", "", [];
     "inline-python", "", [];
-    "manual", "This server does not have its OpenAPI document", [
-        Get "/openapi.json",
-    ];
+    "manual", "This server does not have its OpenAPI document", [Get "/openapi.json"];
     "memory", "", [];
-    "metrics", "there are no metrics", [
-        Get "/metrics",
-    ];
+    "metrics", "there are no metrics", [Get "/metrics"];
     "ollama", "", [];
-    "pinning", "tools are not pinned", [
-        Post "/agent/extensions/accept",
-    ];
+    "pinning", "tools are not pinned", [Post "/agent/extensions/accept"];
     "recipes", "there are no recipes", [
         Get "/recipes/list",
         Post "/recipes/create",
