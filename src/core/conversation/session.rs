@@ -111,20 +111,6 @@ pub enum SessionType {
 #[serde(transparent)]
 pub struct ExtensionData(pub Map<String, Value>);
 
-impl ExtensionData {
-    const ENABLED: &'static str = "enabled_extensions.v0";
-    const LIST: &'static str = "extensions";
-    const CONTAINER: &'static str = "container.v0";
-    /// The images that models of the session refused, by model.
-    pub(crate) const REFUSED_IMAGES: &'static str = "refused_images.v0";
-    /// The turns and failures so far, where a lead and a worker model share the session.
-    pub(crate) const LEAD_WORKER: &'static str = "lead_worker.v0";
-    const RECIPE_ORIGIN: &'static str = "recipe_origin.v0";
-    const ID: &'static str = "container_id";
-    const CLIENT_EXTENSIONS: &'static str = "client_extensions.v0";
-    const IMPORTED: &'static str = "imported.v0";
-}
-
 /// Where a session's recipe comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -145,6 +131,18 @@ impl Default for ExtensionData {
 }
 
 impl ExtensionData {
+    const ENABLED: &'static str = "enabled_extensions.v0";
+    const LIST: &'static str = "extensions";
+    const CONTAINER: &'static str = "container.v0";
+    /// The images that models of the session refused, by model.
+    pub(crate) const REFUSED_IMAGES: &'static str = "refused_images.v0";
+    /// The turns and failures so far, where a lead and a worker model share the session.
+    pub(crate) const LEAD_WORKER: &'static str = "lead_worker.v0";
+    const RECIPE_ORIGIN: &'static str = "recipe_origin.v0";
+    const ID: &'static str = "container_id";
+    const CLIENT_EXTENSIONS: &'static str = "client_extensions.v0";
+    const IMPORTED: &'static str = "imported.v0";
+
     /// The configurations of the enabled extensions, in the order they were enabled.
     pub fn enabled(&self) -> &[Value] {
         let state = self.0.get(Self::ENABLED);
