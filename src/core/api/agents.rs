@@ -1,7 +1,7 @@
 //! `/agent`: the life cycle of a session's agent, its extensions, tools and resources. CORE §7.2, §7.3.
 
 use super::sessions::with_warnings;
-use super::{Route, cancel_of};
+use super::{Route, cancel_of, json_body};
 use crate::agent::recipes::{SessionRecipe, StartRecipe};
 use crate::agent::{
     self, ExtensionResult, Mode, ModelChoice, RecipeSource, Registry, Start, session_recipes,
@@ -244,8 +244,8 @@ fn extensions(registry: &Registry, request: &Request) -> Result<Response, Error>
 }
 
 fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let cancel = cancel_of(registry, request);
     let agent = registry.agent(request.required_query("session_id")?)?;
+    let cancel = cancel_of(registry, request);
     let listed = agent.tools(request.query("extension_name"), &cancel)?;
     let permissions = registry.stores().permissions.all()?;
     let info = |listed: ListedTool| ToolInfo {
@@ -261,9 +261,8 @@ fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
 fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> {
     json_body!(request => CallToolRequest { session_id: String, name: String, arguments: RawJson });
     let arguments = object_of(&arguments)?;
-    let cancel = cancel_of(registry, request);
     let agent = registry.agent(&session_id)?;
-    let result = agent.call(&name, arguments, &cancel)?;
+    let result = agent.call(&name, arguments, &cancel_of(registry, request))?;
     let is_error = result.is_error.unwrap_or(false);
     Ok(Response::json(&CallToolResponse {
         content: result.content,
@@ -292,9 +291,8 @@ fn read_resource(registry: &Registry, request: &Request) -> Result<Response, Err
         extension_name: String,
         uri: String,
     });
-    let cancel = cancel_of(registry, request);
     let agent = registry.agent(&session_id)?;
-    let result = agent.read_resource(&extension_name, &uri, &cancel)?;
+    let result = agent.read_resource(&extension_name, &uri, &cancel_of(registry, request))?;
     let contents = result.contents.into_iter().next().ok_or_else(|| {
         Error::internal(format!(
             "extension {extension_name:?} gave no content for {uri:?}"

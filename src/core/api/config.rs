@@ -1,6 +1,6 @@
 //! `/config`: settings and secrets.
 
-use super::Route;
+use super::{Route, json_body};
 use crate::agent::{Registry, ShownSetting, command_list};
 use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response};

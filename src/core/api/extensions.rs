@@ -1,8 +1,8 @@
 //! `/config/extensions`: the configured extensions. CORE §7.1.
 
-use super::Route;
+use super::{Route, json_body};
 use crate::agent::Registry;
-use crate::extension::configured::{self, ChangeError, Listed};
+use crate::extension::configured::{self, ChangeError};
 use crate::extension::{ExtensionConfig, config, environment};
 use crate::http::Method::{Delete, Get, Post};
 use crate::http::{Error, Request, Response};
@@ -18,18 +18,15 @@ pub(super) const ROUTES: &[Route] = &[
 
 /// An invalid entry is left out with a warning, so that it does not hide the others.
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let Listed {
-        entries,
-        mut warnings,
-    } = configured::list(&registry.stores().config)?;
+    let listed = configured::list(&registry.stores().config)?;
+    let mut warnings = listed.warnings;
     let mut extensions = Vec::new();
-    for entry in entries {
+    for entry in listed.entries {
         match entry.config {
             Ok(config) => {
                 if let ExtensionConfig::Sse(sse) = &config {
-                    let name = &sse.name;
                     let hint = "SSE is unsupported, migrate to streamable_http";
-                    warnings.push(format!("'{name}': {hint}"));
+                    warnings.push(format!("'{}': {hint}", sse.name));
                 }
                 extensions.push(config.to_entry(entry.enabled));
             }

@@ -2,17 +2,6 @@
 //! and the result into JSON.
 //! CORE §4, §7.
 
-/// Reads the members of a request's JSON body, each into a variable of its name.
-macro_rules! json_body {
-    ($request:ident => $body:ident { $($(#[$how:meta])* $member:ident: $type:ty),* $(,)? }) => {
-        #[derive(serde::Deserialize)]
-        struct $body {
-            $($(#[$how])* $member: $type),*
-        }
-        let $body { $($member),* } = $request.json()?;
-    };
-}
-
 mod agents;
 mod config;
 mod extensions;
@@ -21,6 +10,7 @@ mod reply;
 mod resources_and_prompts;
 mod sessions;
 
+pub use crate::json_body;
 pub use agents::text_of;
 
 use crate::agent::{self, RecipeFault, Registry};
@@ -31,6 +21,19 @@ use crate::store;
 use crate::sys::cancel::Cancel;
 use serde_json::json;
 use std::sync::Arc;
+
+/// Reads the members of a request's JSON body, each into a variable of its name, in a handler:
+/// `json_body!(request => Rename { name: String });`. The name of the whole is that of its errors.
+#[macro_export]
+macro_rules! json_body {
+    ($request:ident => $body:ident { $($(#[$how:meta])* $member:ident: $type:ty),* $(,)? }) => {
+        #[derive(serde::Deserialize)]
+        struct $body {
+            $($(#[$how])* $member: $type),*
+        }
+        let $body { $($member),* } = $request.json()?;
+    };
+}
 
 /// The routes of the API.
 pub fn router(registry: Arc<Registry>) -> Router {

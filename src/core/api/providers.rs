@@ -1,11 +1,11 @@
 //! `/config/providers` and related routes: providers and their models.
 
-use super::{Route, cancel_of};
+use super::{Route, cancel_of, json_body};
 use crate::agent::Registry;
 use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response};
 use crate::provider::{self, ErrorClass};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// How many model names a response has at most; a provider could send any number.
 const MAX_MODELS: usize = 10_000;
@@ -75,7 +75,6 @@ fn set(registry: &Registry, request: &Request) -> Result<Response, Error> {
 fn info(registry: &Registry, request: &Request) -> Result<Response, Error> {
     json_body!(request => Choice { provider: String, model: String });
     let known = registry.catalog().model_info(&provider, &model);
-    let known: Option<Value> = known.map(|info| json!(info));
     Ok(Response::json(
         &json!({ "model_info": known, "source": "canonical" }),
     ))

@@ -1,6 +1,6 @@
 //! `/reply`, and the routes by which clients answer questions of a running turn. CORE §7.4.
 
-use super::Route;
+use super::{Route, json_body};
 use crate::agent::{Confirmation, Event, EventSink, EventWriter, Registry, TurnInput};
 use crate::conversation::{Message, Outcome};
 use crate::http::Method::Post;

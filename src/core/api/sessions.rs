@@ -1,6 +1,6 @@
 //! `/sessions`: list, search, read, rename, fork, export, import and delete stored sessions.
 
-use super::{Route, cancel_of};
+use super::{Route, cancel_of, json_body};
 use crate::agent::{self, Registry};
 use crate::conversation::Session;
 use crate::http::Method::{Delete, Get, Post, Put};
