@@ -1,8 +1,9 @@
 //! `/recipes`: the files with recipes, recipes as links and as text, and their slash commands.
 
 use crate::agent::{self, Registry, command_list};
-use crate::api::{cancel_of, json_body, with};
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::api::{Route, cancel_of, json_body, keyed};
+use crate::http::Method::{Get, Post};
+use crate::http::{Error, Request, Response, Router};
 use crate::recipe::{self, Library, Recipe, library, slash_commands};
 use crate::store;
 use crate::sys::clock;
@@ -15,22 +16,21 @@ use std::sync::Arc;
 
 /// The routes with which clients use recipes. A build without recipes answers each as unknown.
 pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .get("/recipes/list", Keyed, with(registry, list))
-        .post("/recipes/create", Keyed, with(registry, create))
-        .post("/recipes/save", Keyed, with(registry, save))
-        .post("/recipes/delete", Keyed, with(registry, delete))
-        .post("/recipes/parse", Keyed, with(registry, parse))
-        .post("/recipes/to-yaml", Keyed, with(registry, to_yaml))
-        .post("/recipes/encode", Keyed, with(registry, encode))
-        .post("/recipes/decode", Keyed, with(registry, decode))
-        .post("/recipes/scan", Keyed, with(registry, scan))
-        .post(
-            "/recipes/slash-command",
-            Keyed,
-            with(registry, slash_command),
-        )
+    keyed(router, registry, ROUTES)
 }
+
+const ROUTES: &[Route] = &[
+    (Get, "/recipes/list", list),
+    (Post, "/recipes/create", create),
+    (Post, "/recipes/save", save),
+    (Post, "/recipes/delete", delete),
+    (Post, "/recipes/parse", parse),
+    (Post, "/recipes/to-yaml", to_yaml),
+    (Post, "/recipes/encode", encode),
+    (Post, "/recipes/decode", decode),
+    (Post, "/recipes/scan", scan),
+    (Post, "/recipes/slash-command", slash_command),
+];
 
 #[derive(Serialize)]
 struct WithRecipe {

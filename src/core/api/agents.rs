@@ -260,9 +260,9 @@ fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
 
 fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> {
     json_body!(request => CallToolRequest { session_id: String, name: String, arguments: RawJson });
-    let arguments = object_of(&arguments)?;
+    let arguments = object_of(arguments)?;
     let agent = registry.agent(&session_id)?;
-    let result = agent.call(&name, arguments, &cancel_of(registry, request))?;
+    let result = agent.call(&name, &arguments, &cancel_of(registry, request))?;
     let is_error = result.is_error.unwrap_or(false);
     Ok(Response::json(&CallToolResponse {
         content: result.content,
@@ -275,12 +275,10 @@ fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> 
 }
 
 /// The arguments as the client sent them; `null` means an empty object.
-fn object_of(sent: &RawValue) -> Result<&RawValue, Error> {
-    static EMPTY: std::sync::LazyLock<RawJson> =
-        std::sync::LazyLock::new(|| RawValue::from_string("{}".to_owned()).unwrap_or_default());
+fn object_of(sent: RawJson) -> Result<RawJson, Error> {
     match sent.get().as_bytes().first() {
         Some(b'{') => Ok(sent),
-        Some(b'n') => Ok(&EMPTY),
+        Some(b'n') => Ok(RawValue::from_string("{}".to_owned()).unwrap_or_default()),
         _ => Err(Error::unprocessable("`arguments` must be a JSON object")),
     }
 }
@@ -349,10 +347,10 @@ mod tests {
     #[test]
     fn arguments_are_an_object_or_nothing() {
         let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
-        assert_eq!(object_of(&raw(r#"{"a": 1}"#)).unwrap().get(), r#"{"a": 1}"#);
-        assert_eq!(object_of(&raw("null")).unwrap().get(), "{}");
+        assert_eq!(object_of(raw(r#"{"a": 1}"#)).unwrap().get(), r#"{"a": 1}"#);
+        assert_eq!(object_of(raw("null")).unwrap().get(), "{}");
         for bad in ["[]", "5", "\"{}\""] {
-            assert!(object_of(&raw(bad)).is_err(), "{bad}");
+            assert!(object_of(raw(bad)).is_err(), "{bad}");
         }
     }
 }
