@@ -71,7 +71,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
             Long("port") => options.port = parse_port("--port", &text(parser.value()?)?)?,
             Long("secret-file") => options.secret = Some(read_secret(parser.value()?.into())?),
             Long("offline") => options.offline = true,
-            Long("tls") => options.tls.enable()?,
+            Long("tls") => options.tls.enable("--tls")?,
             Short('h') | Long("help") => return print(HELP),
             other => return Err(other.unexpected().into()),
         }

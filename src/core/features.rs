@@ -46,107 +46,62 @@ pub struct Feature {
     pub is_built: bool,
     /// What the server says in place of its routes.
     without: &'static str,
-    /// Its routes.
-    routes: &'static [(Method, &'static str)],
+    /// Its routes, by method.
+    routes: &'static [(Method, &'static [&'static str])],
 }
 
 macro_rules! features {
-    ($($name:literal, $without:literal, [$($method:ident $path:literal,)*];)*) => {
+    ($($name:literal, $without:literal, [$($method:ident $($path:literal)+),* $(,)?];)*) => {
         /// The features in alphabetical order.
         pub const FEATURES: &[Feature] = &[$(Feature {
             name: $name,
             is_built: cfg!(feature = $name),
             without: $without,
-            routes: &[$((Method::$method, $path)),*],
+            routes: &[$((Method::$method, &[$($path),+])),*],
         }),*];
     };
 }
 
 features! {
-    "acp", "the Agent Client Protocol is not spoken", [
-        Get "/acp",
-    ];
+    "acp", "the Agent Client Protocol is not spoken", [Get "/acp"];
     "analyze", "", [];
     "anthropic", "", [];
     "chat", "", [];
-    "check", "no server is checked", [
-        Post "/agent/check_extension",
-    ];
+    "check", "no server is checked", [Post "/agent/check_extension"];
     "containers", "", [];
-    "deeplinks", "links are not read", [
-        Post "/config/extensions/deeplink",
-    ];
+    "deeplinks", "links are not read", [Post "/config/extensions/deeplink"];
     "demo", "", [];
     "desktop", "this is for the pages of Goose Desktop", [
-        Get "/agent/export_app/{name}",
-        Get "/agent/list_apps",
-        Get "/config/custom-providers/{id}",
-        Get "/config/prompts",
-        Get "/config/prompts/{name}",
-        Get "/config/provider-catalog",
-        Get "/config/validate",
-        Get "/diagnostics/{session_id}",
-        Get "/dictation/config",
-        Get "/gateway/status",
-        Get "/local-inference/models",
-        Get "/mcp-app-proxy",
-        Get "/mcp-app-view",
-        Get "/mcp-ui-proxy",
-        Get "/system_info",
-        Get "/tunnel/status",
-        Post "/agent/import_app",
-        Post "/config/backup",
-        Post "/config/custom-providers",
-        Post "/config/detect-provider",
-        Post "/config/init",
-        Post "/config/recover",
-        Post "/handle_openrouter",
-        Post "/handle_tetrate",
-        Post "/telemetry/event",
-        Post "/tunnel/start",
-        Post "/tunnel/stop",
-        Put "/config/custom-providers/{id}",
-        Put "/config/prompts/{name}",
-        Delete "/config/custom-providers/{id}",
-        Delete "/config/prompts/{name}",
+        Get "/agent/export_app/{name}" "/agent/list_apps" "/config/custom-providers/{id}"
+            "/config/prompts" "/config/prompts/{name}" "/config/provider-catalog"
+            "/config/validate" "/diagnostics/{session_id}" "/dictation/config" "/gateway/status"
+            "/local-inference/models" "/mcp-app-proxy" "/mcp-app-view" "/mcp-ui-proxy"
+            "/system_info" "/tunnel/status",
+        Post "/agent/import_app" "/config/backup" "/config/custom-providers"
+            "/config/detect-provider" "/config/init" "/config/recover" "/handle_openrouter"
+            "/handle_tetrate" "/telemetry/event" "/tunnel/start" "/tunnel/stop",
+        Put "/config/custom-providers/{id}" "/config/prompts/{name}",
+        Delete "/config/custom-providers/{id}" "/config/prompts/{name}",
     ];
     "developer", "", [];
     "google", "", [];
     "image", "", [];
     "inline-python", "", [];
-    "manual", "This server does not have its OpenAPI document", [
-        Get "/openapi.json",
-    ];
+    "manual", "This server does not have its OpenAPI document", [Get "/openapi.json"];
     "memory", "", [];
-    "metrics", "there are no metrics", [
-        Get "/metrics",
-    ];
+    "metrics", "there are no metrics", [Get "/metrics"];
     "ollama", "", [];
-    "pinning", "tools are not pinned", [
-        Post "/agent/extensions/accept",
-    ];
+    "pinning", "tools are not pinned", [Post "/agent/extensions/accept"];
     "recipes", "there are no recipes", [
         Get "/recipes/list",
-        Post "/recipes/create",
-        Post "/recipes/decode",
-        Post "/recipes/delete",
-        Post "/recipes/encode",
-        Post "/recipes/parse",
-        Post "/recipes/save",
-        Post "/recipes/scan",
-        Post "/recipes/slash-command",
-        Post "/recipes/to-yaml",
+        Post "/recipes/create" "/recipes/decode" "/recipes/delete" "/recipes/encode"
+            "/recipes/parse" "/recipes/save" "/recipes/scan" "/recipes/slash-command"
+            "/recipes/to-yaml",
     ];
     "schedules", "there are no schedules", [
-        Get "/schedule/list",
-        Get "/schedule/{id}/inspect",
-        Get "/schedule/{id}/sessions",
-        Post "/recipes/schedule",
-        Post "/schedule/create",
-        Post "/schedule/{id}/kill",
-        Post "/schedule/{id}/pause",
-        Post "/schedule/{id}/run_now",
-        Post "/schedule/{id}/unpause",
+        Get "/schedule/list" "/schedule/{id}/inspect" "/schedule/{id}/sessions",
+        Post "/recipes/schedule" "/schedule/create" "/schedule/{id}/kill" "/schedule/{id}/pause"
+            "/schedule/{id}/run_now" "/schedule/{id}/unpause",
         Put "/schedule/{id}",
         Delete "/schedule/delete/{id}",
     ];
@@ -155,8 +110,7 @@ features! {
     "scripted", "", [];
     "session-events", "a turn ends with its client here", [
         Get "/sessions/{session_id}/events",
-        Post "/sessions/{session_id}/cancel",
-        Post "/sessions/{session_id}/reply",
+        Post "/sessions/{session_id}/cancel" "/sessions/{session_id}/reply",
     ];
     "streamable-http", "", [];
     "tls", "", [];
@@ -167,8 +121,11 @@ features! {
 /// needs.
 pub(crate) fn routes(router: Router) -> Router {
     let left_out = FEATURES.iter().filter(|feature| !feature.is_built);
-    let routes = left_out.flat_map(|feature| feature.routes.iter().map(move |it| (feature, it)));
-    routes.fold(router, |router, (feature, (method, path))| {
+    let paths = left_out.flat_map(|feature| {
+        let routes = feature.routes.iter();
+        routes.flat_map(move |(method, paths)| paths.iter().map(move |it| (feature, method, it)))
+    });
+    paths.fold(router, |router, (feature, method, path)| {
         let answer = move |_: &Request| {
             let hint = hint(feature.name);
             Err(Error::not_found(format!("{}{hint}", feature.without)))

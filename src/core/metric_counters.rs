@@ -4,17 +4,15 @@
 //! number, without a lock.
 
 use crate::extension::Class;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A number that only grows.
+#[derive(Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    const fn new() -> Self {
-        Counter(AtomicU64::new(0))
-    }
-
     /// Adds to it.
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
@@ -32,6 +30,7 @@ pub const BOUNDS: [f64; 11] = [
 ];
 
 /// How many durations there were between one bound and the next.
+#[derive(Default)]
 pub struct Durations {
     /// By bound; the last counts those above all bounds.
     counts: [Counter; BOUNDS.len() + 1],
@@ -39,14 +38,6 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Without any.
-    pub const fn new() -> Self {
-        Durations {
-            counts: [const { Counter::new() }; BOUNDS.len() + 1],
-            micros: Counter::new(),
-        }
-    }
-
     /// Adds a duration.
     pub fn record(&self, took: Duration) {
         let seconds = took.as_secs_f64();
@@ -64,12 +55,6 @@ impl Durations {
     /// All of them together.
     pub fn total(&self) -> Duration {
         Duration::from_micros(self.micros.get())
-    }
-}
-
-impl Default for Durations {
-    fn default() -> Self {
-        Durations::new()
     }
 }
 
@@ -93,15 +78,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    const ALL: [Refusal; 7] = [
-        Refusal::Busy,
-        Refusal::Key,
-        Refusal::Origin,
-        Refusal::Route,
-        Refusal::Size,
-        Refusal::Timeout,
-        Refusal::Malformed,
-    ];
+    /// The names, in the order of the kinds.
+    const NAMES: &str = "busy key origin route size timeout malformed";
 
     /// The refusal that an error status stands for.
     pub fn of_status(status: u16) -> Self {
@@ -128,6 +106,7 @@ const CLASSES: [Class; 6] = [
 ];
 
 /// All numbers.
+#[derive(Default)]
 pub struct Metrics {
     /// Connections that were accepted.
     pub connections: Counter,
@@ -135,7 +114,7 @@ pub struct Metrics {
     pub connections_ended: Counter,
     /// Requests that reached a handler.
     pub requests: Counter,
-    refused: [Counter; Refusal::ALL.len()],
+    refused: [Counter; Refusal::Malformed as usize + 1],
     /// Bytes that clients sent.
     pub received: Counter,
     /// Bytes that clients got.
@@ -162,24 +141,7 @@ pub struct Metrics {
 }
 
 /// The numbers of this process.
-pub static METRICS: Metrics = Metrics {
-    connections: Counter::new(),
-    connections_ended: Counter::new(),
-    requests: Counter::new(),
-    refused: [const { Counter::new() }; Refusal::ALL.len()],
-    received: Counter::new(),
-    sent: Counter::new(),
-    loads: Counter::new(),
-    failed_loads: [const { Counter::new() }; CLASSES.len()],
-    load_durations: Durations::new(),
-    restarts: Counter::new(),
-    failed_calls: Counter::new(),
-    call_durations: Durations::new(),
-    turns: Counter::new(),
-    failed_turns: Counter::new(),
-    input_tokens: Counter::new(),
-    output_tokens: Counter::new(),
-};
+pub static METRICS: LazyLock<Metrics> = LazyLock::new(Metrics::default);
 
 impl Metrics {
     /// Counts a refused request.
@@ -195,9 +157,9 @@ impl Metrics {
         }
     }
 
-    /// The refused requests, by reason.
-    pub fn refused(&self) -> impl Iterator<Item = (Refusal, &Counter)> {
-        Refusal::ALL.into_iter().zip(&self.refused)
+    /// The refused requests, by the name of the reason.
+    pub fn refused(&self) -> impl Iterator<Item = (&'static str, &Counter)> {
+        Refusal::NAMES.split(' ').zip(&self.refused)
     }
 
     /// The failed starts of extensions, by class.
@@ -212,8 +174,17 @@ mod tests {
 
     #[test]
     fn every_refusal_has_its_place() {
-        for (at, refusal) in Refusal::ALL.iter().enumerate() {
-            assert_eq!(*refusal as usize, at);
+        for (refusal, name) in [
+            (Refusal::Busy, "busy"),
+            (Refusal::Key, "key"),
+            (Refusal::Origin, "origin"),
+            (Refusal::Route, "route"),
+            (Refusal::Size, "size"),
+            (Refusal::Timeout, "timeout"),
+            (Refusal::Malformed, "malformed"),
+        ] {
+            let named = Refusal::NAMES.split(' ').nth(refusal as usize);
+            assert_eq!(named, Some(name));
         }
     }
 }

@@ -5,16 +5,21 @@
 //! runs each of them. A block that cannot run there is marked `console`, and the text before it says what
 //! it needs.
 
-mod openapi_endpoint;
-
+use gosling_core::http::{Access::Keyed, Error, Request, Response};
 use gosling_core::part::{Part, Topic};
 
 /// What the manual adds to gosling.
 pub const PART: Part = Part {
-    routes: Some(openapi_endpoint::routes),
+    routes: Some(|router, _| router.get("/openapi.json", Keyed, openapi)),
     topics: TOPICS,
     ..Part::new("manual")
 };
+
+/// `GET /openapi.json`: the API as an OpenAPI 3.0 document, with gosling's additions. Not part of Goose's API.
+fn openapi(_: &Request) -> Result<Response, Error> {
+    let document = include_str!("openapi.json");
+    Ok(Response::bytes("application/json", document))
+}
 
 /// Makes each page a topic, and a module whose documentation it is.
 macro_rules! pages {

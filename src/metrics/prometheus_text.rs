@@ -2,7 +2,7 @@
 //!
 //! Names follow the conventions of Prometheus: base units, `_total` for counters.
 
-use crate::metric_counters::{BOUNDS, Durations, Metrics, Refusal};
+use crate::metric_counters::{BOUNDS, Durations, Metrics};
 use crate::sys::Usage;
 use std::fmt::{Display, Write};
 
@@ -48,7 +48,7 @@ pub(crate) fn render(
     text.number("gosling_http_connections_accepted_total", accepted);
     text.number("gosling_http_requests_total", metrics.requests.get());
     let refused = metrics.refused();
-    let refused = refused.map(|(refusal, count)| (("reason", reason(refusal)), count.get()));
+    let refused = refused.map(|(reason, count)| (("reason", reason), count.get()));
     text.labelled("gosling_http_refused_requests_total", refused);
     text.number("gosling_http_received_bytes_total", metrics.received.get());
     text.number("gosling_http_sent_bytes_total", metrics.sent.get());
@@ -82,18 +82,6 @@ pub(crate) fn render(
     let cpu = usage.cpu.map(|cpu| cpu.as_secs_f64());
     text.if_known("process_cpu_seconds_total", cpu);
     text.0
-}
-
-fn reason(refusal: Refusal) -> &'static str {
-    match refusal {
-        Refusal::Busy => "busy",
-        Refusal::Key => "key",
-        Refusal::Origin => "origin",
-        Refusal::Route => "route",
-        Refusal::Size => "size",
-        Refusal::Timeout => "timeout",
-        Refusal::Malformed => "malformed",
-    }
 }
 
 struct Text(String);
@@ -163,7 +151,7 @@ mod tests {
 
     #[test]
     fn durations_count_up_to_each_bound() {
-        let durations = Durations::new();
+        let durations = Durations::default();
         for millis in [0, 1, 2, 1_000, 1_001, 500_000] {
             durations.record(Duration::from_millis(millis));
         }

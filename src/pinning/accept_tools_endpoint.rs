@@ -2,11 +2,10 @@
 
 use crate::Settings;
 use crate::agent::Registry;
-use crate::api::with;
+use crate::api::{json_body, with};
 use crate::extension::config;
 use crate::extension::pinning_check::{AcceptError, Pinner};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
-use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -14,13 +13,8 @@ pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
     router.post("/agent/extensions/accept", Keyed, with(registry, accept))
 }
 
-#[derive(Deserialize)]
-struct AcceptRequest {
-    name: String,
-}
-
 fn accept(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let AcceptRequest { name } = request.json()?;
+    json_body!(request => AcceptRequest { name: String });
     let key = config::key(&name);
     let stores = registry.stores();
     let accepted = Settings::read(&stores.config, &stores.paths).accept(&key);

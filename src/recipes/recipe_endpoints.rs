@@ -1,13 +1,14 @@
 //! `/recipes`: the files with recipes, recipes as links and as text, and their slash commands.
 
 use crate::agent::{self, Registry, command_list};
-use crate::api::{cancel_of, with};
-use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::api::{Route, cancel_of, json_body, keyed};
+use crate::http::Method::{Get, Post};
+use crate::http::{Error, Request, Response, Router};
 use crate::recipe::{self, Library, Recipe, library, slash_commands};
 use crate::store;
 use crate::sys::clock;
 use crate::{RecipeAuthor, create_recipe};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -15,36 +16,25 @@ use std::sync::Arc;
 
 /// The routes with which clients use recipes. A build without recipes answers each as unknown.
 pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    router
-        .get("/recipes/list", Keyed, with(registry, list))
-        .post("/recipes/create", Keyed, with(registry, create))
-        .post("/recipes/save", Keyed, with(registry, save))
-        .post("/recipes/delete", Keyed, with(registry, delete))
-        .post("/recipes/parse", Keyed, with(registry, parse))
-        .post("/recipes/to-yaml", Keyed, with(registry, to_yaml))
-        .post("/recipes/encode", Keyed, with(registry, encode))
-        .post("/recipes/decode", Keyed, with(registry, decode))
-        .post("/recipes/scan", Keyed, with(registry, scan))
-        .post(
-            "/recipes/slash-command",
-            Keyed,
-            with(registry, slash_command),
-        )
+    keyed(router, registry, ROUTES)
 }
 
-#[derive(Serialize, Deserialize)]
+const ROUTES: &[Route] = &[
+    (Get, "/recipes/list", list),
+    (Post, "/recipes/create", create),
+    (Post, "/recipes/save", save),
+    (Post, "/recipes/delete", delete),
+    (Post, "/recipes/parse", parse),
+    (Post, "/recipes/to-yaml", to_yaml),
+    (Post, "/recipes/encode", encode),
+    (Post, "/recipes/decode", decode),
+    (Post, "/recipes/scan", scan),
+    (Post, "/recipes/slash-command", slash_command),
+];
+
+#[derive(Serialize)]
 struct WithRecipe {
     recipe: Recipe,
-}
-
-#[derive(Serialize, Deserialize)]
-struct WithLink {
-    deeplink: String,
-}
-
-#[derive(Deserialize)]
-struct WithId {
-    id: String,
 }
 
 /// The folders of the server.
@@ -95,14 +85,9 @@ fn cron_lines(registry: &Registry) -> Vec<(PathBuf, String)> {
 
 /// A failure of the model is part of the answer, as in Goose: clients show it.
 fn create(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Create {
-        session_id: String,
-        author: Option<RecipeAuthor>,
-    }
-    let body: Create = request.json()?;
+    json_body!(request => Create { session_id: String, author: Option<RecipeAuthor> });
     let cancel = cancel_of(registry, request);
-    let answer = match create_recipe(registry, &body.session_id, body.author, &cancel) {
+    let answer = match create_recipe(registry, &session_id, author, &cancel) {
         Ok(recipe) => json!({"recipe": recipe, "error": null}),
         Err(error @ (agent::Error::NoSession | agent::Error::Cancelled)) => {
             return Err(error.into());
@@ -116,20 +101,15 @@ fn create(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn save(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Save {
-        recipe: Recipe,
-        id: Option<String>,
-    }
-    let body: Save = request.json()?;
-    body.recipe.check_visible()?;
-    let id = library_of(registry).save(body.id.as_deref(), &body.recipe)?;
+    json_body!(request => Save { recipe: Recipe, id: Option<String> });
+    recipe.check_visible()?;
+    let id = library_of(registry).save(id.as_deref(), &recipe)?;
     Ok(Response::json(&json!({ "id": id })))
 }
 
 fn delete(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: WithId = request.json()?;
-    let path = library_of(registry).delete(&body.id)?;
+    json_body!(request => WithId { id: String });
+    let path = library_of(registry).delete(&id)?;
     // A command without a recipe would only fail.
     if let Err(error) = slash_commands::assign(&registry.stores().config, &path, None) {
         log::warn!("slash command of a deleted recipe not removed reason={error}");
@@ -138,33 +118,27 @@ fn delete(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn parse(_: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Parse {
-        content: String,
-    }
-    let body: Parse = request.json()?;
-    let recipe = library::parse(&body.content)?;
+    json_body!(request => Parse { content: String });
+    let recipe = library::parse(&content)?;
     recipe.check()?;
     Ok(Response::json(&WithRecipe { recipe }))
 }
 
 fn to_yaml(_: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: WithRecipe = request.json()?;
-    let yaml = library::to_yaml(&body.recipe)?;
+    json_body!(request => WithRecipe { recipe: Recipe });
+    let yaml = library::to_yaml(&recipe)?;
     Ok(Response::json(&json!({ "yaml": yaml })))
 }
 
 fn encode(_: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: WithRecipe = request.json()?;
-    Ok(Response::json(&WithLink {
-        deeplink: body.recipe.to_link(),
-    }))
+    json_body!(request => WithRecipe { recipe: Recipe });
+    Ok(Response::json(&json!({ "deeplink": recipe.to_link() })))
 }
 
 fn decode(_: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: WithLink = request.json()?;
+    json_body!(request => WithLink { deeplink: String });
     // goosed sends no body here; clients show a text of their own.
-    let Ok(recipe) = Recipe::from_link(&body.deeplink) else {
+    let Ok(recipe) = Recipe::from_link(&deeplink) else {
         return Ok(Response::empty(400));
     };
     recipe.check()?;
@@ -172,21 +146,16 @@ fn decode(_: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn scan(_: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: WithRecipe = request.json()?;
-    let answer = json!({"has_security_warnings": body.recipe.has_hidden_text()});
+    json_body!(request => WithRecipe { recipe: Recipe });
+    let answer = json!({"has_security_warnings": recipe.has_hidden_text()});
     Ok(Response::json(&answer))
 }
 
 fn slash_command(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Assign {
-        id: String,
-        slash_command: Option<String>,
-    }
-    let body: Assign = request.json()?;
-    let unknown = || recipe::Error::Unknown(body.id.clone());
-    let path = library_of(registry).path(&body.id).ok_or_else(unknown)?;
-    let command = body.slash_command.as_deref();
+    json_body!(request => Assign { id: String, slash_command: Option<String> });
+    let unknown = || recipe::Error::Unknown(id.clone());
+    let path = library_of(registry).path(&id).ok_or_else(unknown)?;
+    let command = slash_command.as_deref();
     slash_commands::assign(&registry.stores().config, &path, command)?;
     Ok(Response::empty(200))
 }

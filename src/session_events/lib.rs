@@ -11,7 +11,7 @@ mod event_log;
 mod turn_endpoints;
 
 use gosling_core::part::Part;
-use gosling_core::{agent, conversation, http, sys};
+use gosling_core::{agent, api, conversation, http, sys};
 
 /// What these routes add to gosling.
 pub const PART: Part = Part {

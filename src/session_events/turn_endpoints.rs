@@ -2,11 +2,11 @@
 //! connection, and the stream of their events. Part of Goose's API after 1.28.
 
 use crate::agent::{self, Registry};
+use crate::api::json_body;
 use crate::background_turn::BackgroundTurns;
 use crate::conversation::Message;
 use crate::event_log::{EventLog, Listener, Received};
 use crate::http::{Access::Keyed, Error, EventStream, Request, Response, Router};
-use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,18 +32,6 @@ pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
         .get("/sessions/{session_id}/events", Keyed, with(events))
         .post("/sessions/{session_id}/reply", Keyed, with(reply))
         .post("/sessions/{session_id}/cancel", Keyed, with(cancel))
-}
-
-#[derive(Deserialize)]
-struct ReplyRequest {
-    request_id: String,
-    user_message: Message,
-    override_conversation: Option<Vec<Message>>,
-}
-
-#[derive(Deserialize)]
-struct CancelRequest {
-    request_id: String,
 }
 
 fn events(turns: &Arc<BackgroundTurns>, request: &Request) -> Result<Response, Error> {
@@ -118,15 +106,17 @@ fn send_events(
 }
 
 fn reply(turns: &Arc<BackgroundTurns>, request: &Request) -> Result<Response, Error> {
-    let body: ReplyRequest = request.json()?;
-    let id = body.request_id;
-    if !is_uuid(&id) {
+    json_body!(request => ReplyRequest {
+        request_id: String,
+        user_message: Message,
+        override_conversation: Option<Vec<Message>>,
+    });
+    if !is_uuid(&request_id) {
         return Err(Error::bad_request("`request_id` must be a UUID"));
     }
     let session = request.param("session_id");
-    let (user, so_far) = (body.user_message, body.override_conversation);
-    match turns.reply_in_background(session, &id, user, so_far) {
-        Ok(()) => Ok(Response::json(&json!({ "request_id": id }))),
+    match turns.reply_in_background(session, &request_id, user_message, override_conversation) {
+        Ok(()) => Ok(Response::json(&json!({ "request_id": request_id }))),
         // Clients compare the words "already has an active request".
         Err(error @ agent::Error::Working { .. }) => Err(Error::bad_request(format!(
             "the session already has an active request: {error}"
@@ -137,9 +127,9 @@ fn reply(turns: &Arc<BackgroundTurns>, request: &Request) -> Result<Response, Er
 
 /// Ignores a request that does not run, unless the session has had none at all.
 fn cancel(turns: &Arc<BackgroundTurns>, request: &Request) -> Result<Response, Error> {
-    let body: CancelRequest = request.json()?;
+    json_body!(request => CancelRequest { request_id: String });
     let session = request.param("session_id");
-    match turns.cancel_request(session, &body.request_id) {
+    match turns.cancel_request(session, &request_id) {
         Ok(()) => Ok(Response::empty(200)),
         Err(agent::Error::NoSession) if turns.registry.files().session(session).is_ok() => {
             Err(Error::not_found(

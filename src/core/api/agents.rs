@@ -1,7 +1,7 @@
 //! `/agent`: the life cycle of a session's agent, its extensions, tools and resources. CORE §7.2, §7.3.
 
 use super::sessions::with_warnings;
-use super::{Route, cancel_of};
+use super::{Route, cancel_of, json_body};
 use crate::agent::recipes::{SessionRecipe, StartRecipe};
 use crate::agent::{
     self, ExtensionResult, Mode, ModelChoice, RecipeSource, Registry, Start, session_recipes,
@@ -19,7 +19,6 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub(super) const ROUTES: &[Route] = &[
@@ -40,15 +39,6 @@ pub(super) const ROUTES: &[Route] = &[
     (Post, "/agent/read_resource", read_resource),
 ];
 
-#[derive(Deserialize)]
-struct StartRequest {
-    working_dir: PathBuf,
-    recipe: Option<GivenRecipe>,
-    recipe_id: Option<String>,
-    recipe_deeplink: Option<String>,
-    extension_overrides: Option<Vec<ExtensionConfig>>,
-}
-
 /// A recipe in a request. A field of the wrong type is an error of the request's JSON.
 struct GivenRecipe(Box<dyn StartRecipe>);
 
@@ -60,68 +50,11 @@ impl<'de> Deserialize<'de> for GivenRecipe {
     }
 }
 
-#[derive(Deserialize)]
-struct SessionOnly {
-    session_id: String,
-}
-
-#[derive(Deserialize)]
-struct ResumeRequest {
-    session_id: String,
-    load_model_and_extensions: bool,
-}
-
 #[derive(Serialize)]
 struct ResumeResponse {
     session: Session,
     #[serde(skip_serializing_if = "Option::is_none")]
     extension_results: Option<Vec<ExtensionResult>>,
-}
-
-#[derive(Deserialize)]
-struct WorkingDirRequest {
-    session_id: String,
-    working_dir: String,
-}
-
-#[derive(Deserialize)]
-struct SessionRequest {
-    session_id: String,
-    goose_mode: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ContainerRequest {
-    session_id: String,
-    container_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct AddExtensionRequest {
-    session_id: String,
-    config: ExtensionConfig,
-}
-
-#[derive(Deserialize)]
-struct RemoveExtensionRequest {
-    session_id: String,
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct UpdateProviderRequest {
-    session_id: String,
-    provider: String,
-    model: Option<String>,
-    context_limit: Option<u64>,
-    request_params: Option<Map<String, Value>>,
-}
-
-#[derive(Deserialize)]
-struct CallToolRequest {
-    session_id: String,
-    name: String,
-    arguments: RawJson,
 }
 
 /// Goose renamed two members in 1.28; the answer has both names.
@@ -137,13 +70,6 @@ struct CallToolResponse<'r> {
     renamed_is_error: bool,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     meta: Option<RawJson>,
-}
-
-#[derive(Deserialize)]
-struct ReadResourceRequest {
-    session_id: String,
-    extension_name: String,
-    uri: String,
 }
 
 #[derive(Serialize)]
@@ -169,12 +95,18 @@ struct ToolInfo {
 }
 
 fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: StartRequest = request.json()?;
-    let recipe = match (body.recipe, body.recipe_id, body.recipe_deeplink) {
+    json_body!(request => StartRequest {
+        working_dir: PathBuf,
+        recipe: Option<GivenRecipe>,
+        recipe_id: Option<String>,
+        recipe_deeplink: Option<String>,
+        extension_overrides: Option<Vec<ExtensionConfig>>,
+    });
+    let recipe = match (recipe, recipe_id, recipe_deeplink) {
         (Some(GivenRecipe(recipe)), _, _) => Some(SessionRecipe::new(recipe, RecipeSource::User)),
         (None, Some(id), _) => {
             let config = store::files::parent(registry.stores().config.path());
-            Some(session_recipes::of_program()?.find(&id, config, &body.working_dir)?)
+            Some(session_recipes::of_program()?.find(&id, config, &working_dir)?)
         }
         (None, None, Some(link)) => {
             let recipe = session_recipes::of_program()?.read_link(&link)?;
@@ -182,11 +114,10 @@ fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
         }
         (None, None, None) => None,
     };
-    let overrides = body.extension_overrides;
     let session = registry.start(Start {
-        working_dir: body.working_dir,
+        working_dir,
         recipe,
-        extension_overrides: overrides
+        extension_overrides: extension_overrides
             .map(|all| all.iter().map(ExtensionConfig::to_value).collect()),
         ..Start::default()
     })?;
@@ -194,9 +125,9 @@ fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn resume(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: ResumeRequest = request.json()?;
+    json_body!(request => ResumeRequest { session_id: String, load_model_and_extensions: bool });
     let cancel = cancel_of(registry, request);
-    let resumed = registry.resume(&body.session_id, body.load_model_and_extensions, &cancel);
+    let resumed = registry.resume(&session_id, load_model_and_extensions, &cancel);
     let (session, extension_results) =
         resumed.map_err(|e| prefixed("Failed to resume session", e))?;
     Ok(Response::json(&ResumeResponse {
@@ -206,10 +137,9 @@ fn resume(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn restart(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: SessionOnly = request.json()?;
-    let cancel = cancel_of(registry, request);
+    json_body!(request => SessionOnly { session_id: String });
     let results = registry
-        .restart(&body.session_id, &cancel)
+        .restart(&session_id, &cancel_of(registry, request))
         .map_err(|e| prefixed("Failed to get session", e))?;
     Ok(Response::json(&json!({ "extension_results": results })))
 }
@@ -221,19 +151,19 @@ fn prefixed(what: &str, error: agent::Error) -> Error {
 }
 
 fn stop(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: SessionOnly = request.json()?;
-    registry.stop(&body.session_id);
+    json_body!(request => SessionOnly { session_id: String });
+    registry.stop(&session_id);
     Ok(Response::empty(200))
 }
 
 fn update_working_dir(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: WorkingDirRequest = request.json()?;
-    let dir = body.working_dir.trim();
+    json_body!(request => WorkingDirRequest { session_id: String, working_dir: String });
+    let dir = working_dir.trim();
     if dir.is_empty() {
         return Err(Error::bad_request("Working directory cannot be empty"));
     }
     let cancel = cancel_of(registry, request);
-    let updated = registry.update_working_dir(&body.session_id, Path::new(dir), &cancel);
+    let updated = registry.update_working_dir(&session_id, Path::new(dir), &cancel);
     updated.map_err(|error| match error {
         agent::Error::WorkingDir { .. } => Error::bad_request("Invalid directory path"),
         error => error.into(),
@@ -243,31 +173,30 @@ fn update_working_dir(registry: &Registry, request: &Request) -> Result<Response
 
 /// Part of Goose's API after 1.27.
 fn update_session(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: SessionRequest = request.json()?;
-    registry.files().session(&body.session_id)?;
-    if let Some(name) = &body.goose_mode {
+    json_body!(request => SessionRequest { session_id: String, goose_mode: Option<String> });
+    registry.files().session(&session_id)?;
+    if let Some(name) = goose_mode {
         let mode = Mode::ALL.into_iter().find(|mode| mode.as_str() == name);
         let mode = mode.ok_or_else(|| {
             let known = Mode::ALL.map(Mode::as_str).join("`, `");
             Error::bad_request(format!("`goose_mode` is not one of `{known}`"))
         })?;
-        registry.set_mode(&body.session_id, mode)?;
+        registry.set_mode(&session_id, mode)?;
     }
     Ok(Response::empty(200))
 }
 
 /// Part of Goose's API after 1.24.
 fn set_container(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: ContainerRequest = request.json()?;
+    json_body!(request => ContainerRequest { session_id: String, container_id: Option<String> });
     let cancel = cancel_of(registry, request);
-    registry.set_container(&body.session_id, body.container_id.as_deref(), &cancel)?;
+    registry.set_container(&session_id, container_id.as_deref(), &cancel)?;
     Ok(Response::empty(200))
 }
 
 fn add_extension(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: AddExtensionRequest = request.json()?;
-    let cancel = cancel_of(registry, request);
-    let added = registry.add_extension(&body.session_id, &body.config, &cancel);
+    json_body!(request => AddExtensionRequest { session_id: String, config: ExtensionConfig });
+    let added = registry.add_extension(&session_id, &config, &cancel_of(registry, request));
     added.map_err(|error| match error {
         error @ agent::Error::Extension(_) => prefixed("Failed to add extension", error),
         error => error.into(),
@@ -276,28 +205,34 @@ fn add_extension(registry: &Registry, request: &Request) -> Result<Response, Err
 }
 
 fn remove_extension(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: RemoveExtensionRequest = request.json()?;
-    registry.remove_extension(&body.session_id, &body.name)?;
+    json_body!(request => RemoveExtensionRequest { session_id: String, name: String });
+    registry.remove_extension(&session_id, &name)?;
     Ok(Response::empty(200))
 }
 
 fn update_provider(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: UpdateProviderRequest = request.json()?;
+    json_body!(request => UpdateProviderRequest {
+        session_id: String,
+        provider: String,
+        model: Option<String>,
+        context_limit: Option<u64>,
+        request_params: Option<Map<String, Value>>,
+    });
     let choice = ModelChoice {
-        provider: body.provider,
-        model: body.model,
-        context_limit: body.context_limit,
-        request_params: body.request_params,
+        provider,
+        model,
+        context_limit,
+        request_params,
     };
-    registry.models().choose(&body.session_id, choice)?;
+    registry.models().choose(&session_id, choice)?;
     Ok(Response::empty(200))
 }
 
 /// Each turn reads the recipe of the session, so this only checks that the recipe can be used.
 fn update_from_session(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: SessionOnly = request.json()?;
-    registry.agent(&body.session_id)?;
-    let session = registry.files().session(&body.session_id)?;
+    json_body!(request => SessionOnly { session_id: String });
+    registry.agent(&session_id)?;
+    let session = registry.files().session(&session_id)?;
     session_recipes::apply(&session)?;
     Ok(Response::empty(200))
 }
@@ -309,32 +244,25 @@ fn extensions(registry: &Registry, request: &Request) -> Result<Response, Error>
 }
 
 fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let cancel = cancel_of(registry, request);
     let agent = registry.agent(request.required_query("session_id")?)?;
+    let cancel = cancel_of(registry, request);
     let listed = agent.tools(request.query("extension_name"), &cancel)?;
     let permissions = registry.stores().permissions.all()?;
-    let infos: Vec<ToolInfo> = listed
-        .into_iter()
-        .map(|tool| tool_info(tool, &permissions))
-        .collect();
-    Ok(Response::json(&infos))
-}
-
-fn tool_info(listed: ListedTool, permissions: &HashMap<String, PermissionLevel>) -> ToolInfo {
-    ToolInfo {
+    let info = |listed: ListedTool| ToolInfo {
         permission: permissions.get(&listed.name).copied(),
         name: listed.name,
         parameters: listed.tool.parameters(),
         description: listed.tool.description.unwrap_or_default(),
-    }
+    };
+    let infos: Vec<ToolInfo> = listed.into_iter().map(info).collect();
+    Ok(Response::json(&infos))
 }
 
 fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: CallToolRequest = request.json()?;
-    let arguments = arguments(&body.arguments)?;
-    let cancel = cancel_of(registry, request);
-    let agent = registry.agent(&body.session_id)?;
-    let result = agent.call(&body.name, arguments, &cancel)?;
+    json_body!(request => CallToolRequest { session_id: String, name: String, arguments: RawJson });
+    let arguments = object_of(arguments)?;
+    let agent = registry.agent(&session_id)?;
+    let result = agent.call(&name, &arguments, &cancel_of(registry, request))?;
     let is_error = result.is_error.unwrap_or(false);
     Ok(Response::json(&CallToolResponse {
         content: result.content,
@@ -347,24 +275,26 @@ fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> 
 }
 
 /// The arguments as the client sent them; `null` means an empty object.
-fn arguments(sent: &RawValue) -> Result<&RawValue, Error> {
-    static EMPTY: std::sync::LazyLock<RawJson> =
-        std::sync::LazyLock::new(|| RawValue::from_string("{}".to_owned()).unwrap_or_default());
+fn object_of(sent: RawJson) -> Result<RawJson, Error> {
     match sent.get().as_bytes().first() {
         Some(b'{') => Ok(sent),
-        Some(b'n') => Ok(&EMPTY),
+        Some(b'n') => Ok(RawValue::from_string("{}".to_owned()).unwrap_or_default()),
         _ => Err(Error::unprocessable("`arguments` must be a JSON object")),
     }
 }
 
 fn read_resource(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: ReadResourceRequest = request.json()?;
-    let cancel = cancel_of(registry, request);
-    let agent = registry.agent(&body.session_id)?;
-    let result = agent.read_resource(&body.extension_name, &body.uri, &cancel)?;
+    json_body!(request => ReadResourceRequest {
+        session_id: String,
+        extension_name: String,
+        uri: String,
+    });
+    let agent = registry.agent(&session_id)?;
+    let result = agent.read_resource(&extension_name, &uri, &cancel_of(registry, request))?;
     let contents = result.contents.into_iter().next().ok_or_else(|| {
-        let (name, uri) = (&body.extension_name, &body.uri);
-        Error::internal(format!("extension {name:?} gave no content for {uri:?}"))
+        Error::internal(format!(
+            "extension {extension_name:?} gave no content for {uri:?}"
+        ))
     })?;
     Ok(Response::json(&normalized(contents)))
 }
@@ -417,10 +347,10 @@ mod tests {
     #[test]
     fn arguments_are_an_object_or_nothing() {
         let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
-        assert_eq!(arguments(&raw(r#"{"a": 1}"#)).unwrap().get(), r#"{"a": 1}"#);
-        assert_eq!(arguments(&raw("null")).unwrap().get(), "{}");
+        assert_eq!(object_of(raw(r#"{"a": 1}"#)).unwrap().get(), r#"{"a": 1}"#);
+        assert_eq!(object_of(raw("null")).unwrap().get(), "{}");
         for bad in ["[]", "5", "\"{}\""] {
-            assert!(arguments(&raw(bad)).is_err(), "{bad}");
+            assert!(object_of(raw(bad)).is_err(), "{bad}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `/config`: settings and secrets.
 
-use super::Route;
+use super::{Route, json_body};
 use crate::agent::{Registry, ShownSetting, command_list};
 use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response};
@@ -21,24 +21,6 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 #[derive(Deserialize)]
-struct Key {
-    key: String,
-    is_secret: bool,
-}
-
-#[derive(Deserialize)]
-struct KeyAndValue {
-    key: String,
-    value: Value,
-    is_secret: bool,
-}
-
-#[derive(Deserialize)]
-struct PermissionsRequest {
-    tool_permissions: Vec<ToolPermission>,
-}
-
-#[derive(Deserialize)]
 struct ToolPermission {
     tool_name: String,
     permission: PermissionLevel,
@@ -50,7 +32,7 @@ fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
 }
 
 fn read(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let Key { key, is_secret } = request.json()?;
+    json_body!(request => Key { key: String, is_secret: bool });
     let shown = ShownSetting::of(registry.stores(), registry.catalog(), &key, is_secret)?;
     Ok(Response::json(&shown.map(|shown| match shown {
         ShownSetting::Plain(value) => value,
@@ -59,11 +41,7 @@ fn read(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn upsert(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let KeyAndValue {
-        key,
-        value,
-        is_secret,
-    } = request.json()?;
+    json_body!(request => KeyAndValue { key: String, value: Value, is_secret: bool });
     if is_secret {
         registry.stores().secrets.set(&key, &value)?
     } else {
@@ -73,7 +51,7 @@ fn upsert(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn remove(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let Key { key, is_secret } = request.json()?;
+    json_body!(request => Key { key: String, is_secret: bool });
     if is_secret {
         registry.stores().secrets.remove(&key)?
     } else {
@@ -83,20 +61,19 @@ fn remove(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn set_permissions(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: PermissionsRequest = request.json()?;
-    if body.tool_permissions.len() > MAX_PERMISSIONS {
+    json_body!(request => PermissionsRequest { tool_permissions: Vec<ToolPermission> });
+    if tool_permissions.len() > MAX_PERMISSIONS {
         return Err(Error::bad_request(format!(
             "`tool_permissions` has more than {MAX_PERMISSIONS} entries; send fewer at once"
         )));
     }
     let has_no_name = |it: &ToolPermission| it.tool_name.trim().is_empty();
-    if let Some(at) = body.tool_permissions.iter().position(has_no_name) {
+    if let Some(at) = tool_permissions.iter().position(has_no_name) {
         return Err(Error::bad_request(format!(
             "`tool_permissions[{at}].tool_name` is empty"
         )));
     }
-    let decisions: Vec<(&str, PermissionLevel)> = body
-        .tool_permissions
+    let decisions: Vec<(&str, PermissionLevel)> = tool_permissions
         .iter()
         .map(|it| (it.tool_name.as_str(), it.permission))
         .collect();

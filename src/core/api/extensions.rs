@@ -1,12 +1,11 @@
 //! `/config/extensions`: the configured extensions. CORE §7.1.
 
-use super::Route;
+use super::{Route, json_body};
 use crate::agent::Registry;
-use crate::extension::configured::{self, ChangeError, Listed};
+use crate::extension::configured::{self, ChangeError};
 use crate::extension::{ExtensionConfig, config, environment};
 use crate::http::Method::{Delete, Get, Post};
 use crate::http::{Error, Request, Response};
-use serde::Deserialize;
 use serde_json::json;
 
 const PATH: &str = "/config/extensions";
@@ -17,27 +16,17 @@ pub(super) const ROUTES: &[Route] = &[
     (Delete, "/config/extensions/{name}", remove),
 ];
 
-#[derive(Deserialize)]
-struct Entry {
-    name: String,
-    enabled: bool,
-    config: ExtensionConfig,
-}
-
 /// An invalid entry is left out with a warning, so that it does not hide the others.
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let Listed {
-        entries,
-        mut warnings,
-    } = configured::list(&registry.stores().config)?;
+    let listed = configured::list(&registry.stores().config)?;
+    let mut warnings = listed.warnings;
     let mut extensions = Vec::new();
-    for entry in entries {
+    for entry in listed.entries {
         match entry.config {
             Ok(config) => {
                 if let ExtensionConfig::Sse(sse) = &config {
-                    let name = &sse.name;
                     let hint = "SSE is unsupported, migrate to streamable_http";
-                    warnings.push(format!("'{name}': {hint}"));
+                    warnings.push(format!("'{}': {hint}", sse.name));
                 }
                 extensions.push(config.to_entry(entry.enabled));
             }
@@ -49,11 +38,7 @@ fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
 }
 
 fn set(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let Entry {
-        name,
-        enabled,
-        config,
-    } = request.json()?;
+    json_body!(request => Entry { name: String, enabled: bool, config: ExtensionConfig });
     let stored = configured::set(&registry.stores().config, &name, &config, enabled, true);
     let existed = stored.map_err(|error| match error {
         ChangeError::Refused(reason) => {

@@ -10,6 +10,7 @@ mod reply;
 mod resources_and_prompts;
 mod sessions;
 
+pub use crate::json_body;
 pub use agents::text_of;
 
 use crate::agent::{self, RecipeFault, Registry};
@@ -20,6 +21,19 @@ use crate::store;
 use crate::sys::cancel::Cancel;
 use serde_json::json;
 use std::sync::Arc;
+
+/// Reads the members of a request's JSON body, each into a variable of its name, in a handler:
+/// `json_body!(request => Rename { name: String });`. The name of the whole is that of its errors.
+#[macro_export]
+macro_rules! json_body {
+    ($request:ident => $body:ident { $($(#[$how:meta])* $member:ident: $type:ty),* $(,)? }) => {
+        #[derive(serde::Deserialize)]
+        struct $body {
+            $($(#[$how])* $member: $type),*
+        }
+        let $body { $($member),* } = $request.json()?;
+    };
+}
 
 /// The routes of the API.
 pub fn router(registry: Arc<Registry>) -> Router {
@@ -32,9 +46,13 @@ pub fn router(registry: Arc<Registry>) -> Router {
         agents::ROUTES,
         resources_and_prompts::ROUTES,
         sessions::ROUTES,
+        reply::ROUTES,
     ];
     let router = keyed(router, &registry, &routes.concat());
-    let router = reply::routes(router, &registry);
+    let for_reply = Arc::clone(&registry);
+    let router = router.post("/reply", Access::Keyed, move |request| {
+        reply::reply(&for_reply, request)
+    });
     let parts = part::all().iter().filter_map(|part| part.routes);
     let router = parts.fold(router, |router, routes| routes(router, &registry));
     features::routes(router)
@@ -84,23 +102,24 @@ pub fn cancel_of(registry: &Registry, request: &Request) -> Cancel {
 impl From<agent::Error> for Error {
     fn from(error: agent::Error) -> Self {
         let message = error.to_string();
-        match error {
-            agent::Error::Recipe { fault, .. } => match fault {
-                RecipeFault::Unknown => Error::not_found(message),
-                RecipeFault::Files => Error::internal(message),
-                RecipeFault::Invalid => Error::bad_request(message),
-            },
-            agent::Error::NoSession => Error::not_found(message),
-            agent::Error::NotRunning { .. } => Error::new(424, message),
-            agent::Error::WorkingDir { .. } | agent::Error::Config { .. } => {
-                Error::bad_request(message)
+        let status = match error {
+            agent::Error::Store(error) => return error.into(),
+            agent::Error::Model(error) => return error.into(),
+            agent::Error::Extension(error) => {
+                return Error::internal(message).class(error.class_name());
             }
-            agent::Error::Store(error) => error.into(),
-            agent::Error::Working { .. } => Error::new(409, message),
-            agent::Error::Model(error) => error.into(),
-            agent::Error::Cancelled | agent::Error::Busy { .. } => Error::new(503, message),
-            agent::Error::Extension(error) => Error::internal(message).class(error.class_name()),
-        }
+            agent::Error::Recipe { fault, .. } => match fault {
+                RecipeFault::Unknown => 404,
+                RecipeFault::Files => 500,
+                RecipeFault::Invalid => 400,
+            },
+            agent::Error::WorkingDir { .. } | agent::Error::Config { .. } => 400,
+            agent::Error::NoSession => 404,
+            agent::Error::Working { .. } => 409,
+            agent::Error::NotRunning { .. } => 424,
+            agent::Error::Cancelled | agent::Error::Busy { .. } => 503,
+        };
+        Error::new(status, message)
     }
 }
 

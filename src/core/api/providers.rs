@@ -1,12 +1,11 @@
 //! `/config/providers` and related routes: providers and their models.
 
-use super::{Route, cancel_of};
+use super::{Route, cancel_of, json_body};
 use crate::agent::Registry;
 use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response};
 use crate::provider::{self, ErrorClass};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// How many model names a response has at most; a provider could send any number.
 const MAX_MODELS: usize = 10_000;
@@ -20,17 +19,6 @@ pub(super) const ROUTES: &[Route] = &[
     (Post, "/config/set_provider", set),
     (Post, "/config/canonical-model-info", info),
 ];
-
-#[derive(Deserialize)]
-struct Check {
-    provider: String,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    provider: String,
-    model: String,
-}
 
 fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
     Ok(Response::json(&registry.catalog().entries()))
@@ -65,13 +53,13 @@ fn cleanup(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn check(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let Check { provider } = request.json()?;
+    json_body!(request => Check { provider: String });
     registry.catalog().provider(&provider)?;
     Ok(Response::empty(200))
 }
 
 fn set(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let Choice { provider, model } = request.json()?;
+    json_body!(request => Choice { provider: String, model: String });
     if model.trim().is_empty() {
         return Err(Error::bad_request("A model needs a name"));
     }
@@ -85,9 +73,8 @@ fn set(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn info(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let Choice { provider, model } = request.json()?;
+    json_body!(request => Choice { provider: String, model: String });
     let known = registry.catalog().model_info(&provider, &model);
-    let known: Option<Value> = known.map(|info| json!(info));
     Ok(Response::json(
         &json!({ "model_info": known, "source": "canonical" }),
     ))

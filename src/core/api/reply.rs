@@ -1,54 +1,30 @@
 //! `/reply`, and the routes by which clients answer questions of a running turn. CORE §7.4.
 
-use super::with;
+use super::{Route, json_body};
 use crate::agent::{Confirmation, Event, EventSink, EventWriter, Registry, TurnInput};
 use crate::conversation::{Message, Outcome};
-use crate::http::{Access::Keyed, Error, EventStream, Request, Response, Router};
+use crate::http::Method::Post;
+use crate::http::{Error, EventStream, Request, Response};
 use crate::mcp::types::CallToolResult;
-use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::sync::Arc;
 
 /// The event that keeps an idle stream alive.
 const PING: &str = "data: {\"type\":\"Ping\"}\n\n";
 
-pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    let for_reply = Arc::clone(registry);
-    router
-        .post("/reply", Keyed, move |request| reply(&for_reply, request))
-        .post(
-            "/action-required/tool-confirmation",
-            Keyed,
-            with(registry, confirm),
-        )
-        .post("/tool_result", Keyed, with(registry, tool_result))
-}
-
-#[derive(Deserialize)]
-struct ReplyRequest {
-    session_id: String,
-    user_message: Message,
-    conversation_so_far: Option<Vec<Message>>,
-}
-
-#[derive(Deserialize)]
-struct ConfirmRequest {
-    id: String,
-    action: Confirmation,
-    #[serde(rename = "sessionId")]
-    session_id: String,
-}
-
-#[derive(Deserialize)]
-struct ToolResultRequest {
-    session_id: String,
-    id: String,
-    result: Outcome<CallToolResult>,
-}
+pub(super) const ROUTES: &[Route] = &[
+    (Post, "/action-required/tool-confirmation", confirm),
+    (Post, "/tool_result", tool_result),
+];
 
 /// The errors of a well-formed request become events of the stream, because clients repeat a refused request
 /// without end.
-fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {
-    let body: ReplyRequest = request.json()?;
+pub(super) fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {
+    json_body!(request => ReplyRequest {
+        session_id: String,
+        user_message: Message,
+        conversation_so_far: Option<Vec<Message>>,
+    });
     let registry = Arc::clone(registry);
     Ok(Response::events(PING, move |stream| {
         let cancel = registry.cancel().child();
@@ -57,15 +33,15 @@ fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error>
             move || cancel.cancel()
         });
         let input = TurnInput {
-            so_far: body.conversation_so_far,
-            ..TurnInput::new(body.user_message)
+            so_far: conversation_so_far,
+            ..TurnInput::new(user_message)
         };
         let mut events = StreamEvents {
             stream,
             writer: EventWriter::default(),
         };
         // The last event tells an error.
-        let _ = registry.reply(&body.session_id, input, &mut events, &cancel);
+        let _ = registry.reply(&session_id, input, &mut events, &cancel);
     }))
 }
 
@@ -86,24 +62,27 @@ impl EventSink for StreamEvents<'_> {
 
 /// Ignores an answer to a question that is not pending.
 fn confirm(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Serialize)]
-    struct Empty {}
-    let body: ConfirmRequest = request.json()?;
-    registry
-        .questions(&body.session_id)
-        .confirm(&body.id, body.action);
-    Ok(Response::json(&Empty {}))
+    json_body!(request => ConfirmRequest {
+        id: String,
+        action: Confirmation,
+        #[serde(rename = "sessionId")]
+        session_id: String,
+    });
+    registry.questions(&session_id).confirm(&id, action);
+    Ok(Response::json(&json!({})))
 }
 
 fn tool_result(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let body: ToolResultRequest = request.json()?;
-    let questions = registry.questions(&body.session_id);
-    if questions.tool_result(&body.id, body.result) {
+    json_body!(request => ToolResultRequest {
+        session_id: String,
+        id: String,
+        result: Outcome<CallToolResult>,
+    });
+    if registry.questions(&session_id).tool_result(&id, result) {
         Ok(Response::empty(200))
     } else {
         Err(Error::not_found(format!(
-            "no call with the id {:?} waits for a result in this session",
-            body.id
+            "no call with the id {id:?} waits for a result in this session"
         )))
     }
 }

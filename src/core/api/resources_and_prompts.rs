@@ -16,49 +16,32 @@ pub(super) const ROUTES: &[Route] = &[
 
 #[derive(Serialize)]
 struct Resources {
-    resources: Vec<ResourceInfo>,
-    templates: Vec<TemplateInfo>,
+    resources: Vec<Info>,
+    templates: Vec<Info>,
     errors: Vec<Failure>,
-}
-
-#[derive(Serialize)]
-struct ResourceInfo {
-    extension_name: String,
-    uri: String,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mime_type: Option<String>,
-}
-
-#[derive(Serialize)]
-struct TemplateInfo {
-    extension_name: String,
-    uri_template: String,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mime_type: Option<String>,
 }
 
 #[derive(Serialize)]
 struct Prompts {
-    prompts: Vec<PromptInfo>,
+    prompts: Vec<Info>,
     errors: Vec<Failure>,
 }
 
-#[derive(Serialize)]
-struct PromptInfo {
+/// A resource, a template of resources, or a prompt; each has some of the members.
+#[derive(Default, Serialize)]
+struct Info {
     extension_name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri_template: Option<String>,
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<Vec<PromptArgument>>,
 }
@@ -104,34 +87,37 @@ fn prompts(registry: &Registry, request: &Request) -> Result<Response, Error> {
     }))
 }
 
-fn resource(of: ExtensionItem<Resource>) -> ResourceInfo {
-    ResourceInfo {
+fn resource(of: ExtensionItem<Resource>) -> Info {
+    Info {
         extension_name: of.extension,
-        uri: of.item.uri,
+        uri: Some(of.item.uri),
         name: of.item.name,
         title: of.item.title,
         description: of.item.description,
         mime_type: of.item.mime_type,
+        ..Info::default()
     }
 }
 
-fn template(of: ExtensionItem<ResourceTemplate>) -> TemplateInfo {
-    TemplateInfo {
+fn template(of: ExtensionItem<ResourceTemplate>) -> Info {
+    Info {
         extension_name: of.extension,
-        uri_template: of.item.uri_template,
+        uri_template: Some(of.item.uri_template),
         name: of.item.name,
         description: of.item.description,
         mime_type: of.item.mime_type,
+        ..Info::default()
     }
 }
 
-fn prompt(of: ExtensionItem<Prompt>) -> PromptInfo {
-    PromptInfo {
+fn prompt(of: ExtensionItem<Prompt>) -> Info {
+    Info {
         extension_name: of.extension,
         name: of.item.name,
         title: of.item.title,
         description: of.item.description,
         arguments: of.item.arguments,
+        ..Info::default()
     }
 }
 

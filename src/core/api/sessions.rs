@@ -1,14 +1,14 @@
 //! `/sessions`: list, search, read, rename, fork, export, import and delete stored sessions.
 
-use super::{Route, cancel_of};
+use super::{Route, cancel_of, json_body};
 use crate::agent::{self, Registry};
 use crate::conversation::Session;
 use crate::http::Method::{Delete, Get, Post, Put};
 use crate::http::{Error, Request, Response};
 use crate::store::{Query, StoredSession};
 use crate::sys::clock::Utc;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const SESSION: &str = "/sessions/{session_id}";
@@ -52,13 +52,9 @@ fn listed(registry: &Registry) -> Result<Vec<Arc<StoredSession>>, Error> {
 }
 
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    #[derive(serde::Serialize)]
-    struct List<'a> {
-        sessions: Vec<&'a StoredSession>,
-    }
     let sessions = listed(registry)?;
-    let sessions = sessions.iter().map(AsRef::as_ref).collect();
-    Ok(Response::json(&List { sessions }))
+    let sessions: Vec<&StoredSession> = sessions.iter().map(AsRef::as_ref).collect();
+    Ok(Response::json(&BTreeMap::from([("sessions", sessions)])))
 }
 
 fn insights(registry: &Registry, _: &Request) -> Result<Response, Error> {
@@ -102,11 +98,7 @@ fn search(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn import(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Import {
-        json: String,
-    }
-    let Import { json } = request.json()?;
+    json_body!(request => Import { json: String });
     Ok(with_warnings(&registry.files().import(&json)?))
 }
 
@@ -155,19 +147,13 @@ fn export(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn fork(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct ForkRequest {
-        timestamp: Option<i64>,
-        truncate: bool,
-        copy: bool,
-    }
-    let body: ForkRequest = request.json()?;
-    if body.truncate && body.timestamp.is_none() {
+    json_body!(request => ForkRequest { timestamp: Option<i64>, truncate: bool, copy: bool });
+    if truncate && timestamp.is_none() {
         return Err(Error::bad_request("truncate=true requires a timestamp"));
     }
     let id = request.param("session_id");
-    let until = body.timestamp.filter(|_| body.truncate);
-    let id = if body.copy {
+    let until = timestamp.filter(|_| truncate);
+    let id = if copy {
         registry.files().copy(id, until)?
     } else {
         registry.truncate(id, until)?;
@@ -178,11 +164,7 @@ fn fork(registry: &Registry, request: &Request) -> Result<Response, Error> {
 
 /// 200 even if there is no such session, as goosed answers.
 fn rename(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Name {
-        name: String,
-    }
-    let Name { name } = request.json()?;
+    json_body!(request => Name { name: String });
     match registry.rename(request.param("session_id"), &name) {
         Ok(()) | Err(agent::Error::NoSession) => Ok(Response::empty(200)),
         Err(error) => Err(error.into()),
@@ -190,17 +172,12 @@ fn rename(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn recipe_values(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Values {
-        user_recipe_values: std::collections::BTreeMap<String, String>,
-    }
-    let Values { user_recipe_values } = request.json()?;
-    let values: Map<String, Value> = user_recipe_values
-        .into_iter()
-        .map(|(name, value)| (name, value.into()))
-        .collect();
+    json_body!(request => Values {
+        #[serde(rename = "userRecipeValues")]
+        values: BTreeMap<String, String>,
+    });
+    let values = values.into_iter().map(|(name, value)| (name, value.into()));
     let id = request.param("session_id");
-    let recipe = registry.files().set_recipe_values(id, values)?;
+    let recipe = registry.files().set_recipe_values(id, values.collect())?;
     Ok(Response::json(&json!({ "recipe": recipe })))
 }

@@ -16,7 +16,6 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use log_file::LogFile;
 use repeated_warnings::RepeatedWarnings;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -41,14 +40,14 @@ struct Logger {
 /// Starts logging. The level is that of `GOOSE_LOG`, else of `RUST_LOG`, else `info`. Only records of this crate
 /// are written: those of the HTTP client may contain headers.
 pub fn start(paths: &Paths) {
-    start_with(paths, LevelFilter::Trace);
+    begin(Some(paths), LevelFilter::Trace);
 }
 
 /// The same for an interactive command: without `GOOSE_LOG`, only errors are written to stderr.
 pub fn start_quietly(paths: &Paths) {
     match std::env::var_os("GOOSE_LOG") {
         Some(_) => start(paths),
-        None => start_with(paths, LevelFilter::Error),
+        None => begin(Some(paths), LevelFilter::Error),
     }
 }
 
@@ -66,13 +65,9 @@ pub fn say(text: &str) {
     }
 }
 
-fn start_with(paths: &Paths, stderr: LevelFilter) {
-    let folder = paths.state.join("logs").join("server");
-    begin(Some(folder), stderr);
-}
-
-fn begin(folder: Option<PathBuf>, level: LevelFilter) {
-    let file = folder.map(|folder| {
+fn begin(paths: Option<&Paths>, level: LevelFilter) {
+    let file = paths.map(|paths| {
+        let folder = paths.state.join("logs").join("server");
         let failure_log = (level >= LevelFilter::Warn).then(stderr);
         let file = LogFile::new(folder, failure_log);
         &*Box::leak(Box::new(BackgroundWriter::new("log file", Box::new(file))))

@@ -43,33 +43,27 @@ impl Options {
             (Some(_), None) => return Err(missing(CERTIFICATE, KEY)),
             (None, Some(_)) => return Err(missing(KEY, CERTIFICATE)),
         };
-        let said = match variable(TLS)?.as_deref().map(str::trim) {
-            Some("true" | "1") => Some(true),
-            Some("false" | "0") => Some(false),
-            None => None,
+        let enabled_by = match variable(TLS)?.as_deref().map(str::trim) {
+            Some("true" | "1") => Some(TLS),
+            Some("false" | "0") => None,
+            None => files.as_ref().map(|_| CERTIFICATE),
             Some(other) => {
                 let message = format!("{TLS}: {other:?} is neither true nor false");
                 return Err(Failure::Usage(message));
             }
         };
         let mut options = Options { open: None, files };
-        match said {
-            Some(true) => options.enable_for(TLS)?,
-            None if options.files.is_some() => options.enable_for(CERTIFICATE)?,
-            Some(false) | None => {}
+        if let Some(from) = enabled_by {
+            options.enable(from)?;
         }
         Ok(options)
     }
 
-    /// For the option `--tls`.
+    /// Enables TLS, because of the option or variable `from`.
     ///
     /// # Errors
     /// When this build has no TLS.
-    pub fn enable(&mut self) -> Result<(), Failure> {
-        self.enable_for("--tls")
-    }
-
-    fn enable_for(&mut self, from: &str) -> Result<(), Failure> {
+    pub fn enable(&mut self, from: &str) -> Result<(), Failure> {
         if OPEN.is_none() {
             let hint = features::hint("tls");
             return Err(Failure::Usage(format!(

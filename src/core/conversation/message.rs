@@ -348,13 +348,8 @@ impl Message {
 
     /// The text parts, joined by line breaks.
     pub fn concat_text(&self) -> String {
-        let mut texts = self.content.iter().filter_map(Content::as_text);
-        let mut all = texts.next().unwrap_or_default().to_owned();
-        for text in texts {
-            all.push('\n');
-            all.push_str(text);
-        }
-        all
+        let texts = self.content.iter().filter_map(Content::as_text);
+        texts.collect::<Vec<_>>().join("\n")
     }
 
     /// The tool calls in it.
@@ -450,15 +445,13 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Outcome<T> {
             error: Option<String>,
         }
         let shape = Shape::deserialize(d)?;
-        match shape.status.as_str() {
-            "success" => match shape.value {
-                Some(value) => Ok(Outcome::Success { value }),
-                None => Err(D::Error::missing_field("value")),
-            },
-            "error" => Ok(Outcome::Error {
+        match (shape.status.as_str(), shape.value) {
+            ("success", Some(value)) => Ok(Outcome::Success { value }),
+            ("success", None) => Err(D::Error::missing_field("value")),
+            ("error", _) => Ok(Outcome::Error {
                 error: shape.error.unwrap_or_default(),
             }),
-            other => Err(D::Error::unknown_variant(other, &["success", "error"])),
+            (other, _) => Err(D::Error::unknown_variant(other, &["success", "error"])),
         }
     }
 }

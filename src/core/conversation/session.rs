@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use super::{ImportReport, Message};
-use serde::de::IgnoredAny;
+use crate::mcp::jsonrpc::RawJson;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A session, in the JSON shape and field order of Goose's API (`Session` of its OpenAPI document).
 ///
@@ -84,16 +85,8 @@ where
 }
 
 fn known_or_default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SessionType, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Stored {
-        Known(SessionType),
-        Other(IgnoredAny),
-    }
-    Ok(match Stored::deserialize(deserializer)? {
-        Stored::Known(known) => known,
-        Stored::Other(_) => SessionType::default(),
-    })
+    let stored = RawJson::deserialize(deserializer)?;
+    Ok(crate::json::from_str(stored.get()).unwrap_or_default())
 }
 
 /// What started a session.
@@ -118,20 +111,6 @@ pub enum SessionType {
 #[serde(transparent)]
 pub struct ExtensionData(pub Map<String, Value>);
 
-impl ExtensionData {
-    const ENABLED: &'static str = "enabled_extensions.v0";
-    const LIST: &'static str = "extensions";
-    const CONTAINER: &'static str = "container.v0";
-    /// The images that models of the session refused, by model.
-    pub(crate) const REFUSED_IMAGES: &'static str = "refused_images.v0";
-    /// The turns and failures so far, where a lead and a worker model share the session.
-    pub(crate) const LEAD_WORKER: &'static str = "lead_worker.v0";
-    const RECIPE_ORIGIN: &'static str = "recipe_origin.v0";
-    const ID: &'static str = "container_id";
-    const CLIENT_EXTENSIONS: &'static str = "client_extensions.v0";
-    const IMPORTED: &'static str = "imported.v0";
-}
-
 /// Where a session's recipe comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -152,26 +131,42 @@ impl Default for ExtensionData {
 }
 
 impl ExtensionData {
+    const ENABLED: &'static str = "enabled_extensions.v0";
+    const LIST: &'static str = "extensions";
+    const CONTAINER: &'static str = "container.v0";
+    /// The images that models of the session refused, by model.
+    pub(crate) const REFUSED_IMAGES: &'static str = "refused_images.v0";
+    /// The turns and failures so far, where a lead and a worker model share the session.
+    pub(crate) const LEAD_WORKER: &'static str = "lead_worker.v0";
+    const RECIPE_ORIGIN: &'static str = "recipe_origin.v0";
+    const ID: &'static str = "container_id";
+    const CLIENT_EXTENSIONS: &'static str = "client_extensions.v0";
+    const IMPORTED: &'static str = "imported.v0";
+
     /// The configurations of the enabled extensions, in the order they were enabled.
     pub fn enabled(&self) -> &[Value] {
-        self.0
-            .get(Self::ENABLED)
-            .and_then(|state| state.get(Self::LIST))
-            .and_then(Value::as_array)
-            .map_or(&[], Vec::as_slice)
+        let state = self.0.get(Self::ENABLED);
+        let list = state.and_then(|state| state[Self::LIST].as_array());
+        list.map_or(&[], Vec::as_slice)
     }
 
     /// Replaces the configurations of the enabled extensions; everything else stays.
     pub fn set_enabled(&mut self, extensions: Vec<Value>) {
-        let state = self
-            .0
-            .entry(Self::ENABLED)
-            .or_insert_with(|| Value::Object(Map::new()));
+        let state = self.0.entry(Self::ENABLED).or_insert(Value::Null);
         if !state.is_object() {
-            *state = Value::Object(Map::new());
+            *state = json!({});
         }
-        if let Value::Object(state) = state {
-            state.insert(Self::LIST.to_owned(), Value::Array(extensions));
+        state[Self::LIST] = extensions.into();
+    }
+
+    fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        crate::json::from_value(self.0.get(key)?).ok()
+    }
+
+    fn set(&mut self, key: &str, value: Option<Value>) {
+        match value {
+            Some(value) => drop(self.0.insert(key.to_owned(), value)),
+            None => drop(self.0.shift_remove(key)),
         }
     }
 
@@ -191,13 +186,7 @@ impl ExtensionData {
 
     /// Sets the container of the session's extensions; `None` runs them on the host.
     pub fn set_container(&mut self, id: Option<&str>) {
-        match id {
-            Some(id) => {
-                let state = Map::from_iter([(Self::ID.to_owned(), Value::from(id))]);
-                self.0.insert(Self::CONTAINER.to_owned(), state.into());
-            }
-            None => drop(self.0.shift_remove(Self::CONTAINER)),
-        }
+        self.set(Self::CONTAINER, id.map(|id| json!({ (Self::ID): id })));
     }
 
     /// The keys under which extensions store data.
@@ -216,49 +205,37 @@ impl ExtensionData {
 
     /// Where the session's recipe comes from; untrusted if that is not stored.
     pub fn recipe_origin(&self) -> RecipeOrigin {
-        let stored = self.0.get(Self::RECIPE_ORIGIN);
-        let origin = stored.and_then(|origin| crate::json::from_value(origin).ok());
-        origin.unwrap_or_default()
+        self.read(Self::RECIPE_ORIGIN).unwrap_or_default()
     }
 
     /// Stores where the session's recipe comes from.
     pub fn set_recipe_origin(&mut self, origin: &RecipeOrigin) {
         if let Ok(origin) = crate::json::to_value(origin) {
-            self.0.insert(Self::RECIPE_ORIGIN.to_owned(), origin);
+            self.set(Self::RECIPE_ORIGIN, Some(origin));
         }
     }
 
     /// The names of the enabled extensions that a client has brought along. They end with its next opening of
     /// the session.
     pub fn client_extensions(&self) -> Vec<String> {
-        let stored = self.0.get(Self::CLIENT_EXTENSIONS);
-        let names = stored.and_then(|names| crate::json::from_value(names).ok());
-        names.unwrap_or_default()
+        self.read(Self::CLIENT_EXTENSIONS).unwrap_or_default()
     }
 
     /// Replaces the names of the extensions that a client has brought along.
     pub fn set_client_extensions(&mut self, names: &[String]) {
-        if names.is_empty() {
-            self.0.shift_remove(Self::CLIENT_EXTENSIONS);
-        } else {
-            self.0
-                .insert(Self::CLIENT_EXTENSIONS.to_owned(), names.into());
-        }
+        let names = (!names.is_empty()).then(|| names.into());
+        self.set(Self::CLIENT_EXTENSIONS, names);
     }
 
     /// The report of the import that created the session.
     pub fn imported(&self) -> Option<ImportReport> {
-        crate::json::from_value(self.0.get(Self::IMPORTED)?).ok()
+        self.read(Self::IMPORTED)
     }
 
     /// Replaces the report of the import.
     pub fn set_imported(&mut self, imported: &ImportReport) {
-        match crate::json::to_value(imported) {
-            Ok(value) if !imported.is_empty() => {
-                self.0.insert(Self::IMPORTED.to_owned(), value);
-            }
-            _ => drop(self.0.shift_remove(Self::IMPORTED)),
-        }
+        let report = crate::json::to_value(imported).ok();
+        self.set(Self::IMPORTED, report.filter(|_| !imported.is_empty()));
     }
 }
 

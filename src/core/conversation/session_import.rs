@@ -61,19 +61,25 @@ impl Session {
     pub fn from_export(text: &str) -> Result<Export, ImportError> {
         let text = crate::json::sanitize(text.trim_start_matches('\u{feff}').trim());
         let text = &*text;
-        let (mut fields, messages) = match crate::json::from_str::<Value>(text) {
+        let (mut fields, messages, has_lines) = match crate::json::from_str::<Value>(text) {
             Ok(Value::Object(mut fields)) => {
                 let messages = match fields.shift_remove("conversation") {
                     None | Some(Value::Null) => Vec::new(),
                     Some(Value::Array(messages)) => messages,
                     Some(_) => return Err(invalid("`conversation` is not a list of messages")),
                 };
-                (fields, Messages::Values(messages))
+                let messages = messages.into_iter();
+                let messages = messages.map(|message| crate::json::from_value(&message));
+                (fields, Box::new(messages) as Messages, false)
             }
             Ok(_) => return Err(invalid("it is not a JSON object")),
-            Err(error) => lines(text, &error)?,
+            Err(error) => {
+                let (fields, lines) = lines(text, &error)?;
+                let messages = lines.into_iter().map(crate::json::from_str);
+                (fields, Box::new(messages) as Messages, true)
+            }
         };
-        let is_old = matches!(messages, Messages::Lines(_)) && fields.contains_key("message_count");
+        let is_old = has_lines && fields.contains_key("message_count");
         match fields.get("working_dir") {
             Some(Value::String(_)) => {}
             None | Some(Value::Null) if is_old => drop(fields.shift_remove("working_dir")),
@@ -89,7 +95,9 @@ impl Session {
             fields.shift_remove(name);
         }
         let session = crate::json::from_object::<Session>(&fields).map_err(invalid)?;
-        let messages = messages.read()?;
+        let messages = (messages.enumerate())
+            .map(|(n, read)| read.map_err(|e| invalid(format_args!("message {}: {e}", n + 1))))
+            .collect::<Result<_, _>>()?;
         let mut left_out = Vec::new();
         let extension_data = only_extensions(session.extension_data, &mut left_out);
         if session
@@ -119,25 +127,9 @@ impl Session {
     }
 }
 
-/// The messages of a file, unread. Lines are kept as text, which takes less memory than values.
-enum Messages<'a> {
-    Values(Vec<Value>),
-    Lines(Vec<&'a str>),
-}
-
-impl Messages<'_> {
-    fn read(&self) -> Result<Vec<Message>, ImportError> {
-        let refused = |n, error| invalid(format_args!("message {}: {error}", n + 1));
-        match self {
-            Messages::Values(messages) => (messages.iter().enumerate())
-                .map(|(n, message)| crate::json::from_value(message).map_err(|e| refused(n, e)))
-                .collect(),
-            Messages::Lines(lines) => (lines.iter().enumerate())
-                .map(|(n, line)| crate::json::from_str(line).map_err(|e| refused(n, e)))
-                .collect(),
-        }
-    }
-}
+/// The messages of a file, each read when it is asked for. Lines are kept as text until then, which takes less
+/// memory than values.
+type Messages<'a> = Box<dyn Iterator<Item = serde_json::Result<Message>> + 'a>;
 
 /// The list of enabled extensions of `data`, without everything else.
 fn only_extensions(data: ExtensionData, left_out: &mut Vec<String>) -> ExtensionData {
@@ -174,7 +166,7 @@ fn visible(mut messages: Vec<Message>, left_out: &mut Vec<String>) -> Vec<Messag
 fn lines<'a>(
     text: &'a str,
     error: &serde_json::Error,
-) -> Result<(Map<String, Value>, Messages<'a>), ImportError> {
+) -> Result<(Map<String, Value>, Vec<&'a str>), ImportError> {
     let mut lines = text.lines().enumerate();
     let first = lines
         .next()
@@ -189,7 +181,7 @@ fn lines<'a>(
             Err(error) => return Err(invalid(format_args!("line {}: {error}", n + 1))),
         }
     }
-    Ok((fields, Messages::Lines(messages)))
+    Ok((fields, messages))
 }
 
 fn invalid(reason: impl fmt::Display) -> ImportError {

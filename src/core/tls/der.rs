@@ -66,19 +66,6 @@ pub(super) fn unsigned(mut bytes: &[u8]) -> Vec<u8> {
     element(INTEGER, &[zero, bytes])
 }
 
-/// An OBJECT IDENTIFIER of at least two numbers, the first of which is 0 or 1.
-pub(super) fn object_identifier(numbers: &[u32]) -> Vec<u8> {
-    let mut content = vec![(numbers[0] * 40 + numbers[1]) as u8];
-    for number in &numbers[2..] {
-        let groups = (32 - number.leading_zeros()).div_ceil(7).max(1);
-        for group in (0..groups).rev() {
-            let more = if group > 0 { 0x80 } else { 0 };
-            content.push((number >> (7 * group)) as u8 & 0x7f | more);
-        }
-    }
-    element(OBJECT_IDENTIFIER, &[&content])
-}
-
 /// Removes the first element from `input` and returns its tag and content; `None` if there is none, or if its
 /// tag or length has a form that certificates do not use.
 pub(super) fn take<'a>(input: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {

@@ -13,12 +13,12 @@
 use super::Credentials;
 use crate::http::{EncryptedSession, Encryption, HandshakeError};
 use crate::sys::{lock, net};
-use rustls::{ServerConfig, ServerConnection};
+use rustls::ServerConnection;
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The largest number of encrypted bytes that one read takes from the socket, about one record.
@@ -58,17 +58,17 @@ impl Encryption for Credentials {
         deadline: Instant,
         max_bytes: usize,
     ) -> Result<Box<dyn EncryptedSession>, HandshakeError> {
-        let config = || self.server_config();
-        let session = Session::accept(socket, config, deadline, max_bytes)?;
-        Ok(Box::new(session))
+        Ok(Box::new(Session::accept(
+            self, socket, deadline, max_bytes,
+        )?))
     }
 }
 
 impl Session {
     /// As [`Encryption::accept`].
     fn accept(
+        credentials: &Credentials,
         socket: &TcpStream,
-        config: impl FnOnce() -> Arc<ServerConfig>,
         deadline: Instant,
         max_bytes: usize,
     ) -> Result<Session, HandshakeError> {
@@ -78,7 +78,8 @@ impl Session {
             return Err(HandshakeError::PlainHttp);
         }
         // Made only now, so that a client that sends nothing costs no memory for TLS.
-        let connection = ServerConnection::new(config()).map_err(|_| HandshakeError::Gone)?;
+        let connection =
+            ServerConnection::new(credentials.server_config()).map_err(|_| HandshakeError::Gone)?;
         let session = Session {
             connection: Mutex::new(connection),
             incoming: Mutex::default(),

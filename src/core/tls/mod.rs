@@ -113,6 +113,8 @@ pub struct Credentials {
 struct Loaded {
     config: Arc<ServerConfig>,
     fingerprint: String,
+    /// The first and the last second in which the certificate is valid, if they can be read.
+    validity: Option<(i64, i64)>,
     stamps: [Option<Stamp>; 2],
     checked: Instant,
 }
@@ -222,16 +224,16 @@ fn load_if_valid(files: &[PathBuf; 2], now: i64) -> Result<Option<Loaded>, Error
     if files::stamp(&files[0])?.is_none() {
         return Ok(None);
     }
-    let (loaded, validity) = load_with_validity(files)?;
-    let is_valid = validity.is_some_and(|it| covers(it, now, now + RENEWAL));
+    let loaded = read_both(files)?;
+    let is_valid = (loaded.validity).is_some_and(|it| covers(it, now, now + RENEWAL));
     Ok(is_valid.then_some(loaded))
 }
 
 /// The certificate and key in `files`, which may not be valid any more.
 fn load(files: &[PathBuf; 2]) -> Result<Loaded, Error> {
-    let (loaded, validity) = load_with_validity(files)?;
+    let loaded = read_both(files)?;
     let now = clock::unix_seconds();
-    if validity.is_some_and(|it| !covers(it, now, now)) {
+    if (loaded.validity).is_some_and(|it| !covers(it, now, now)) {
         log::warn!("certificate not valid at this time file={:?}", files[0]);
     }
     Ok(loaded)
@@ -242,9 +244,8 @@ fn covers((from, to): (i64, i64), first: i64, last: i64) -> bool {
     from <= first && last <= to
 }
 
-/// Reads the certificates in the first file and the key in the second. Returns the validity of the first
-/// certificate, too, if it can be read.
-fn load_with_validity(files: &[PathBuf; 2]) -> Result<(Loaded, Option<(i64, i64)>), Error> {
+/// Reads the certificates in the first file and the key in the second.
+fn read_both(files: &[PathBuf; 2]) -> Result<Loaded, Error> {
     let [certificate, key] = files;
     let wrong = |path: &Path, reason: &str| Error::File {
         path: path.to_owned(),
@@ -260,31 +261,26 @@ fn load_with_validity(files: &[PathBuf; 2]) -> Result<(Loaded, Option<(i64, i64)
     let bytes: Vec<String> = digest.as_ref().iter().map(|b| format!("{b:02X}")).collect();
     let validity = self_signed::validity(first);
     let (text, key_stamp) = read(key)?;
-    let private = PrivateKeyDer::from_pem_slice(&text).map_err(|_| {
-        let reason =
-            "holds no private key in PEM format (PKCS#8, SEC 1 or PKCS#1, without passphrase)";
-        wrong(key, reason)
-    })?;
+    let no_key = "holds no private key in PEM format (PKCS#8, SEC 1 or PKCS#1, without passphrase)";
+    let private = PrivateKeyDer::from_pem_slice(&text).map_err(|_| wrong(key, no_key))?;
     let config = server_config(chain, private).map_err(|error| match error {
-        rustls::Error::InconsistentKeys(_) => wrong(
-            key,
-            &format!(
-                "is not the key of the certificate in {}",
-                certificate.display()
-            ),
-        ),
+        rustls::Error::InconsistentKeys(_) => {
+            let certificate = certificate.display();
+            let reason = format!("is not the key of the certificate in {certificate}");
+            wrong(key, &reason)
+        }
         rustls::Error::InvalidCertificate(_) => {
             wrong(certificate, "holds a certificate that cannot be read")
         }
         _ => wrong(key, "holds a private key of a kind that gosling cannot use"),
     })?;
-    let loaded = Loaded {
+    Ok(Loaded {
         config: Arc::new(config),
         fingerprint: bytes.join(":"),
+        validity,
         stamps: [Some(certificate_stamp), Some(key_stamp)],
         checked: Instant::now(),
-    };
-    Ok((loaded, validity))
+    })
 }
 
 /// Takes the access to the self-signed certificate's key from other users.
@@ -327,12 +323,9 @@ fn server_config(
 /// DER in PEM format (RFC 7468).
 fn pem(label: &str, der: &[u8]) -> String {
     let mut text = format!("-----BEGIN {label}-----\n");
-    let encoded = STANDARD.encode(der);
-    let mut rest = encoded.as_str();
-    while !rest.is_empty() {
-        let (line, after) = rest.split_at(rest.len().min(PEM_WIDTH));
-        text = text + line + "\n";
-        rest = after;
+    for line in STANDARD.encode(der).as_bytes().chunks(PEM_WIDTH) {
+        text.extend(line.iter().copied().map(char::from));
+        text.push('\n');
     }
     text + "-----END " + label + "-----\n"
 }

@@ -1,12 +1,17 @@
 //! A self-signed X.509 certificate for this machine (RFC 5280), with a new P-256 key.
 
-use super::der::{self, element, explicit, implicit, object_identifier, sequence, unsigned};
+use super::der::{self, element, explicit, implicit, sequence, unsigned};
 use crate::sys::clock::Utc;
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
+use rustls::pki_types::alg_id::{ECDSA_P256, ECDSA_SHA256};
+use rustls::sign::public_key_to_spki;
 
 /// The name of the subject and issuer, which is that of Goose's own certificates.
 const COMMON_NAME: &str = "goosed localhost";
+/// The identifiers `2.5.4.3`, commonName, and `1.3.6.1.5.5.7.3.1`, serverAuth, as they are encoded.
+const COMMON_NAME_ID: &[u8] = &[0x55, 4, 3];
+const SERVER_AUTH_ID: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 1];
 /// The seconds of a day.
 const DAY: i64 = 86_400;
 /// How long before its making a certificate becomes valid, for clients whose clock is slow.
@@ -39,8 +44,9 @@ pub(super) fn generate(now: i64) -> Result<SelfSigned, ring::error::Unspecified>
     Ok(SelfSigned {
         certificate: sequence(&[
             &to_sign,
-            &signature_algorithm(),
-            &bit_string(signature.as_ref()),
+            &sequence(&[&ECDSA_SHA256]),
+            // No bit of the last byte is unused.
+            &element(der::BIT_STRING, &[&[0], signature.as_ref()]),
         ]),
         key: key.as_ref().to_vec(),
     })
@@ -55,32 +61,27 @@ fn certificate_to_sign(serial: &[u8], now: i64, public_key: &[u8]) -> Vec<u8> {
         &extension(19, true, &sequence(&[])),
         // keyUsage: the first of the bits, digitalSignature; seven bits are unused.
         &extension(15, true, &element(der::BIT_STRING, &[&[7, 0x80]])),
-        &extension(37, false, &server_authentication()),
+        // extKeyUsage.
+        &extension(37, false, &sequence(&[&identifier(SERVER_AUTH_ID)])),
         &extension(17, false, &alternative_names()),
     ]);
     sequence(&[
         // Version 3.
         &element(explicit(0), &[&unsigned(&[2])]),
         &unsigned(serial),
-        &signature_algorithm(),
+        &sequence(&[&ECDSA_SHA256]),
         &name,
         &validity,
         &name,
-        &public_key_info(public_key),
+        &public_key_to_spki(&ECDSA_P256, public_key),
         &element(explicit(3), &[&extensions]),
     ])
-}
-
-/// ecdsa-with-SHA256 (RFC 5758 §3.2).
-fn signature_algorithm() -> Vec<u8> {
-    let identifier = object_identifier(&[1, 2, 840, 10045, 4, 3, 2]);
-    sequence(&[&identifier])
 }
 
 /// A `Name` with a common name only.
 fn name() -> Vec<u8> {
     let value = element(der::UTF8_STRING, &[COMMON_NAME.as_bytes()]);
-    let attribute = sequence(&[&object_identifier(&[2, 5, 4, 3]), &value]);
+    let attribute = sequence(&[&identifier(COMMON_NAME_ID), &value]);
     sequence(&[&element(der::SET, &[&attribute])])
 }
 
@@ -96,17 +97,8 @@ fn time(seconds: i64) -> Vec<u8> {
     }
 }
 
-/// The `SubjectPublicKeyInfo` of a point on P-256 (RFC 5480 §2).
-fn public_key_info(point: &[u8]) -> Vec<u8> {
-    let algorithm = sequence(&[
-        &object_identifier(&[1, 2, 840, 10045, 2, 1]),
-        &object_identifier(&[1, 2, 840, 10045, 3, 1, 7]),
-    ]);
-    sequence(&[&algorithm, &bit_string(point)])
-}
-
 /// An extension with the identifier `2.5.29.number`.
-fn extension(number: u32, is_critical: bool, value: &[u8]) -> Vec<u8> {
+fn extension(number: u8, is_critical: bool, value: &[u8]) -> Vec<u8> {
     let critical = if is_critical {
         element(der::BOOLEAN, &[&[0xff]])
     } else {
@@ -114,16 +106,10 @@ fn extension(number: u32, is_critical: bool, value: &[u8]) -> Vec<u8> {
         Vec::new()
     };
     sequence(&[
-        &object_identifier(&[2, 5, 29, number]),
+        &identifier(&[0x55, 0x1d, number]),
         &critical,
         &element(der::OCTET_STRING, &[value]),
     ])
-}
-
-/// The value of extKeyUsage: serverAuth.
-fn server_authentication() -> Vec<u8> {
-    let purpose = object_identifier(&[1, 3, 6, 1, 5, 5, 7, 3, 1]);
-    sequence(&[&purpose])
 }
 
 /// The value of subjectAltName (RFC 5280 §4.2.1.6).
@@ -137,9 +123,9 @@ fn alternative_names() -> Vec<u8> {
     ])
 }
 
-/// A BIT STRING of whole bytes.
-fn bit_string(bytes: &[u8]) -> Vec<u8> {
-    element(der::BIT_STRING, &[&[0], bytes])
+/// An OBJECT IDENTIFIER that is encoded already.
+fn identifier(encoded: &[u8]) -> Vec<u8> {
+    element(der::OBJECT_IDENTIFIER, &[encoded])
 }
 
 /// The validity of a certificate in DER: its first and last second, since 1970; `None` if it cannot be read.

@@ -9,7 +9,7 @@ use crate::detect_provider::detect_provider;
 use crate::http::Method::{Delete, Get, Post, Put};
 use crate::http::{Error, Request, Response};
 use crate::provider::ErrorClass;
-use serde::Deserialize;
+use gosling_core::api::json_body;
 use serde_json::json;
 
 const PROVIDER: &str = "/config/custom-providers/{id}";
@@ -58,11 +58,7 @@ fn delete(registry: &Registry, request: &Request) -> Result<Response, Error> {
 
 /// 404 whenever no provider has confirmed the key, as goosed answers; the message says why.
 fn detect(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Key {
-        api_key: String,
-    }
-    let Key { api_key } = request.json()?;
+    json_body!(request => Key { api_key: String });
     let key = api_key.trim();
     if key.is_empty() || key.len() > MAX_KEY || key.contains(char::is_control) {
         return Err(Error::bad_request(format!(

@@ -5,7 +5,7 @@ use crate::agent::Registry;
 use crate::agent::prompt_templates::PromptError;
 use crate::http::Method::{Delete, Get, Put};
 use crate::http::{Error, Request, Response};
-use serde::Deserialize;
+use gosling_core::api::json_body;
 use serde_json::json;
 
 const PROMPT: &str = "/config/prompts/{name}";
@@ -39,11 +39,8 @@ fn get(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn save(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Save {
-        content: String,
-    }
-    let (name, Save { content }) = (request.param("name"), request.json()?);
+    json_body!(request => Save { content: String });
+    let name = request.param("name");
     registry
         .stores()
         .prompts

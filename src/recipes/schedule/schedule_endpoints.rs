@@ -2,11 +2,11 @@
 //!
 //! As in Goose, `run_now` answers 500 if the run cannot begin. Unlike Goose, it does not wait for the run's end.
 
+use crate::api::json_body;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::recipe::{Library, Recipe};
 use crate::schedule::{self, Listed, Scheduler};
 use crate::sys::clock::{Utc, unix_seconds};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -46,28 +46,17 @@ fn list(scheduler: &Arc<Scheduler>, _: &Request) -> Result<Response, Error> {
 }
 
 fn create(scheduler: &Arc<Scheduler>, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Create {
-        id: String,
-        recipe: Recipe,
-        cron: String,
-    }
-    let body: Create = request.json()?;
-    let created = scheduler.create(&body.id, body.recipe, &body.cron)?;
+    json_body!(request => Create { id: String, recipe: Recipe, cron: String });
+    let created = scheduler.create(&id, recipe, &cron)?;
     Ok(Response::json(&to_json(created)))
 }
 
 fn schedule_recipe(scheduler: &Arc<Scheduler>, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Schedule {
-        id: String,
-        cron_schedule: Option<String>,
-    }
-    let body: Schedule = request.json()?;
+    json_body!(request => Schedule { id: String, cron_schedule: Option<String> });
     let library = Library::of_server(&scheduler.registry().stores().paths.config);
-    let path = library.path(&body.id);
-    let path = path.ok_or_else(|| Error::not_found(format!("there is no recipe {:?}", body.id)))?;
-    scheduler.schedule_recipe(&path, body.cron_schedule.as_deref())?;
+    let path = library.path(&id);
+    let path = path.ok_or_else(|| Error::not_found(format!("there is no recipe {id:?}")))?;
+    scheduler.schedule_recipe(&path, cron_schedule.as_deref())?;
     Ok(Response::empty(200))
 }
 
@@ -77,12 +66,8 @@ fn delete(scheduler: &Arc<Scheduler>, request: &Request) -> Result<Response, Err
 }
 
 fn update(scheduler: &Arc<Scheduler>, request: &Request) -> Result<Response, Error> {
-    #[derive(Deserialize)]
-    struct Update {
-        cron: String,
-    }
-    let body: Update = request.json()?;
-    let updated = scheduler.update(request.param("id"), &body.cron)?;
+    json_body!(request => Update { cron: String });
+    let updated = scheduler.update(request.param("id"), &cron)?;
     Ok(Response::json(&to_json(updated)))
 }
 

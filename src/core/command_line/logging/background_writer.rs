@@ -25,6 +25,7 @@ pub(super) struct BackgroundWriter {
     settled: Condvar,
 }
 
+#[derive(Default)]
 struct State {
     /// The destination, until the thread takes it.
     sink: Option<Box<dyn Write + Send>>,
@@ -49,12 +50,7 @@ impl BackgroundWriter {
             name,
             state: Mutex::new(State {
                 sink: Some(sink),
-                runs: false,
-                queue: Vec::new(),
-                dropped: 0,
-                writes: false,
-                fails: false,
-                closed: false,
+                ..State::default()
             }),
             filled: Condvar::new(),
             settled: Condvar::new(),

@@ -95,17 +95,6 @@ impl LogFile {
             renamed => renamed,
         }
     }
-
-    fn complain(&self, error: &io::Error) {
-        if let Some(failure_log) = self.failure_log {
-            failure_log.push(&format!(
-                "{} WARN the log file cannot be written, so records go to stderr only folder={:?} \
-                 reason={error}\n",
-                clock::now_rfc3339(),
-                self.folder
-            ));
-        }
-    }
 }
 
 /// How many of these bytes are complete lines that fit into `room`.
@@ -140,8 +129,14 @@ impl Write for LogFile {
         let written = self.write_some(lines);
         if let Err(error) = &written
             && !self.fails
+            && let Some(failure_log) = self.failure_log
         {
-            self.complain(error);
+            failure_log.push(&format!(
+                "{} WARN the log file cannot be written, so records go to stderr only folder={:?} \
+                 reason={error}\n",
+                clock::now_rfc3339(),
+                self.folder
+            ));
         }
         self.fails = written.is_err();
         written

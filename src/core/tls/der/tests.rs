@@ -27,21 +27,6 @@ fn an_integer_has_no_needless_zero_and_is_never_negative() {
 }
 
 #[test]
-fn an_object_identifier_has_seven_bits_a_byte() {
-    assert_eq!(object_identifier(&[0, 0, 0]), [6, 2, 0, 0]);
-    assert_eq!(object_identifier(&[1, 2, 128]), [6, 3, 0x2a, 0x81, 0]);
-    let ecdsa_with_sha256 = object_identifier(&[1, 2, 840, 10045, 4, 3, 2]);
-    assert_eq!(
-        ecdsa_with_sha256,
-        *b"\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x02"
-    );
-    assert_eq!(
-        object_identifier(&[1, 3, u32::MAX]),
-        *b"\x06\x06\x2b\x8f\xff\xff\xff\x7f"
-    );
-}
-
-#[test]
 fn what_was_written_is_read() {
     for length in [0, 1, 127, 128, 255, 256, 70_000] {
         let content = vec![9; length];

@@ -3,6 +3,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::thread;
 
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -62,8 +63,7 @@ fn pair(name: &str) -> (Arc<Served>, StreamOwned<ClientConnection, TcpStream>) {
     });
     let socket = listener.accept().unwrap().0;
     let deadline = Instant::now() + TEST_TIMEOUT;
-    let config = || credentials.server_config();
-    let session = Session::accept(&socket, config, deadline, 64 << 10).expect("a handshake");
+    let session = Session::accept(&credentials, &socket, deadline, 64 << 10).expect("a handshake");
     socket.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     socket.set_write_timeout(Some(TEST_TIMEOUT)).unwrap();
     let served = Served { socket, session };
