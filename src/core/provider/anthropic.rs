@@ -7,7 +7,9 @@ mod messages_request;
 #[cfg(test)]
 mod tests;
 
+use super::body_fields::with_parameters;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::request_form::RequestForm;
 use super::server_url::base_url;
 use super::tool_names::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
@@ -75,29 +77,27 @@ impl Anthropic {
 }
 
 impl Protocol for Anthropic {
-    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest> {
+    fn http_request(
+        &self,
+        request: &CompletionRequest<'_>,
+        form: &RequestForm,
+    ) -> serde_json::Result<HttpRequest> {
         let body = messages_request::body(request, self.server.stream);
         let mut headers = Vec::new();
-        let bytes = match &request.model.request_params {
-            Some(params) if !params.is_empty() => {
-                let mut merged = crate::json::to_value(&body)?;
-                for (name, value) in params {
-                    if name == BETA {
-                        headers.push(("anthropic-beta".to_owned(), header_value(value)));
-                    } else {
-                        merged[name] = value.clone();
-                    }
-                }
-                serde_json::to_vec(&merged)
+        let params = request.model.request_params.as_ref();
+        let bytes = with_parameters(&body, params, form, |body, name, value| {
+            if name == BETA {
+                headers.push(("anthropic-beta".to_owned(), header_value(value)));
+            } else {
+                body[name] = value.clone();
             }
-            _ => serde_json::to_vec(&body),
-        };
-        let mut outgoing = self.server.request("/v1/messages", Some(bytes?));
+        })?;
+        let mut outgoing = self.server.request("/v1/messages", Some(bytes));
         outgoing.headers.extend(headers);
         Ok(outgoing)
     }
 
-    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
         Box::new(MessagesDecoder::new(ToolNames::of(request.tools)))
     }
 

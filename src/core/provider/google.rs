@@ -8,7 +8,9 @@ mod gemini_schema;
 #[cfg(test)]
 mod tests;
 
+use super::body_fields::with_parameters;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::request_form::RequestForm;
 use super::server_url::base_url;
 use super::tool_names::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
@@ -80,26 +82,22 @@ impl Google {
 }
 
 impl Protocol for Google {
-    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest> {
+    fn http_request(
+        &self,
+        request: &CompletionRequest<'_>,
+        form: &RequestForm,
+    ) -> serde_json::Result<HttpRequest> {
         let model = request.model.model_name.as_str();
         let model = model.strip_prefix("models/").unwrap_or(model);
         let body = gemini_request::body(request);
-        let bytes = match &request.model.request_params {
-            Some(params) if !params.is_empty() => {
-                let mut merged = crate::json::to_value(&body)?;
-                for (name, value) in params {
-                    merge(&mut merged, name, value);
-                }
-                serde_json::to_vec(&merged)
-            }
-            _ => serde_json::to_vec(&body),
-        };
+        let params = request.model.request_params.as_ref();
+        let bytes = with_parameters(&body, params, form, merge)?;
         let model = utf8_percent_encode(model, NAME);
         let path = format!("/v1beta/models/{model}:streamGenerateContent?alt=sse");
-        Ok(self.server.request(&path, Some(bytes?)))
+        Ok(self.server.request(&path, Some(bytes)))
     }
 
-    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
         Box::new(GeminiDecoder::new(ToolNames::of(request.tools)))
     }
 

@@ -2,6 +2,7 @@
 
 use super::decoder_testing::decode;
 use super::fuzzing::PROTOCOLS;
+use super::request_form::RequestForm;
 use super::wire_protocol::Endpoint;
 use super::{CompletionRequest, ModelConfig, Purpose};
 use gosling_testing::memory_ratio::{at_most, filled};
@@ -86,7 +87,12 @@ fn memory_ratio_of_models() {
             45,
             &format!("answer of a model ({name})"),
             &streams,
-            |stream| decode(protocol.decoder(&request), &[stream]),
+            |stream| {
+                decode(
+                    protocol.decoder(&request, &RequestForm::default()),
+                    &[stream],
+                )
+            },
         );
         let bodies = |size| {
             let of = |begin, unit, end| filled(size, begin, unit, end);

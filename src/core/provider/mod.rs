@@ -23,11 +23,13 @@ pub mod lead_worker;
 mod lenient_json;
 #[cfg(test)]
 mod memory_ratio;
+mod model_traits;
 #[cfg(feature = "ollama")]
 mod ollama;
 mod openai;
 mod output_limit;
 mod provider_spec;
+mod request_form;
 mod response_body;
 mod retry;
 #[cfg(feature = "scripted")]
@@ -154,6 +156,8 @@ pub trait DeltaSink {
     fn idle(&mut self) {}
     /// The request failed and the provider sends it again after `wait`; `attempt` counts from 1.
     fn retry(&mut self, _attempt: u32, _wait: Duration, _reason: &Error) {}
+    /// Something that the user should know of this request, which goes on: one sentence.
+    fn notice(&mut self, _text: &str) {}
 }
 
 /// A sink that ignores all deltas.

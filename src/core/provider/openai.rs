@@ -17,9 +17,11 @@ mod provider_fields;
 mod tests;
 
 use super::catalog::known_models;
+use super::model_traits::ModelTraits;
 use super::provider_spec::{
     ProviderSpec, SettingRole, host, hosted, optional_key, path, setting, timeout,
 };
+use super::request_form::RequestForm;
 use super::server_url::{CHAT, base_url, join};
 use super::tool_names::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
@@ -76,8 +78,12 @@ impl OpenAi {
 }
 
 impl Protocol for OpenAi {
-    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest> {
-        let body = chat_request::body(&self.endpoint, request)?;
+    fn http_request(
+        &self,
+        request: &CompletionRequest<'_>,
+        form: &RequestForm,
+    ) -> serde_json::Result<HttpRequest> {
+        let body = chat_request::body(&self.endpoint, request, form)?;
         Ok(self.endpoint.request("", Some(body)))
     }
 
@@ -85,7 +91,7 @@ impl Protocol for OpenAi {
         false
     }
 
-    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
         let origin = provider_fields::origin(&self.endpoint.url, &request.model.model_name);
         Box::new(ChatDecoder::new(ToolNames::of(request.tools), origin))
     }
@@ -107,21 +113,12 @@ impl Protocol for OpenAi {
         })?;
         let names = models.into_iter().map(|model| model.id.0.into_owned());
         if self.endpoint.models_url.starts_with(VENDOR_URL) {
-            return Ok(names.filter(|name| !needs_responses(name)).collect());
+            return Ok(names
+                .filter(|name| !ModelTraits::of(name).needs_responses)
+                .collect());
         }
         Ok(names.collect())
     }
-}
-
-/// Whether OpenAI serves the model only behind `/v1/responses`, by the names of such models so far: Codex, the
-/// `pro` reasoning models, and those for research and computer use.
-fn needs_responses(model: &str) -> bool {
-    let has = |part: &str| model.split('-').any(|word| word == part);
-    let is_reasoning = model.starts_with('o') || model.starts_with("gpt-5");
-    has("codex")
-        || (is_reasoning && has("pro"))
-        || model.contains("deep-research")
-        || has("computer")
 }
 
 /// The URL of chat completions. Some files contain only the server, some the version too, some the endpoint.

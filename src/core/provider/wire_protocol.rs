@@ -4,6 +4,7 @@
 //! The message of an [`Error`] made by a protocol says only what is wrong. The HTTP provider redacts secrets
 //! in it, and adds the provider's name and what the user can do.
 
+use super::request_form::RequestForm;
 use super::{Completion, CompletionRequest, DeltaSink, Error, ErrorClass, classify_error};
 
 /// An HTTP request to a provider.
@@ -18,14 +19,18 @@ pub(super) struct HttpRequest {
 
 /// A wire protocol. The HTTP provider calls it, once for each request.
 pub(super) trait Protocol: Send + Sync {
-    /// Writes the request.
-    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest>;
+    /// Writes the request, in this form.
+    fn http_request(
+        &self,
+        request: &CompletionRequest<'_>,
+        form: &RequestForm,
+    ) -> serde_json::Result<HttpRequest>;
     /// Whether the size of the input affects the request ([`CompletionRequest::input`]).
     fn uses_input_size(&self) -> bool {
         true
     }
-    /// A decoder for the body of a 2xx response to this request.
-    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder>;
+    /// A decoder for the body of a 2xx response to this request in this form.
+    fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder>;
     /// The class of any other response, and the provider's message. The caller reads the `Retry-After` header.
     fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {
         classify_error::classify_body(status, body)

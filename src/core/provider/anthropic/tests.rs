@@ -1,6 +1,7 @@
 use super::*;
 use crate::conversation::{Message, Role};
 use crate::provider::decoder_testing::{decode, decode_every_split, event_stream};
+use crate::provider::request_form::RequestForm;
 use crate::provider::{Completion, ErrorClass, ModelConfig, Purpose, StopReason, ToolSpec, Usage};
 use serde_json::{Map, json};
 
@@ -37,7 +38,7 @@ fn decoder() -> Box<dyn Decoder> {
     let model = ModelConfig::default();
     let tools = [tool("a.b", json!({}))];
     let request = completion_request(&model, &[], &tools);
-    Anthropic::new(Endpoint::new("http://h", "")).decoder(&request)
+    Anthropic::new(Endpoint::new("http://h", "")).decoder(&request, &RequestForm::default())
 }
 
 fn completion_request<'a>(
@@ -211,7 +212,10 @@ fn a_question_is_written_as_the_api_wants_it() {
         ..Endpoint::new("https://h/v1/", "")
     });
     let outgoing = anthropic
-        .http_request(&completion_request(&model, &messages, &tools))
+        .http_request(
+            &completion_request(&model, &messages, &tools),
+            &RequestForm::default(),
+        )
         .unwrap();
     assert_eq!(outgoing.url, "https://h/v1/messages");
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -285,7 +289,10 @@ fn what_the_user_adds_is_merged_last_and_betas_are_a_header() {
     let reply = Message::text(Role::Assistant, "I began");
     let messages = [&reply];
     let outgoing = (Anthropic::new(Endpoint::new("http://h", "")))
-        .http_request(&completion_request(&model, &messages, &[]))
+        .http_request(
+            &completion_request(&model, &messages, &[]),
+            &RequestForm::default(),
+        )
         .unwrap();
     let beta = outgoing
         .headers

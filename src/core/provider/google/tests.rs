@@ -1,6 +1,7 @@
 use super::*;
 use crate::conversation::{Message, Role};
 use crate::provider::decoder_testing::{decode, decode_every_split, event_stream};
+use crate::provider::request_form::RequestForm;
 use crate::provider::{Completion, ModelConfig, Purpose, StopReason, ToolSpec, Usage};
 use serde_json::{Map, json};
 use std::time::Duration;
@@ -46,7 +47,10 @@ fn google() -> Google {
 }
 
 fn decoder() -> Box<dyn Decoder> {
-    google().decoder(&completion_request(&ModelConfig::default(), &[], &[]))
+    google().decoder(
+        &completion_request(&ModelConfig::default(), &[], &[]),
+        &RequestForm::default(),
+    )
 }
 
 fn contents(completion: &Completion) -> Value {
@@ -198,7 +202,10 @@ fn conversation() -> Vec<Message> {
 fn body(model: &ModelConfig, messages: &[Message], tools: &[ToolSpec]) -> (HttpRequest, Value) {
     let messages: Vec<&Message> = messages.iter().collect();
     let mut outgoing = google()
-        .http_request(&completion_request(model, &messages, tools))
+        .http_request(
+            &completion_request(model, &messages, tools),
+            &RequestForm::default(),
+        )
         .unwrap();
     let body = serde_json::from_slice(&outgoing.body.take().unwrap()).unwrap();
     (outgoing, body)

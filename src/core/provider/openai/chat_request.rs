@@ -6,6 +6,8 @@ use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::CompletionRequest;
 use crate::provider::body_fields::BodyFields;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
+use crate::provider::model_traits::ModelTraits;
+use crate::provider::request_form::RequestForm;
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_names::encode_tool_name;
 use crate::provider::tool_output::{IMAGES, ImageData, tool_output, users_image, users_text};
@@ -19,19 +21,27 @@ use std::borrow::Cow;
 pub(super) fn body(
     options: &Endpoint,
     request: &CompletionRequest<'_>,
+    form: &RequestForm,
 ) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Body { options, request })
+    let body = Body {
+        options,
+        request,
+        form,
+    };
+    serde_json::to_vec(&body)
 }
 
 struct Body<'a> {
     options: &'a Endpoint,
     request: &'a CompletionRequest<'a>,
+    form: &'a RequestForm,
 }
 
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let model = self.request.model;
-        let mut fields = BodyFields::new(s.serialize_map(None)?, model.request_params.as_ref());
+        let params = model.request_params.as_ref();
+        let mut fields = BodyFields::new(s.serialize_map(None)?, params, self.form);
         fields.write("model", &model.model_name)?;
         fields.write("messages", messages(self.options, self.request))?;
         if !self.request.tools.is_empty() {
@@ -45,7 +55,7 @@ impl Serialize for Body<'_> {
                 fields.write("stream_options", json!({"include_usage": true}))?;
             }
         }
-        let reasons = is_reasoning(&model.model_name);
+        let reasons = ModelTraits::of(&model.model_name).reasons;
         if let Some(temperature) = model.temperature
             && !reasons
         {
@@ -61,14 +71,6 @@ impl Serialize for Body<'_> {
         }
         fields.end(&[])
     }
-}
-
-/// Whether the model is a reasoning model of OpenAI: it accepts no temperature, and its limit on output has
-/// another name.
-fn is_reasoning(model: &str) -> bool {
-    let name = model.rsplit('/').next().unwrap_or_default();
-    let o = (name.strip_prefix('o')).is_some_and(|rest| rest.starts_with(['1', '3', '4']));
-    o || name.starts_with("gpt-5")
 }
 
 /// One message of the request.

@@ -1,0 +1,123 @@
+//! The form of the requests to one model, beyond what its wire protocol says: which of two protocols, and what
+//! is left out because the server refused it. No I/O and no clock.
+//!
+//! A server that refuses something by its name is asked once more without it, whatever the vendor's documents
+//! say: the lists of models that a program ships are older than the servers that it talks to.
+
+use super::CompletionRequest;
+use std::collections::{BTreeSet, HashMap};
+
+/// The most models of a provider whose forms are remembered.
+const MAX_MODELS: usize = 1_000;
+/// The most changes of the form for one completion.
+pub(super) const MAX_CHANGES: usize = 8;
+/// The parameters of requests that a server may refuse, and that a request can do without, by the last name in
+/// their path.
+const OPTIONAL: [&str; 9] = [
+    "temperature",
+    "top_p",
+    "stream_options",
+    "include_usage",
+    "reasoning_effort",
+    "parallel_tool_calls",
+    "prompt_cache_key",
+    "thinking",
+    "include",
+];
+/// What a server says of a parameter that it does not accept, in lower case.
+const REFUSALS: [&str; 14] = [
+    "unsupported",
+    "not supported",
+    "does not support",
+    "doesn't support",
+    "unknown",
+    "unrecognized",
+    "unexpected",
+    "not permitted",
+    "not allowed",
+    "deprecated",
+    "no longer",
+    "invalid parameter",
+    "unsupported_parameter",
+    "cannot be used",
+];
+
+/// The form of the requests to one model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RequestForm {
+    /// The parameters that are left out.
+    left_out: BTreeSet<&'static str>,
+}
+
+/// What a server refused: an error response that says so.
+#[derive(Clone, Copy)]
+pub(super) struct Refusal<'a> {
+    pub(super) status: u16,
+    /// The server's words, as it wrote them.
+    pub(super) words: &'a str,
+}
+
+impl RequestForm {
+    /// Whether the parameter may be sent.
+    pub(super) fn accepts(&self, parameter: &str) -> bool {
+        !self.left_out.contains(parameter)
+    }
+
+    /// The parameters that are left out.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = &'static str> {
+        self.left_out.iter().copied()
+    }
+
+    /// Changes the form so that the request may succeed, and says how; `None` if nothing can be left out.
+    pub(super) fn adapt(
+        &mut self,
+        refusal: Refusal<'_>,
+        _request: &CompletionRequest<'_>,
+    ) -> Option<String> {
+        if !matches!(refusal.status, 400 | 404 | 422) {
+            return None;
+        }
+        let words = refusal.words.to_lowercase();
+        let parameter = refused_parameter(&words)?;
+        let is_new = self.left_out.insert(parameter);
+        is_new.then(|| format!("without the parameter {parameter}"))
+    }
+}
+
+/// The optional parameter that an error in lower case refuses. It must be a word of its own: an error may quote
+/// the conversation.
+fn refused_parameter(words: &str) -> Option<&'static str> {
+    if !REFUSALS.iter().any(|sign| words.contains(sign)) {
+        return None;
+    }
+    let is_separator = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+    let named = words
+        .split(is_separator)
+        .find_map(|word| OPTIONAL.iter().find(|name| **name == word));
+    named.map(|name| match *name {
+        // A field of the options, which are left out whole.
+        "include_usage" => "stream_options",
+        name => name,
+    })
+}
+
+/// The forms that the models of a provider accepted, for the lifetime of the process.
+#[derive(Default)]
+pub(super) struct LearnedForms(HashMap<String, RequestForm>);
+
+impl LearnedForms {
+    /// The form for a request to `model`.
+    pub(super) fn of(&self, model: &str) -> RequestForm {
+        self.0.get(model).cloned().unwrap_or_default()
+    }
+
+    /// Remembers that the model accepted the form.
+    pub(super) fn learn(&mut self, model: &str, form: RequestForm) {
+        if self.0.contains_key(model) || self.0.len() < MAX_MODELS {
+            self.0.insert(model.to_owned(), form);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
