@@ -11,6 +11,7 @@ use super::body_fields::with_parameters;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
+use super::thinking_origin::origin;
 use super::tool_names::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error, vendor_settings};
@@ -82,7 +83,8 @@ impl Protocol for Anthropic {
         request: &CompletionRequest<'_>,
         form: &RequestForm,
     ) -> serde_json::Result<HttpRequest> {
-        let body = messages_request::body(request, self.server.stream);
+        let own = origin(&self.server.url, &request.model.model_name);
+        let body = messages_request::body(request, self.server.stream, &own);
         let mut headers = Vec::new();
         let params = request.model.request_params.as_ref();
         let bytes = with_parameters(&body, params, form, |body, name, value| {
@@ -98,7 +100,8 @@ impl Protocol for Anthropic {
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
-        Box::new(MessagesDecoder::new(ToolNames::of(request.tools)))
+        let origin = origin(&self.server.url, &request.model.model_name);
+        Box::new(MessagesDecoder::new(ToolNames::of(request.tools), origin))
     }
 
     fn models_request(&self) -> HttpRequest {

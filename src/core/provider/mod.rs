@@ -35,6 +35,7 @@ mod retry;
 #[cfg(feature = "scripted")]
 pub mod scripted;
 mod server_url;
+mod thinking_origin;
 mod tool_calls;
 mod tool_names;
 mod tool_output;

@@ -23,6 +23,7 @@ use super::provider_spec::{
 };
 use super::request_form::RequestForm;
 use super::server_url::{CHAT, base_url, join};
+use super::thinking_origin::origin;
 use super::tool_names::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
@@ -92,7 +93,7 @@ impl Protocol for OpenAi {
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
-        let origin = provider_fields::origin(&self.endpoint.url, &request.model.model_name);
+        let origin = origin(&self.endpoint.url, &request.model.model_name);
         Box::new(ChatDecoder::new(ToolNames::of(request.tools), origin))
     }
 

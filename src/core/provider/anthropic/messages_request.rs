@@ -1,6 +1,7 @@
 //! The body of a request of the Anthropic messages API.
 
 use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
+use crate::provider::thinking_origin::is_own;
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_names::encode_tool_name;
 use crate::provider::tool_output::{IMAGES, ImageData, tool_output, users_image, users_text};
@@ -98,8 +99,8 @@ struct Tool<'a> {
     cache_control: Option<Cache>,
 }
 
-/// The body, without the user's own parameters.
-pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool) -> Body<'a> {
+/// The body, without the user's own parameters. Reasoning goes back if its origin is `own`.
+pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool, own: &str) -> Body<'a> {
     let model = request.model;
     let system = if request.system.trim().is_empty() {
         Vec::new()
@@ -118,7 +119,7 @@ pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool) -> Body<'a
         max_tokens: request
             .cap_output((model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name))),
         system,
-        messages: turns(request),
+        messages: turns(request, own),
         tools,
         temperature: model.temperature,
         stream,
@@ -145,10 +146,10 @@ fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {
 
 /// The messages, merged so that roles alternate and a user message is first. The note comes after the last
 /// cache breakpoint.
-fn turns<'a>(request: &CompletionRequest<'a>) -> Vec<Turn<'a>> {
+fn turns<'a>(request: &CompletionRequest<'a>, own: &str) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for message in request.messages {
-        let blocks = (message.content.iter()).filter_map(block);
+        let blocks = (message.content.iter()).filter_map(|content| block(content, own));
         let blocks: Vec<Block<'a>> = blocks.collect();
         if blocks.is_empty() {
             continue;
@@ -187,7 +188,7 @@ fn turns<'a>(request: &CompletionRequest<'a>) -> Vec<Turn<'a>> {
         }
     }
     if let Some(note) = request.note {
-        let blocks = note.content.iter().filter_map(block);
+        let blocks = (note.content.iter()).filter_map(|content| block(content, own));
         match turns.last_mut() {
             Some(turn) if turn.role == Role::User => turn.content.extend(blocks),
             _ => turns.push(Turn {
@@ -199,7 +200,8 @@ fn turns<'a>(request: &CompletionRequest<'a>) -> Vec<Turn<'a>> {
     turns
 }
 
-fn block<'a>(content: &'a Content) -> Option<Block<'a>> {
+fn block<'a>(content: &'a Content, own: &str) -> Option<Block<'a>> {
+    let is_own = |origin: &Option<String>| is_own(origin.as_deref(), own);
     match content {
         Content::Text(part) => {
             let shown = users_text(part).filter(|text| !text.trim().is_empty());
@@ -210,12 +212,16 @@ fn block<'a>(content: &'a Content) -> Option<Block<'a>> {
         }
         Content::ToolRequest(request) => Some(tool_use(request)),
         Content::ToolResponse(response) => Some(tool_result(response)),
-        // Reasoning without a signature comes from another provider, and the API refuses it.
-        Content::Thinking(part) if !part.signature.is_empty() => Some(Block::Thinking {
-            thinking: &part.thinking,
-            signature: &part.signature,
-        }),
-        Content::RedactedThinking(part) => Some(Block::RedactedThinking { data: &part.data }),
+        // The API refuses reasoning without a signature, and that of another model.
+        Content::Thinking(part) if !part.signature.is_empty() && is_own(&part.origin) => {
+            Some(Block::Thinking {
+                thinking: &part.thinking,
+                signature: &part.signature,
+            })
+        }
+        Content::RedactedThinking(part) if is_own(&part.origin) => {
+            Some(Block::RedactedThinking { data: &part.data })
+        }
         _ => None,
     }
 }

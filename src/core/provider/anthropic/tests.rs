@@ -80,7 +80,8 @@ fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
         assert_eq!(
             contents(&completion),
             json!([
-                {"type": "thinking", "thinking": "Let me see\n✓", "signature": "EqQ="},
+                {"type": "thinking", "thinking": "Let me see\n✓", "signature": "EqQ=",
+                    "origin": origin("http://h", "")},
                 {"type": "text", "text": "He said \"héllo\""},
                 {"type": "toolRequest", "id": "toolu_1", "toolCall": {"status": "success",
                     "value": {"name": "a__b", "arguments": {"x": [1, 2]}}}},
@@ -118,7 +119,7 @@ fn calls_side_by_side_may_come_interleaved() {
     assert_eq!(contents[2]["toolCall"]["status"], "error");
     assert_eq!(
         contents[3],
-        json!({"type": "redactedThinking", "data": "xyz"})
+        json!({"type": "redactedThinking", "data": "xyz", "origin": origin("http://h", "")})
     );
     assert_eq!(contents.as_array().map(Vec::len), Some(4));
 }
@@ -166,14 +167,19 @@ fn errors_in_mid_stream_have_their_class() {
 
 fn conversation() -> Vec<Message> {
     let parse = |value| serde_json::from_value(value).unwrap();
+    let own = origin("https://h", "claude-sonnet-4-5");
     vec![
         Message::text(Role::User, "first"),
         Message::text(Role::User, "second"),
         parse(json!({"role": "assistant", "created": 1, "content": [
-            {"type": "thinking", "thinking": "t", "signature": "s"},
-            {"type": "thinking", "thinking": "unsigned", "signature": ""},
+            {"type": "thinking", "thinking": "t", "signature": "s", "origin": own},
+            {"type": "thinking", "thinking": "unsigned", "signature": "", "origin": own},
+            {"type": "thinking", "thinking": "before origins were recorded", "signature": "s"},
+            {"type": "thinking", "thinking": "another's", "signature": "s", "origin": "0"},
+            {"type": "redactedThinking", "data": "another's", "origin": "0"},
+            {"type": "redactedThinking", "data": "before origins were recorded"},
             {"type": "reasoning", "text": "r"},
-            {"type": "redactedThinking", "data": "d"},
+            {"type": "redactedThinking", "data": "d", "origin": own},
             {"type": "text", "text": " "},
             {"type": "toolRequest", "id": "call.1", "toolCall": {"status": "success",
                 "value": {"name": "a.b", "arguments": {"z": 1, "a": 2}}}},
@@ -374,7 +380,7 @@ fn what_may_change_comes_behind_all_that_is_cached() {
             note: Some(&note),
             ..completion_request(&model, &messages[..count], &[])
         };
-        let body = serde_json::to_value(messages_request::body(&request, true)).unwrap();
+        let body = serde_json::to_value(messages_request::body(&request, true, "")).unwrap();
         let turns = body["messages"].as_array().unwrap();
         assert_eq!(turns.len(), 3);
         let last = turns[2]["content"].as_array().unwrap();

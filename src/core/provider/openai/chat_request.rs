@@ -1,6 +1,6 @@
 //! The body of a request, serialized directly from the conversation.
 
-use super::provider_fields::{self, returned};
+use super::provider_fields::returned;
 use super::{Endpoint, mistral};
 use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::CompletionRequest;
@@ -8,6 +8,7 @@ use crate::provider::body_fields::BodyFields;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
 use crate::provider::model_traits::ModelTraits;
 use crate::provider::request_form::RequestForm;
+use crate::provider::thinking_origin::{is_own, origin};
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_names::encode_tool_name;
 use crate::provider::tool_output::{IMAGES, ImageData, tool_output, users_image, users_text};
@@ -163,7 +164,7 @@ impl Dialect {
         let url = &options.url;
         Dialect {
             reasoning_back: options.reasoning_back,
-            origin: provider_fields::origin(url, model),
+            origin: origin(url, model),
             is_mistral: mistral::is_mistral(url, model),
             wants_signatures: url.contains("googleapis.com/") && needs_signatures(model),
         }
@@ -270,7 +271,12 @@ fn assistant<'a>(dialect: &Dialect, message: &'a Message) -> Option<ChatMessage<
         match content {
             Content::Text(text) if !text.text.is_empty() => texts.push(&text.text),
             Content::Reasoning(thought) => thoughts.push(&thought.text),
-            Content::Thinking(thought) => thoughts.push(&thought.thinking),
+            Content::Thinking(thought)
+                if thought.origin.is_none()
+                    || is_own(thought.origin.as_deref(), &dialect.origin) =>
+            {
+                thoughts.push(&thought.thinking);
+            }
             Content::ToolRequest(request) => {
                 let details = returned(request, &dialect.origin).reasoning_details;
                 out.reasoning_details = out.reasoning_details.or(details);
