@@ -21,6 +21,7 @@ mod output_limits;
 mod provider_fields;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod request_forms;
+mod responses;
 mod transport;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod truncated_calls;

@@ -27,6 +27,9 @@ pub(super) const PROTOCOLS: &[(&WireProtocol, Fuzz)] = &[
         completion(&openai::PROTOCOL, false, input)
     }),
     // The parts of a response may grow in parallel, so text deltas need not come in the order of the content.
+    (&openai::RESPONSES_PROTOCOL, |input| {
+        completion(&openai::RESPONSES_PROTOCOL, true, input)
+    }),
     #[cfg(feature = "anthropic")]
     (&super::anthropic::PROTOCOL, |input| {
         completion(&super::anthropic::PROTOCOL, true, input)

@@ -180,7 +180,7 @@ impl Provider for HttpProvider {
         let mut form = lock(&self.forms).of(name);
         let mut outgoing = self.http_request(request, &form, max_tokens)?;
         let mut changes = 0;
-        let target = self.target(&outgoing)?;
+        let mut target = self.target(&outgoing)?;
         let mut sink = DeltaWatcher {
             sink,
             has_delta: false,
@@ -219,11 +219,13 @@ impl Provider for HttpProvider {
             if changes < request_form::MAX_CHANGES
                 && let Some((status, words)) = &failure.refusal
                 && let status = *status
-                && let Some(how) = form.adapt(Refusal { status, words }, request)
+                && let Some(how) =
+                    (self.protocol).adapt(&mut form, Refusal { status, words }, request)
             {
                 log::info!("request repeated provider={} {how}", self.name);
                 changes += 1;
                 outgoing = self.http_request(request, &form, max_tokens)?;
+                target = self.target(&outgoing)?;
                 continue;
             }
             attempt += 1;

@@ -31,6 +31,8 @@ mod output_limit;
 mod provider_spec;
 mod request_form;
 mod response_body;
+mod responses;
+mod responses_url;
 mod retry;
 #[cfg(feature = "scripted")]
 pub mod scripted;
@@ -54,6 +56,7 @@ pub(crate) use tool_output::{
 };
 
 pub use provider_spec::InProcessProvider;
+pub use responses_url::UseResponses;
 pub use wire_protocol::Endpoint;
 
 use crate::conversation::{Content, Message, Reasoning};
@@ -218,6 +221,10 @@ pub struct Usage {
     pub output: Option<u64>,
     /// The total, if the provider reports one.
     pub total: Option<u64>,
+    /// The input tokens that came from the provider's cache.
+    pub cached: Option<u64>,
+    /// The output tokens of reasoning.
+    pub reasoning: Option<u64>,
 }
 
 /// Why a response ended.

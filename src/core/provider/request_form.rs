@@ -24,8 +24,27 @@ const OPTIONAL: [&str; 9] = [
     "thinking",
     "include",
 ];
+/// The same for parameters whose name is a word of its own in other errors, too.
+const OPTIONAL_PHRASES: [(&str, &str); 5] = [
+    ("reasoning.summary", SUMMARY),
+    ("reasoning summar", SUMMARY),
+    ("'reasoning'", "reasoning"),
+    ("\"reasoning\"", "reasoning"),
+    ("`reasoning`", "reasoning"),
+];
+/// The summary of reasoning, a field of `reasoning`.
+pub(super) const SUMMARY: &str = "summary";
+/// The encrypted reasoning of earlier responses.
+pub(super) const ENCRYPTED_CONTENT: &str = "encrypted_content";
+/// What a server says of encrypted reasoning that it cannot read, in lower case.
+const UNREADABLE: [&str; 2] = ["could not be verified", "could not be decrypted"];
+/// What a server says if it does not stream this model, at all or for this account.
+const NO_STREAM: [&str; 2] = [
+    "must be verified to stream",
+    "'stream' does not support true",
+];
 /// What a server says of a parameter that it does not accept, in lower case.
-const REFUSALS: [&str; 14] = [
+const REFUSALS: [&str; 15] = [
     "unsupported",
     "not supported",
     "does not support",
@@ -40,6 +59,7 @@ const REFUSALS: [&str; 14] = [
     "invalid parameter",
     "unsupported_parameter",
     "cannot be used",
+    "must be verified to",
 ];
 
 /// The form of the requests to one model.
@@ -47,6 +67,15 @@ const REFUSALS: [&str; 14] = [
 pub(super) struct RequestForm {
     /// The parameters that are left out.
     left_out: BTreeSet<&'static str>,
+    /// Which of OpenAI's protocols, if the server refused the other.
+    pub(super) openai_api: Option<OpenAiApi>,
+}
+
+/// One of OpenAI's two protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OpenAiApi {
+    ChatCompletions,
+    Responses,
 }
 
 /// What a server refused: an error response that says so.
@@ -74,10 +103,22 @@ impl RequestForm {
         refusal: Refusal<'_>,
         _request: &CompletionRequest<'_>,
     ) -> Option<String> {
-        if !matches!(refusal.status, 400 | 404 | 422) {
+        if !matches!(refusal.status, 400 | 403 | 404 | 422) {
             return None;
         }
         let words = refusal.words.to_lowercase();
+        let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
+        if says(&NO_STREAM) {
+            self.left_out.insert("stream_options");
+            return (self.left_out.insert("stream")).then(|| "without a stream".to_owned());
+        }
+        if refusal.status == 403 {
+            return None;
+        }
+        if says(&["encrypted content", ENCRYPTED_CONTENT]) && says(&UNREADABLE) {
+            let is_new = self.left_out.insert(ENCRYPTED_CONTENT);
+            return is_new.then(|| "without encrypted reasoning".to_owned());
+        }
         let parameter = refused_parameter(&words)?;
         let is_new = self.left_out.insert(parameter);
         is_new.then(|| format!("without the parameter {parameter}"))
@@ -94,11 +135,17 @@ fn refused_parameter(words: &str) -> Option<&'static str> {
     let named = words
         .split(is_separator)
         .find_map(|word| OPTIONAL.iter().find(|name| **name == word));
-    named.map(|name| match *name {
+    let in_phrase = || {
+        OPTIONAL_PHRASES
+            .iter()
+            .find(|(phrase, _)| words.contains(phrase))
+    };
+    match named {
         // A field of the options, which are left out whole.
-        "include_usage" => "stream_options",
-        name => name,
-    })
+        Some(&"include_usage") => Some("stream_options"),
+        Some(name) => Some(name),
+        None => in_phrase().map(|(_, name)| *name),
+    }
 }
 
 /// The forms that the models of a provider accepted, for the lifetime of the process.
@@ -112,7 +159,9 @@ impl LearnedForms {
     }
 
     /// Remembers that the model accepted the form.
-    pub(super) fn learn(&mut self, model: &str, form: RequestForm) {
+    pub(super) fn learn(&mut self, model: &str, mut form: RequestForm) {
+        // Another conversation may have reasoning that the server can read.
+        form.left_out.remove(ENCRYPTED_CONTENT);
         if self.0.contains_key(model) || self.0.len() < MAX_MODELS {
             self.0.insert(model.to_owned(), form);
         }

@@ -4,7 +4,8 @@
 //! The message of an [`Error`] made by a protocol says only what is wrong. The HTTP provider redacts secrets
 //! in it, and adds the provider's name and what the user can do.
 
-use super::request_form::RequestForm;
+use super::request_form::{Refusal, RequestForm};
+use super::responses_url::{UseResponses, use_responses};
 use super::{Completion, CompletionRequest, DeltaSink, Error, ErrorClass, classify_error};
 
 /// An HTTP request to a provider.
@@ -28,6 +29,16 @@ pub(super) trait Protocol: Send + Sync {
     /// Whether the size of the input affects the request ([`CompletionRequest::input`]).
     fn uses_input_size(&self) -> bool {
         true
+    }
+    /// Changes the form of a request that the server refused so that it may succeed, and says how; `None` if
+    /// it cannot be changed.
+    fn adapt(
+        &self,
+        form: &mut RequestForm,
+        refusal: Refusal<'_>,
+        request: &CompletionRequest<'_>,
+    ) -> Option<String> {
+        form.adapt(refusal, request)
     }
     /// A decoder for the body of a 2xx response to this request in this form.
     fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder>;
@@ -93,19 +104,31 @@ pub struct Endpoint {
     /// Send the model's reasoning back as `reasoning_content` with its tool calls. DeepSeek requires it;
     /// others ignore or refuse it.
     pub reasoning_back: bool,
+    /// When requests go over Responses instead of chat completions, for OpenAI's protocols.
+    pub responses: UseResponses,
+    /// Azure's name for the deployed model, sent in place of the model's name unless the URL contains it.
+    pub deployment: Option<String>,
 }
 
 impl Endpoint {
-    /// A server with the dialect of OpenAI itself, without headers.
+    /// A server with the dialect of OpenAI itself, without headers. The URL says when it uses Responses.
     pub fn new(url: impl Into<String>, models_url: impl Into<String>) -> Self {
+        let url = url.into();
         Endpoint {
-            url: url.into(),
+            responses: use_responses(&url),
+            url,
             models_url: models_url.into(),
             headers: Vec::new(),
             stream: true,
             stream_usage: true,
             reasoning_back: false,
+            deployment: None,
         }
+    }
+
+    /// The name of the model in the body of a request.
+    pub(super) fn model<'a>(&'a self, name: &'a str) -> &'a str {
+        self.deployment.as_deref().unwrap_or(name)
     }
 
     /// A request to a path below `url`.

@@ -175,7 +175,7 @@ impl RawUsage {
         Usage {
             input,
             output: self.output_tokens,
-            total: None,
+            ..Usage::default()
         }
     }
 }

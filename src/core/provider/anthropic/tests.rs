@@ -74,7 +74,7 @@ fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
         let usage = Usage {
             input: Some(3210),
             output: Some(42),
-            total: None,
+            ..Usage::default()
         };
         assert_eq!(completion.usage, usage);
         assert_eq!(

@@ -68,6 +68,7 @@ fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
             input: Some(9),
             output: Some(25),
             total: Some(34),
+            ..Usage::default()
         };
         assert_eq!(completion.usage, usage);
         let mut contents = contents(&completion);

@@ -8,23 +8,27 @@ use crate::provider::body_fields::BodyFields;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
 use crate::provider::model_traits::ModelTraits;
 use crate::provider::request_form::RequestForm;
-use crate::provider::thinking_origin::{is_own, origin};
-use crate::provider::tool_calls::replayed_call;
+use crate::provider::thinking_origin::is_own;
+use crate::provider::tool_calls::{as_text, replayed_call};
 use crate::provider::tool_names::encode_tool_name;
-use crate::provider::tool_output::{IMAGES, ImageData, tool_output, users_image, users_text};
+use crate::provider::tool_output::{
+    IMAGES, ImageData, as_data_url, tool_output, users_image, users_text,
+};
 use crate::provider::tool_schema::FunctionTool;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// The JSON text of the body.
+/// The JSON text of the body. What the provider sent for itself alone goes back if its origin is `own`.
 pub(super) fn body(
     options: &Endpoint,
     request: &CompletionRequest<'_>,
     form: &RequestForm,
+    own: &str,
 ) -> serde_json::Result<Vec<u8>> {
     let body = Body {
+        own,
         options,
         request,
         form,
@@ -33,6 +37,7 @@ pub(super) fn body(
 }
 
 struct Body<'a> {
+    own: &'a str,
     options: &'a Endpoint,
     request: &'a CompletionRequest<'a>,
     form: &'a RequestForm,
@@ -43,8 +48,8 @@ impl Serialize for Body<'_> {
         let model = self.request.model;
         let params = model.request_params.as_ref();
         let mut fields = BodyFields::new(s.serialize_map(None)?, params, self.form);
-        fields.write("model", &model.model_name)?;
-        fields.write("messages", messages(self.options, self.request))?;
+        fields.write("model", self.options.model(&model.model_name))?;
+        fields.write("messages", messages(self))?;
         if !self.request.tools.is_empty() {
             let tools = self.request.tools.iter();
             let tools = tools.map(|tool| FunctionTool::new(encode_tool_name(&tool.name), tool));
@@ -105,13 +110,8 @@ enum Part<'a> {
 
 #[derive(Serialize)]
 struct Url<'a> {
-    #[serde(serialize_with = "data_url")]
-    url: (Cow<'a, str>, Cow<'a, str>),
-}
-
-fn data_url<S: Serializer>(url: &(Cow<'_, str>, Cow<'_, str>), s: S) -> Result<S::Ok, S::Error> {
-    let (mime_type, data) = url;
-    s.collect_str(&format_args!("data:{mime_type};base64,{data}"))
+    #[serde(serialize_with = "as_data_url")]
+    url: ImageData<'a>,
 }
 
 #[derive(Serialize)]
@@ -131,10 +131,6 @@ struct Called<'a> {
     name: Cow<'a, str>,
     #[serde(serialize_with = "as_text")]
     arguments: Cow<'a, RawValue>,
-}
-
-fn as_text<S: Serializer>(json: &RawValue, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(json.get())
 }
 
 impl<'a> ChatMessage<'a> {
@@ -160,11 +156,12 @@ struct Dialect {
 }
 
 impl Dialect {
-    fn of(options: &Endpoint, model: &str) -> Self {
+    fn of(body: &Body<'_>) -> Self {
+        let (options, model) = (body.options, &body.request.model.model_name);
         let url = &options.url;
         Dialect {
             reasoning_back: options.reasoning_back,
-            origin: origin(url, model),
+            origin: body.own.to_owned(),
             is_mistral: mistral::is_mistral(url, model),
             wants_signatures: url.contains("googleapis.com/") && needs_signatures(model),
         }
@@ -179,8 +176,9 @@ impl Dialect {
     }
 }
 
-fn messages<'a>(options: &Endpoint, request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
-    let dialect = Dialect::of(options, &request.model.model_name);
+fn messages<'a>(body: &Body<'a>) -> Vec<ChatMessage<'a>> {
+    let request = body.request;
+    let dialect = Dialect::of(body);
     let mut out = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
         let system = MessageContent::Text(request.system.into());
@@ -257,9 +255,7 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
 }
 
 fn image_part(image: ImageData<'_>) -> Part<'_> {
-    let image_url = Url {
-        url: (image.mime_type, image.data),
-    };
+    let image_url = Url { url: image };
     Part::ImageUrl { image_url }
 }
 

@@ -64,7 +64,11 @@ fn the_number_of_models_is_limited() {
     let mut forms = LearnedForms::default();
     for i in 0..MAX_MODELS + 5 {
         let left_out = BTreeSet::from(["temperature"]);
-        forms.learn(&i.to_string(), RequestForm { left_out });
+        let form = RequestForm {
+            left_out,
+            ..RequestForm::default()
+        };
+        forms.learn(&i.to_string(), form);
     }
     assert!(!forms.of("0").accepts("temperature"));
     assert!(
