@@ -11,7 +11,6 @@ use super::body_fields::with_parameters;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
-use super::thinking_origin::origin;
 use super::tool_names::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error, vendor_settings};
@@ -22,6 +21,9 @@ use serde_json::Value;
 const VERSION: &str = "2023-06-01";
 /// The request parameter that is sent as a header.
 const BETA: &str = "anthropic_beta";
+/// The beta that lets a request say what becomes of reasoning behind another beginning, and its field in the body.
+const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
+const BLOCK_BINDING: &str = "block_binding";
 
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
     name: "anthropic",
@@ -83,24 +85,29 @@ impl Protocol for Anthropic {
         request: &CompletionRequest<'_>,
         form: &RequestForm,
     ) -> serde_json::Result<HttpRequest> {
-        let own = origin(&self.server.url, &request.model.model_name);
-        let body = messages_request::body(request, self.server.stream, &own);
-        let mut headers = Vec::new();
+        let (body, _) = messages_request::body(request, &self.server, form);
+        let mut betas = Vec::new();
+        if body.drops_thinking() && form.accepts(BLOCK_BINDING) {
+            betas.push(BINDING_CONTROLS.to_owned());
+        }
         let params = request.model.request_params.as_ref();
         let bytes = with_parameters(&body, params, form, |body, name, value| {
             if name == BETA {
-                headers.push(("anthropic-beta".to_owned(), header_value(value)));
+                betas.push(header_value(value));
             } else {
                 body[name] = value.clone();
             }
         })?;
         let mut outgoing = self.server.request("/v1/messages", Some(bytes));
-        outgoing.headers.extend(headers);
+        if !betas.is_empty() {
+            let betas = ("anthropic-beta".to_owned(), betas.join(","));
+            outgoing.headers.push(betas);
+        }
         Ok(outgoing)
     }
 
-    fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
-        let origin = origin(&self.server.url, &request.model.model_name);
+    fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder> {
+        let (_, origin) = messages_request::body(request, &self.server, form);
         Box::new(MessagesDecoder::new(ToolNames::of(request.tools), origin))
     }
 

@@ -192,7 +192,6 @@ fn completion_request<'a>(
         model,
         system: "",
         messages,
-        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,

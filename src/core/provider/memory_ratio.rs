@@ -19,7 +19,6 @@ fn memory_ratio_of_models() {
         tools: &[],
         purpose: Purpose::Turn,
         input: 0,
-        note: None,
     };
     let call = r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#;
     let streams = [

@@ -76,9 +76,6 @@ pub struct CompletionRequest<'a> {
     /// The messages so far, repaired: no message is empty, every tool request has its response in the
     /// next message, and every response its request in the previous one.
     pub messages: &'a [&'a Message],
-    /// Information that may change with every request. It is sent after all messages, as the user's, so
-    /// that the provider's prompt cache stays valid for the messages.
-    pub note: Option<&'a Message>,
     /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
     /// What the completion is for.

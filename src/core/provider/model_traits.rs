@@ -8,6 +8,12 @@ pub(super) struct ModelTraits {
     pub(super) reasons: bool,
     /// OpenAI's own server accepts tools for it only behind `/v1/responses`.
     pub(super) needs_responses: bool,
+    /// It is a Claude that accepts no temperature.
+    pub(super) refuses_temperature: bool,
+    /// It is a Claude, whose reasoning is valid only behind what it followed.
+    pub(super) binds_thinking: bool,
+    /// It is a Claude whose server can be told to drop such reasoning instead of refusing it.
+    pub(super) can_drop_thinking: bool,
 }
 
 impl ModelTraits {
@@ -18,12 +24,16 @@ impl ModelTraits {
         let gpt = name.strip_prefix("gpt-").map(version);
         let reasons = o || gpt.is_some_and(|version| version >= (5, 0));
         let has = |part: &str| name.split('-').any(|word| word == part);
+        let claude = name.find("claude-").map(|at| claude_version(&name[at..]));
         let is_variant = has("codex") || has("computer") || name.contains("deep-research");
         ModelTraits {
             reasons,
             needs_responses: is_variant
                 || (reasons && has("pro"))
                 || gpt.is_some_and(|version| version >= (5, 5)),
+            refuses_temperature: claude.is_some_and(|version| version >= (4, 7)),
+            binds_thinking: claude.is_some(),
+            can_drop_thinking: claude.is_some_and(|version| version >= (5, 1)),
         }
     }
 }
@@ -36,9 +46,38 @@ fn version(text: &str) -> (u32, u32) {
     (next(), next())
 }
 
+/// The version in the name of a Claude: `(4, 7)` for `claude-opus-4-7-20260401`.
+fn claude_version(name: &str) -> (u32, u32) {
+    // A date is not a version.
+    let number = |word: &str| word.parse().ok().filter(|number| *number < 1_000);
+    let mut numbers = name
+        .split(['-', '.', '@', ':'])
+        .map(number)
+        .skip_while(Option::is_none)
+        .map_while(|number| number);
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_claude_has_its_version_in_its_name() {
+        for (model, version) in [
+            ("claude-opus-4-7-20260401", (4, 7)),
+            ("claude-sonnet-5", (5, 0)),
+            ("claude-opus-5-20260901", (5, 0)),
+            ("claude-fable-5.2", (5, 2)),
+            ("claude-3-5-haiku@20241022", (3, 5)),
+            ("claude-latest", (0, 0)),
+        ] {
+            assert_eq!(claude_version(model), version, "{model}");
+        }
+        let traits = ModelTraits::of("anthropic/claude-fable-5-1");
+        assert!(traits.binds_thinking && traits.can_drop_thinking);
+        assert!(!ModelTraits::of("deepseek-v4").binds_thinking);
+    }
 
     #[test]
     fn openai_models_are_known_by_their_family() {

@@ -5,6 +5,7 @@
 //! say: the lists of models that a program ships are older than the servers that it talks to.
 
 use super::CompletionRequest;
+use crate::conversation::Content;
 use std::collections::{BTreeSet, HashMap};
 
 /// The most models of a provider whose forms are remembered.
@@ -13,7 +14,7 @@ const MAX_MODELS: usize = 1_000;
 pub(super) const MAX_CHANGES: usize = 8;
 /// The parameters of requests that a server may refuse, and that a request can do without, by the last name in
 /// their path.
-const OPTIONAL: [&str; 9] = [
+const OPTIONAL: [&str; 10] = [
     "temperature",
     "top_p",
     "stream_options",
@@ -23,6 +24,7 @@ const OPTIONAL: [&str; 9] = [
     "prompt_cache_key",
     "thinking",
     "include",
+    "block_binding",
 ];
 /// The same for parameters whose name is a word of its own in other errors, too.
 const OPTIONAL_PHRASES: [(&str, &str); 5] = [
@@ -38,6 +40,13 @@ pub(super) const SUMMARY: &str = "summary";
 pub(super) const ENCRYPTED_CONTENT: &str = "encrypted_content";
 /// What a server says of encrypted reasoning that it cannot read, in lower case.
 const UNREADABLE: [&str; 2] = ["could not be verified", "could not be decrypted"];
+/// What a server says of reasoning that does not stand where it was made, in lower case.
+const BOUND_ELSEWHERE: [&str; 2] = [
+    "bound to a different conversation",
+    "block_binding.prefix_mismatch_behavior",
+];
+/// How many pieces of reasoning that a model refused are remembered.
+const MAX_REFUSED_THINKING: usize = 1_000;
 /// What a server says if it does not stream this model, at all or for this account.
 const NO_STREAM: [&str; 2] = [
     "must be verified to stream",
@@ -69,6 +78,8 @@ pub(super) struct RequestForm {
     left_out: BTreeSet<&'static str>,
     /// Which of OpenAI's protocols, if the server refused the other.
     pub(super) openai_api: Option<OpenAiApi>,
+    /// The origins of reasoning that the server refused, in the order of their names.
+    refused_thinking: BTreeSet<String>,
 }
 
 /// One of OpenAI's two protocols.
@@ -92,6 +103,11 @@ impl RequestForm {
         !self.left_out.contains(parameter)
     }
 
+    /// Whether reasoning of this origin may be sent.
+    pub(super) fn accepts_thinking(&self, origin: &str) -> bool {
+        !self.refused_thinking.contains(origin)
+    }
+
     /// The parameters that are left out.
     pub(super) fn left_out(&self) -> impl Iterator<Item = &'static str> {
         self.left_out.iter().copied()
@@ -101,7 +117,7 @@ impl RequestForm {
     pub(super) fn adapt(
         &mut self,
         refusal: Refusal<'_>,
-        _request: &CompletionRequest<'_>,
+        request: &CompletionRequest<'_>,
     ) -> Option<String> {
         if !matches!(refusal.status, 400 | 403 | 404 | 422) {
             return None;
@@ -118,6 +134,21 @@ impl RequestForm {
         if says(&["encrypted content", ENCRYPTED_CONTENT]) && says(&UNREADABLE) {
             let is_new = self.left_out.insert(ENCRYPTED_CONTENT);
             return is_new.then(|| "without encrypted reasoning".to_owned());
+        }
+        if says(&BOUND_ELSEWHERE) {
+            let before = self.refused_thinking.len();
+            let parts = request.messages.iter().flat_map(|message| &message.content);
+            let origins = parts.filter_map(|part| match part {
+                Content::Thinking(part) => part.origin.clone(),
+                Content::RedactedThinking(part) => part.origin.clone(),
+                _ => None,
+            });
+            self.refused_thinking.extend(origins);
+            let is_new = self.refused_thinking.len() > before;
+            while self.refused_thinking.len() > MAX_REFUSED_THINKING {
+                self.refused_thinking.pop_first();
+            }
+            return is_new.then(|| "without earlier reasoning".to_owned());
         }
         let parameter = refused_parameter(&words)?;
         let is_new = self.left_out.insert(parameter);

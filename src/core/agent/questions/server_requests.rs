@@ -141,7 +141,6 @@ impl ServerRequestHandler for SessionRequestHandler {
             model: &config,
             system: &system,
             messages: &messages.iter().collect::<Vec<_>>(),
-            note: None,
             tools: &[],
             purpose: Purpose::Sampling,
             input: Estimate::default().tokens(size),

@@ -31,7 +31,6 @@ fn completion_request<'a>(
         model,
         system: "Be kind.",
         messages,
-        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,

@@ -116,7 +116,7 @@ fn messages<'a>(request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
     }
     // Calls have no ids in this protocol: a result names the tool.
     let mut called = HashMap::new();
-    for message in request.messages.iter().copied().chain(request.note) {
+    for message in request.messages {
         match message.role {
             Role::User => user(message, &called, &mut out),
             Role::Assistant => out.extend(assistant(message, &mut called)),

@@ -186,31 +186,35 @@ fn messages<'a>(body: &Body<'a>) -> Vec<ChatMessage<'a>> {
     }
     for message in request.messages {
         match message.role {
-            Role::User => user(&dialect, message, &mut out),
+            Role::User => {
+                let news = message.as_news();
+                if !news.is_some_and(|news| add_news(news, &mut out)) {
+                    user(&dialect, message, &mut out);
+                }
+            }
             Role::Assistant => out.extend(assistant(&dialect, message)),
         }
-    }
-    if let Some(note) = request.note {
-        add_note(&dialect, note, &mut out);
     }
     out
 }
 
-/// Appends the note to the last user message, because some models refuse two user messages in a row.
-fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<ChatMessage<'a>>) {
+/// Appends news to the user message before it, because some models refuse two user messages in a row; false if there
+/// is none.
+fn add_news(news: &str, out: &mut [ChatMessage<'_>]) -> bool {
     let last = out.last_mut().filter(|last| last.role == "user");
     match last.and_then(|last| last.content.as_mut()) {
         Some(MessageContent::Text(text)) => {
             let text = text.to_mut();
             text.push_str("\n\n");
-            text.push_str(&note.concat_text());
+            text.push_str(news);
         }
         Some(MessageContent::Parts(parts)) => {
-            let text = note.concat_text().into();
+            let text = news.to_owned().into();
             parts.push(Part::Text { text });
         }
-        None => user(dialect, note, out),
+        None => return false,
     }
+    true
 }
 
 /// Tool messages directly follow the calls; the rest of the user's message comes after them.

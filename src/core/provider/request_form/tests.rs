@@ -6,7 +6,6 @@ fn adapt(form: &mut RequestForm, status: u16, words: &str) -> Option<String> {
         model: &ModelConfig::default(),
         system: "",
         messages: &[],
-        note: None,
         tools: &[],
         purpose: Purpose::Turn,
         input: 0,

@@ -176,15 +176,12 @@ impl<'a> Body<'a> {
     fn input(&self) -> Vec<Item<'a>> {
         let request = self.request;
         let own = Some(self.own).filter(|_| self.form.accepts(ENCRYPTED_CONTENT));
-        let mut items = Vec::with_capacity(request.messages.len() + 1);
+        let mut items = Vec::with_capacity(request.messages.len());
         for message in request.messages {
             match message.role {
                 Role::User => user(message, &mut items),
                 Role::Assistant => assistant(message, own, &mut items),
             }
-        }
-        if let Some(note) = request.note {
-            user(note, &mut items);
         }
         items
     }

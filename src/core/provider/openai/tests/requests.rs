@@ -26,7 +26,6 @@ fn body(
         model: &model,
         system,
         messages: &messages,
-        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,
