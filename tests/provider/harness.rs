@@ -112,7 +112,6 @@ impl Question {
             model: &self.model,
             system: &self.system,
             messages: &messages,
-            note: None,
             tools: &self.tools,
             purpose: Purpose::Turn,
             input: self.input,
