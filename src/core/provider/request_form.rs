@@ -27,7 +27,7 @@ const OPTIONAL: [&str; 9] = [
 /// The same for parameters whose name is a word of its own in other errors, too.
 const OPTIONAL_PHRASES: [(&str, &str); 5] = [
     ("reasoning.summary", SUMMARY),
-    ("reasoning summar", SUMMARY),
+    (SUMMARIES, SUMMARY),
     ("'reasoning'", "reasoning"),
     ("\"reasoning\"", "reasoning"),
     ("`reasoning`", "reasoning"),
@@ -36,8 +36,16 @@ const OPTIONAL_PHRASES: [(&str, &str); 5] = [
 pub(super) const SUMMARY: &str = "summary";
 /// The encrypted reasoning of earlier responses.
 pub(super) const ENCRYPTED_CONTENT: &str = "encrypted_content";
-/// What a server says of encrypted reasoning that it cannot read, in lower case.
-const UNREADABLE: [&str; 2] = ["could not be verified", "could not be decrypted"];
+/// How a server names encrypted reasoning, in lower case, and what it says if it cannot read it.
+const REASONING_ITEMS: [&str; 3] = ["encrypted content", ENCRYPTED_CONTENT, "'rs_"];
+const UNREADABLE: [&str; 3] = [
+    "could not be verified",
+    "could not be decrypted",
+    "not found",
+];
+/// What OpenAI says of something that it offers to verified organizations alone, and how it names summaries then.
+const UNVERIFIED: &str = "must be verified to";
+const SUMMARIES: &str = "reasoning summar";
 /// What a server says if it does not stream this model, at all or for this account.
 const NO_STREAM: [&str; 2] = [
     "must be verified to stream",
@@ -59,7 +67,7 @@ const REFUSALS: [&str; 15] = [
     "invalid parameter",
     "unsupported_parameter",
     "cannot be used",
-    "must be verified to",
+    UNVERIFIED,
 ];
 
 /// The form of the requests to one model.
@@ -103,19 +111,19 @@ impl RequestForm {
         refusal: Refusal<'_>,
         _request: &CompletionRequest<'_>,
     ) -> Option<String> {
-        if !matches!(refusal.status, 400 | 403 | 404 | 422) {
-            return None;
-        }
         let words = refusal.words.to_lowercase();
         let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
-        if says(&NO_STREAM) {
+        match refusal.status {
+            400 | 404 | 422 => {}
+            403 if says(&[UNVERIFIED]) => {}
+            _ => return None,
+        }
+        if says(&NO_STREAM) && !says(&[SUMMARIES]) {
             self.left_out.insert("stream_options");
-            return (self.left_out.insert("stream")).then(|| "without a stream".to_owned());
+            let is_new = self.left_out.insert("stream");
+            return is_new.then(|| "without a stream".to_owned());
         }
-        if refusal.status == 403 {
-            return None;
-        }
-        if says(&["encrypted content", ENCRYPTED_CONTENT]) && says(&UNREADABLE) {
+        if says(&REASONING_ITEMS) && says(&UNREADABLE) {
             let is_new = self.left_out.insert(ENCRYPTED_CONTENT);
             return is_new.then(|| "without encrypted reasoning".to_owned());
         }

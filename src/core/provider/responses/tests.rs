@@ -281,6 +281,12 @@ fn parameters_of_chat_completions_have_their_place() {
         json!({"model": "m", "input": [], "store": false, "max_output_tokens": 99, "top_p": 1,
             "temperature": 0.5, "reasoning": {"effort": "high"}})
     );
+    let mut none = effort("gpt-6");
+    none.max_tokens = Some(1);
+    none.request_params.as_mut().unwrap()["reasoning_effort"] = json!("none");
+    let none = body(&none, &[], None, &form);
+    assert_eq!(none["reasoning"], json!({"effort": "none"}));
+    assert_eq!(none["max_output_tokens"], 16);
     let mut own = effort("gpt-6");
     let reasoning = json!({"effort": "low"});
     let params = own.request_params.as_mut().unwrap();
