@@ -191,22 +191,30 @@ fn reasoning_goes_back_to_its_model_alone_and_never_without_what_follows_it() {
 
 #[test]
 fn reasoning_that_the_server_cannot_read_any_more_is_left_out() {
-    let server = ModelServer::with(|seen| match seen.body.contains("gAAA=") {
-        false => stream(&[reasoning(), call("c")]),
-        true => refuses(
+    for (status, words) in [
+        (
             "400 Bad Request",
             "The encrypted content for item rs_1 could not be verified.",
         ),
-    });
-    let provider = vendor(&server);
-    let answer = question(MODEL).ask(&provider).0.unwrap();
-    let mut second = question(MODEL);
-    second.messages = answered(answer.content, &text("ok"));
-    second.ask(&provider).0.unwrap();
-    assert_eq!(server.seen().len(), 3);
-    // Another conversation keeps its own.
-    second.ask(&provider).0.unwrap();
-    assert_eq!(server.seen().len(), 5);
+        (
+            "404 Not Found",
+            "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
+        ),
+    ] {
+        let server = ModelServer::with(move |seen| match seen.body.contains("gAAA=") {
+            false => stream(&[reasoning(), call("c")]),
+            true => refuses(status, words),
+        });
+        let provider = vendor(&server);
+        let answer = question(MODEL).ask(&provider).0.unwrap();
+        let mut second = question(MODEL);
+        second.messages = answered(answer.content, &text("ok"));
+        second.ask(&provider).0.unwrap();
+        assert_eq!(server.seen().len(), 3);
+        // Another conversation keeps its own.
+        second.ask(&provider).0.unwrap();
+        assert_eq!(server.seen().len(), 5);
+    }
 }
 
 #[test]
@@ -393,13 +401,22 @@ fn an_organization_that_may_not_stream_gets_whole_answers() {
 
 #[test]
 fn a_summary_of_reasoning_that_is_refused_is_left_out() {
-    let words = "Your organization must be verified to generate reasoning summaries.";
-    for words in [
-        words,
-        "Unsupported parameter: 'reasoning.summary' is not supported with this model.",
+    for (status, words) in [
+        (
+            "400 Bad Request",
+            "Your organization must be verified to generate reasoning summaries.",
+        ),
+        (
+            "403 Forbidden",
+            "Your organization must be verified to stream reasoning summaries.",
+        ),
+        (
+            "400 Bad Request",
+            "Unsupported parameter: 'reasoning.summary' is not supported with this model.",
+        ),
     ] {
         let server = ModelServer::with(move |seen| match seen.body.contains("\"summary\"") {
-            true => refuses("400 Bad Request", words),
+            true => refuses(status, words),
             false => stream(&[message("hi")]),
         });
         question(MODEL).ask(&vendor(&server)).0.unwrap();

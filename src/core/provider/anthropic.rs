@@ -2,6 +2,7 @@
 //!
 //! <https://docs.anthropic.com/en/api/messages>, version 2023-06-01.
 
+mod bound_origin;
 mod messages_decoder;
 mod messages_request;
 #[cfg(test)]
@@ -21,9 +22,8 @@ use serde_json::Value;
 const VERSION: &str = "2023-06-01";
 /// The request parameter that is sent as a header.
 const BETA: &str = "anthropic_beta";
-/// The beta that lets a request say what becomes of reasoning behind another beginning, and its field in the body.
+/// The beta that lets a request say what becomes of reasoning behind another beginning.
 const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
-const BLOCK_BINDING: &str = "block_binding";
 
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
     name: "anthropic",
@@ -87,7 +87,7 @@ impl Protocol for Anthropic {
     ) -> serde_json::Result<HttpRequest> {
         let (body, _) = messages_request::body(request, &self.server, form);
         let mut betas = Vec::new();
-        if body.drops_thinking() && form.accepts(BLOCK_BINDING) {
+        if body.drops_thinking() {
             betas.push(BINDING_CONTROLS.to_owned());
         }
         let params = request.model.request_params.as_ref();

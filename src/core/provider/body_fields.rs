@@ -44,6 +44,7 @@ impl<'p, M: SerializeMap> BodyFields<'p, M> {
 
 /// The JSON text of a body with the user's own parameters, each put in its place by `set`, without those that the
 /// server refuses.
+#[cfg(any(feature = "anthropic", feature = "google"))]
 pub(super) fn with_parameters(
     body: &impl Serialize,
     params: Option<&Map<String, Value>>,
@@ -51,7 +52,7 @@ pub(super) fn with_parameters(
     mut set: impl FnMut(&mut Value, &str, &Value),
 ) -> serde_json::Result<Vec<u8>> {
     let has_params = params.is_some_and(|params| !params.is_empty());
-    if !has_params && form.left_out().next().is_none() {
+    if !has_params && form.left_out.is_empty() {
         return serde_json::to_vec(body);
     }
     let mut merged = crate::json::to_value(body)?;

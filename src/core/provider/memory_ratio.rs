@@ -68,6 +68,30 @@ fn memory_ratio_of_models() {
             "{}]}}\n",
         ),
         filled(SIZE, "{\"error\":[", "[0],", "0]}\n"),
+        filled(
+            SIZE,
+            "data: {\"type\":\"response.completed\",\"response\":{\"output\":[",
+            "{},",
+            "{}]}}\n\n",
+        ),
+        filled(
+            SIZE,
+            "data: {\"type\":\"response.completed\",\"response\":{\"output\":[{\"type\":\"message\",\"content\":[",
+            "{},",
+            "{}]}]}}\n\n",
+        ),
+        filled(
+            SIZE,
+            "",
+            "data: {\"type\":\"response.output_item.added\",\"item\":{\"type\":\"reasoning\"}}\n\n",
+            "",
+        ),
+        filled(
+            SIZE,
+            "",
+            "data: {\"type\":\"response.output_text.delta\",\"delta\":\"a\"}\n\n",
+            "",
+        ),
         filled(SIZE, "", "x", "\n"),
     ];
     let blocks = (0..SIZE / 130).map(|n| {

@@ -63,7 +63,7 @@ pub(super) static RESPONSES_PROTOCOL: WireProtocol = WireProtocol {
 pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     name: "openai",
     title: "OpenAI",
-    description: "GPT models, and any server that speaks OpenAI's chat completions",
+    description: "GPT models, and any server that speaks OpenAI's chat completions or Responses",
     preferred: true,
     default_model: "gpt-4o",
     models: known_models::OPENAI,

@@ -14,7 +14,7 @@ const MAX_MODELS: usize = 1_000;
 pub(super) const MAX_CHANGES: usize = 8;
 /// The parameters of requests that a server may refuse, and that a request can do without, by the last name in
 /// their path.
-const OPTIONAL: [&str; 10] = [
+const OPTIONAL: [&str; 9] = [
     "temperature",
     "top_p",
     "stream_options",
@@ -24,22 +24,32 @@ const OPTIONAL: [&str; 10] = [
     "prompt_cache_key",
     "thinking",
     "include",
-    "block_binding",
 ];
 /// The same for parameters whose name is a word of its own in other errors, too.
-const OPTIONAL_PHRASES: [(&str, &str); 5] = [
+const OPTIONAL_PHRASES: [(&str, &str); 6] = [
+    ("block_binding", BLOCK_BINDING),
     ("reasoning.summary", SUMMARY),
-    ("reasoning summar", SUMMARY),
+    (SUMMARIES, SUMMARY),
     ("'reasoning'", "reasoning"),
     ("\"reasoning\"", "reasoning"),
     ("`reasoning`", "reasoning"),
 ];
+/// What becomes of reasoning that does not stand where it was made, a field of `thinking`.
+pub(super) const BLOCK_BINDING: &str = "block_binding";
 /// The summary of reasoning, a field of `reasoning`.
 pub(super) const SUMMARY: &str = "summary";
 /// The encrypted reasoning of earlier responses.
 pub(super) const ENCRYPTED_CONTENT: &str = "encrypted_content";
-/// What a server says of encrypted reasoning that it cannot read, in lower case.
-const UNREADABLE: [&str; 2] = ["could not be verified", "could not be decrypted"];
+/// How a server names encrypted reasoning, in lower case, and what it says if it cannot read it.
+const REASONING_ITEMS: [&str; 3] = ["encrypted content", ENCRYPTED_CONTENT, "'rs_"];
+const UNREADABLE: [&str; 3] = [
+    "could not be verified",
+    "could not be decrypted",
+    "not found",
+];
+/// What OpenAI says of something that it offers to verified organizations alone, and how it names summaries then.
+const UNVERIFIED: &str = "must be verified to";
+const SUMMARIES: &str = "reasoning summar";
 /// What a server says of reasoning that does not stand where it was made, in lower case.
 const BOUND_ELSEWHERE: [&str; 2] = [
     "bound to a different conversation",
@@ -68,18 +78,18 @@ const REFUSALS: [&str; 15] = [
     "invalid parameter",
     "unsupported_parameter",
     "cannot be used",
-    "must be verified to",
+    UNVERIFIED,
 ];
 
 /// The form of the requests to one model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RequestForm {
     /// The parameters that are left out.
-    left_out: BTreeSet<&'static str>,
+    pub(super) left_out: BTreeSet<&'static str>,
     /// Which of OpenAI's protocols, if the server refused the other.
     pub(super) openai_api: Option<OpenAiApi>,
     /// The origins of reasoning that the server refused, in the order of their names.
-    refused_thinking: BTreeSet<String>,
+    pub(super) refused_thinking: BTreeSet<String>,
 }
 
 /// One of OpenAI's two protocols.
@@ -103,35 +113,25 @@ impl RequestForm {
         !self.left_out.contains(parameter)
     }
 
-    /// Whether reasoning of this origin may be sent.
-    pub(super) fn accepts_thinking(&self, origin: &str) -> bool {
-        !self.refused_thinking.contains(origin)
-    }
-
-    /// The parameters that are left out.
-    pub(super) fn left_out(&self) -> impl Iterator<Item = &'static str> {
-        self.left_out.iter().copied()
-    }
-
     /// Changes the form so that the request may succeed, and says how; `None` if nothing can be left out.
     pub(super) fn adapt(
         &mut self,
         refusal: Refusal<'_>,
         request: &CompletionRequest<'_>,
     ) -> Option<String> {
-        if !matches!(refusal.status, 400 | 403 | 404 | 422) {
-            return None;
-        }
         let words = refusal.words.to_lowercase();
         let says = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
-        if says(&NO_STREAM) {
+        match refusal.status {
+            400 | 404 | 422 => {}
+            403 if says(&[UNVERIFIED]) => {}
+            _ => return None,
+        }
+        if says(&NO_STREAM) && !says(&[SUMMARIES]) {
             self.left_out.insert("stream_options");
-            return (self.left_out.insert("stream")).then(|| "without a stream".to_owned());
+            let is_new = self.left_out.insert("stream");
+            return is_new.then(|| "without a stream".to_owned());
         }
-        if refusal.status == 403 {
-            return None;
-        }
-        if says(&["encrypted content", ENCRYPTED_CONTENT]) && says(&UNREADABLE) {
+        if says(&REASONING_ITEMS) && says(&UNREADABLE) {
             let is_new = self.left_out.insert(ENCRYPTED_CONTENT);
             return is_new.then(|| "without encrypted reasoning".to_owned());
         }
@@ -162,21 +162,19 @@ fn refused_parameter(words: &str) -> Option<&'static str> {
     if !REFUSALS.iter().any(|sign| words.contains(sign)) {
         return None;
     }
+    let mut phrases = OPTIONAL_PHRASES.iter();
+    if let Some((_, name)) = phrases.find(|(phrase, _)| words.contains(phrase)) {
+        return Some(name);
+    }
     let is_separator = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
     let named = words
         .split(is_separator)
         .find_map(|word| OPTIONAL.iter().find(|name| **name == word));
-    let in_phrase = || {
-        OPTIONAL_PHRASES
-            .iter()
-            .find(|(phrase, _)| words.contains(phrase))
-    };
-    match named {
+    named.map(|name| match *name {
         // A field of the options, which are left out whole.
-        Some(&"include_usage") => Some("stream_options"),
-        Some(name) => Some(name),
-        None => in_phrase().map(|(_, name)| *name),
-    }
+        "include_usage" => "stream_options",
+        name => name,
+    })
 }
 
 /// The forms that the models of a provider accepted, for the lifetime of the process.

@@ -1,10 +1,11 @@
 //! The body of a request of the Anthropic messages API.
 
-use super::{BLOCK_BINDING, Endpoint};
+use super::Endpoint;
+use super::bound_origin::BoundOrigin;
 use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
 use crate::provider::model_traits::ModelTraits;
-use crate::provider::request_form::RequestForm;
-use crate::provider::thinking_origin::{BoundOrigin, is_own, origin};
+use crate::provider::request_form::{BLOCK_BINDING, RequestForm};
+use crate::provider::thinking_origin::{is_own, origin};
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_names::encode_tool_name;
 use crate::provider::tool_output::{IMAGES, ImageData, tool_output, users_image, users_text};
@@ -162,7 +163,8 @@ pub(super) fn body<'a>(
     if let Some(last) = tools.last_mut() {
         last.cache_control = EPHEMERAL;
     }
-    let drops_thinking = traits.can_drop_thinking && form.accepts(BLOCK_BINDING);
+    let drops_thinking =
+        traits.can_drop_thinking && form.accepts(BLOCK_BINDING) && form.accepts("thinking");
     let body = Body {
         model: &model.model_name,
         max_tokens: request
@@ -201,7 +203,7 @@ impl ReasoningBack<'_> {
         let own = (message.content.iter())
             .any(is_thought)
             .then(|| self.origin());
-        let own = own.filter(|own| self.form.accepts_thinking(own));
+        let own = own.filter(|own| !self.form.refused_thinking.contains(own));
         let takes_unsigned = self.bound.is_none();
         let blocks = (message.content.iter())
             .filter_map(|content| block(content, own.as_deref(), takes_unsigned));

@@ -434,4 +434,12 @@ fn the_endpoint_is_found_from_what_the_file_names() {
     ] {
         assert_eq!(super::chat_url(base), url);
     }
+    for base in [
+        "https://x.example/v1",
+        "https://x.example/v1/responses",
+        "https://x.example/v1/chat/completions",
+    ] {
+        let url = (super::RESPONSES_PROTOCOL.url_in_file)(base);
+        assert_eq!(url, "https://x.example/v1/responses");
+    }
 }

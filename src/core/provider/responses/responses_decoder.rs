@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 /// The most bytes of one event. The final one has the complete response, with the tools of the request.
 const MAX_EVENT: usize = 32 << 20;
 /// The most items of one response: the turn makes all calls, and an event is compared with all items.
-const MAX_ITEMS: usize = 1_000;
+pub(super) const MAX_ITEMS: usize = 1_000;
 
 /// Decodes one response.
 pub(in crate::provider) struct ResponsesDecoder {
@@ -267,6 +267,9 @@ impl Accumulator {
         self.begin(Some(&response), sink);
         self.usage = response.usage().unwrap_or_default();
         let is_missing = self.items.iter().all(Item::is_empty);
+        if is_missing {
+            self.items.clear();
+        }
         for (index, item) in (0..).zip(response.items()) {
             let id = item.id.as_ref().map_or("", |id| &*id.0);
             let is_known = || self.items.iter().any(|it| !id.is_empty() && it.id == id);

@@ -20,6 +20,8 @@ use std::borrow::Cow;
 
 /// The longest id of a call that the API accepts, in bytes.
 const MAX_CALL_ID: usize = 64;
+/// The least limit on output that the API accepts, in tokens.
+const MIN_OUTPUT: u64 = 16;
 /// The parameter of chat completions that is a field of `reasoning` here.
 const EFFORT: &str = "reasoning_effort";
 
@@ -70,9 +72,11 @@ impl Serialize for Body<'_> {
             fields.write("include", ["reasoning.encrypted_content"])?;
         }
         let effort = params.and_then(|params| params.get(EFFORT));
+        // Without reasoning there is nothing to sum up.
+        let has_summary = reasons && form.accepts(SUMMARY) && effort.is_none_or(|it| it != "none");
         let reasoning = Reasoning {
             effort: effort.filter(|_| form.accepts(EFFORT)),
-            summary: (reasons && form.accepts(SUMMARY)).then_some("auto"),
+            summary: has_summary.then_some("auto"),
         };
         if reasoning.effort.is_some() || reasoning.summary.is_some() {
             fields.write("reasoning", reasoning)?;
@@ -83,7 +87,7 @@ impl Serialize for Body<'_> {
             fields.write("temperature", temperature)?;
         }
         if let Some(max) = model.max_tokens {
-            fields.write("max_output_tokens", max)?;
+            fields.write("max_output_tokens", max.max(MIN_OUTPUT))?;
         }
         fields.end(&[EFFORT])
     }
