@@ -2,7 +2,7 @@
 
 use super::ResponsesDecoder;
 use super::responses_decoder::MAX_ITEMS;
-use crate::conversation::{Content, Message, Outcome, Role};
+use crate::conversation::{Content, Message, Outcome};
 use crate::provider::decoder_testing::{decode, decode_every_split, event_stream};
 use crate::provider::request_form::{Refusal, RequestForm};
 use crate::provider::tool_names::ToolNames;
