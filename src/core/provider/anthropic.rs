@@ -12,6 +12,7 @@ use super::body_fields::with_parameters;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
+use super::thinking_effort::{self, EffortParams};
 use super::tool_names::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error, vendor_settings};
@@ -104,6 +105,10 @@ impl Protocol for Anthropic {
             outgoing.headers.push(betas);
         }
         Ok(outgoing)
+    }
+
+    fn effort_params(&self) -> (EffortParams, &str) {
+        (thinking_effort::anthropic, &self.server.url)
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder> {

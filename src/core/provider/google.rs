@@ -12,6 +12,7 @@ use super::body_fields::with_parameters;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
+use super::thinking_effort::{self, EffortParams};
 use super::tool_names::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error, ErrorClass, classify_error, vendor_settings};
@@ -95,6 +96,10 @@ impl Protocol for Google {
         let model = utf8_percent_encode(model, NAME);
         let path = format!("/v1beta/models/{model}:streamGenerateContent?alt=sse");
         Ok(self.server.request(&path, Some(bytes)))
+    }
+
+    fn effort_params(&self) -> (EffortParams, &str) {
+        (thinking_effort::google, &self.server.url)
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {

@@ -12,6 +12,7 @@ use super::request_form::{self, LearnedForms, Refusal, RequestForm};
 use super::wire_protocol::{Endpoint, HttpRequest, Protocol};
 use super::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider, retry,
+    thinking_effort,
 };
 use crate::outbound::error_text::one_line;
 use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
@@ -175,6 +176,12 @@ impl Provider for HttpProvider {
         cancel: &Cancel,
         sink: &mut dyn DeltaSink,
     ) -> Result<Completion, Error> {
+        let (params, url) = self.protocol.effort_params();
+        let model = thinking_effort::applied(request.model, url, params);
+        let request = &CompletionRequest {
+            model: model.as_ref().unwrap_or(request.model),
+            ..*request
+        };
         let name = &request.model.model_name;
         let mut max_tokens = lock(&self.limits).apply(name, request.model.max_tokens);
         let mut form = lock(&self.forms).of(name);

@@ -37,6 +37,7 @@ mod retry;
 #[cfg(feature = "scripted")]
 pub mod scripted;
 mod server_url;
+pub mod thinking_effort;
 mod thinking_origin;
 mod tool_calls;
 mod tool_names;

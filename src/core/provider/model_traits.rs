@@ -8,6 +8,8 @@ pub(super) struct ModelTraits {
     pub(super) reasons: bool,
     /// OpenAI's own server accepts tools for it only behind `/v1/responses`.
     pub(super) needs_responses: bool,
+    /// The version of a GPT, `(5, 1)` for `gpt-5.1-mini`.
+    pub(super) gpt: Option<(u32, u32)>,
     /// It is a Claude that accepts no temperature.
     pub(super) refuses_temperature: bool,
     /// It is a Claude, whose reasoning is valid only behind what it followed.
@@ -31,6 +33,7 @@ impl ModelTraits {
             needs_responses: is_variant
                 || (reasons && has("pro"))
                 || gpt.is_some_and(|version| version >= (5, 5)),
+            gpt: gpt.filter(|version| *version > (0, 0)),
             refuses_temperature: claude.is_some_and(|version| version >= (4, 7)),
             binds_thinking: claude.is_some(),
             can_drop_thinking: claude.is_some_and(|version| version >= (5, 1)),
@@ -47,7 +50,7 @@ fn version(text: &str) -> (u32, u32) {
 }
 
 /// The version in the name of a Claude: `(4, 7)` for `claude-opus-4-7-20260401`.
-fn claude_version(name: &str) -> (u32, u32) {
+pub(super) fn claude_version(name: &str) -> (u32, u32) {
     // A date is not a version.
     let number = |word: &str| word.parse().ok().filter(|number| *number < 1_000);
     let mut numbers = name

@@ -9,6 +9,7 @@ use super::lenient_json::JsonStr;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::request_form::RequestForm;
 use super::server_url::with_scheme;
+use super::thinking_effort::{self, EffortParams};
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error, vendor_settings};
 use ollama_decoder::OllamaDecoder;
@@ -96,6 +97,10 @@ impl Protocol for Ollama {
     ) -> serde_json::Result<HttpRequest> {
         let body = ollama_request::body(request, form)?;
         Ok(self.server.request("/api/chat", Some(body)))
+    }
+
+    fn effort_params(&self) -> (EffortParams, &str) {
+        (thinking_effort::ollama, &self.server.url)
     }
 
     fn decoder(&self, _: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {

@@ -25,6 +25,7 @@ use super::request_form::{OpenAiApi, Refusal, RequestForm};
 use super::responses::{self, ResponsesDecoder};
 use super::responses_url::{UseResponses, names_deployment, responses_url, use_responses};
 use super::server_url::{CHAT, base_url, join};
+use super::thinking_effort::{self, EffortParams};
 use super::thinking_origin::origin;
 use super::tool_names::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
@@ -163,6 +164,10 @@ impl Protocol for OpenAi {
                 Some(format!("over {api:?}"))
             }
         }
+    }
+
+    fn effort_params(&self) -> (EffortParams, &str) {
+        (thinking_effort::openai, &self.endpoint.url)
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder> {

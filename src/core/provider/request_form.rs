@@ -26,8 +26,10 @@ const OPTIONAL: [&str; 9] = [
     "include",
 ];
 /// The same for parameters whose name is a word of its own in other errors, too.
-const OPTIONAL_PHRASES: [(&str, &str); 6] = [
+const OPTIONAL_PHRASES: [(&str, &str); 8] = [
     ("block_binding", BLOCK_BINDING),
+    ("does not support thinking", "think"),
+    ("output_config", "output_config"),
     ("reasoning.summary", SUMMARY),
     (SUMMARIES, SUMMARY),
     ("'reasoning'", "reasoning"),

@@ -165,14 +165,19 @@ pub(super) fn body<'a>(
     }
     let drops_thinking =
         traits.can_drop_thinking && form.accepts(BLOCK_BINDING) && form.accepts("thinking");
+    // The parameter of the user, or of an effort. What is thought counts as output.
+    let params = model.request_params.as_ref();
+    let thinking = params.and_then(|params| params.get("thinking"));
+    let thinks = thinking.is_some_and(|thinking| thinking["type"] != "disabled");
+    let budget = thinking.and_then(|thinking| thinking["budget_tokens"].as_u64());
+    let max_tokens = (model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name));
     let body = Body {
         model: &model.model_name,
-        max_tokens: request
-            .cap_output((model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name))),
+        max_tokens: request.cap_output(max_tokens.saturating_add(budget.unwrap_or(0))),
         system,
         messages,
         tools,
-        temperature: model.temperature.filter(|_| !traits.refuses_temperature),
+        temperature: (model.temperature).filter(|_| !(traits.refuses_temperature || thinks)),
         thinking: drops_thinking.then_some(DROPS_THINKING),
         stream: server.stream,
     };
