@@ -756,10 +756,18 @@ fn modes_and_options_are_changed_and_told() {
         .iter()
         .find(|it| it["id"] == "model");
     assert_eq!(model.unwrap()["currentValue"], "other");
+    for effort in ["high", "default"] {
+        let set = json!({"sessionId": session, "configId": "thinking_effort", "value": effort});
+        let options = client.call("session/set_config_option", set);
+        let options = options["configOptions"].as_array().unwrap().iter();
+        let mut found = options.filter(|it| it["id"] == "thinking_effort");
+        assert_eq!(found.next().unwrap()["currentValue"], effort);
+    }
     for (id, value) in [
         ("mode", json!("yolo")),
         ("mode", json!(true)),
         ("provider", json!("none")),
+        ("thinking_effort", json!("lots")),
         ("x", json!("y")),
     ] {
         let set = json!({"sessionId": session, "configId": id, "value": value});

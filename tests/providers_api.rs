@@ -359,6 +359,11 @@ fn each_engine_of_goose_speaks_its_protocol() {
     let server = Server::new().start();
     for (engine, stored, path) in [
         ("openai_compatible", "openai", "/v1/models"),
+        (
+            "openai_responses_compatible",
+            "openai_responses",
+            "/v1/models",
+        ),
         ("anthropic_compatible", "anthropic", "/v1/models"),
         ("ollama_compatible", "ollama", "/api/tags"),
     ] {

@@ -6,6 +6,7 @@ use crate::agent::{Mode, ModelChoice};
 use crate::conversation::Session;
 use crate::error_objects::error_object;
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::provider::thinking_effort::{EFFORT, EFFORTS};
 use crate::sys::cancel::Cancel;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,6 +18,8 @@ const MAX_MODELS: usize = 500;
 const MODE: &str = "mode";
 const PROVIDER: &str = "provider";
 const MODEL: &str = "model";
+/// The value that leaves the effort to the settings.
+const DEFAULT_EFFORT: &str = "default";
 
 /// The parameters of `session/set_mode`.
 #[derive(Deserialize)]
@@ -104,6 +107,15 @@ impl ConnectionState {
                 "currentValue": model,
                 "options": models.collect::<Value>(),
             }));
+            let efforts = std::iter::once(&DEFAULT_EFFORT).chain(EFFORTS);
+            let efforts = efforts.map(|name| json!({"value": name, "name": name}));
+            let effort = config["request_params"][EFFORT].as_str();
+            options.push(json!({
+                "id": EFFORT, "name": "Thinking", "category": "thought_level", "type": "select",
+                "description": "How much the model thinks before it answers, if it does",
+                "currentValue": effort.filter(|it| EFFORTS.contains(it)).unwrap_or(DEFAULT_EFFORT),
+                "options": efforts.collect::<Value>(),
+            }));
         }
         options.into()
     }
@@ -162,6 +174,15 @@ impl ConnectionState {
             MODEL => {
                 let provider = self.current_provider(&session)?;
                 self.choose(&session, &provider, Some(value))?;
+            }
+            EFFORT => {
+                let is_known = value == DEFAULT_EFFORT || EFFORTS.contains(&value);
+                if !is_known {
+                    return Err(invalid("value", &format!("there is no effort {value:?}")));
+                }
+                let effort = Some(value).filter(|value| *value != DEFAULT_EFFORT);
+                let chosen = self.registry.models().set_effort(&session.id, effort);
+                chosen.map_err(error_object)?;
             }
             other => {
                 return Err(invalid(

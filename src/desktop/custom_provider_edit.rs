@@ -96,7 +96,8 @@ impl CustomProviderRequest {
     /// The name of the wire protocol in files.
     fn check(&self) -> Result<&'static str> {
         let engine = engine_named(&self.engine).ok_or_else(|| {
-            let reason = "is not openai_compatible, anthropic_compatible or ollama_compatible";
+            let reason = "is not openai_compatible, openai_responses_compatible, anthropic_compatible \
+                 or ollama_compatible";
             invalid("engine", reason)
         })?;
         let name = self.display_name.trim();

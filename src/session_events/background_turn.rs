@@ -300,7 +300,7 @@ fn with_thinking(message: &Message) -> Message {
         if let Content::Reasoning(reasoning) = part {
             *part = Content::Thinking(Thinking {
                 thinking: std::mem::take(&mut reasoning.text),
-                signature: String::new(),
+                ..Thinking::default()
             });
         }
     }

@@ -77,7 +77,7 @@ fn the_model_sees_the_list_also_when_it_has_forgotten_the_conversation() {
             {"call": {"name": "todo__todo_write", "arguments": {"content": list}}},
             {"text": "noted"},
         ]},
-        {"when": {"user": "note"}, "steps": [{"text": "[{{note}}]"}]},
+        {"when": {"user": "note"}, "steps": [{"text": "[{{news}}]"}]},
     ]});
     let server = Server::scripted(script).start();
     let session = server.session([Extension::builtin("todo")]);

@@ -16,6 +16,7 @@ pub const KEY: &str = "sk-very-secret-key";
 pub struct RecordingSink {
     pub all: Vec<String>,
     pub retries: Vec<(u32, Duration, String)>,
+    pub notices: Vec<String>,
 }
 
 impl DeltaSink for RecordingSink {
@@ -33,6 +34,10 @@ impl DeltaSink for RecordingSink {
 
     fn retry(&mut self, attempt: u32, wait: Duration, reason: &Error) {
         self.retries.push((attempt, wait, reason.message.clone()));
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.notices.push(text.to_owned());
     }
 }
 
@@ -107,7 +112,6 @@ impl Question {
             model: &self.model,
             system: &self.system,
             messages: &messages,
-            note: None,
             tools: &self.tools,
             purpose: Purpose::Turn,
             input: self.input,

@@ -19,6 +19,11 @@ mod ollama;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod output_limits;
 mod provider_fields;
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
+mod request_forms;
+mod responses;
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
+mod thinking_effort;
 mod transport;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod truncated_calls;

@@ -50,7 +50,7 @@ fn text_thoughts_and_calls_are_heard_line_by_line() {
         let usage = Usage {
             input: Some(7),
             output: Some(2),
-            total: None,
+            ..Usage::default()
         };
         assert_eq!((answer.usage, answer.stop), (usage, StopReason::Complete));
     }

@@ -8,13 +8,13 @@ use crate::model_server::{ModelServer, Reply, says};
 use gosling::provider::{ErrorClass, ModelConfig};
 use serde_json::Value;
 
-const CLAUDE: &str = concat!(
+pub const CLAUDE: &str = concat!(
     "data: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\"}}\n\n",
     "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"hello\"}}\n\n",
     "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n",
     "data: {\"type\":\"message_stop\"}\n\n",
 );
-const GEMINI: &str = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hello\"}]},\"finishReason\":\"STOP\"}]}\r\n\r\n";
+pub const GEMINI: &str = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hello\"}]},\"finishReason\":\"STOP\"}]}\r\n\r\n";
 
 /// A request with so many input tokens to a model with this context.
 fn question(max_tokens: Option<u64>, context: u64, input: u64) -> Question {

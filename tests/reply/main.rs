@@ -26,6 +26,8 @@ mod model_requests;
 mod notifications;
 mod odd_json;
 mod permission_modes;
+#[cfg(feature = "todo")]
+mod prompt_prefix;
 #[cfg(feature = "desktop")]
 mod prompt_templates;
 mod provider_fields;

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
 
-/// A model that repeats its system prompt, or calls a tool.
+/// A model that repeats its system prompt and the news behind the messages, or calls a tool.
 fn telling() -> Value {
     json!({"repeat": true, "turns": [
         {"when": {"user": "model"}, "steps": [{"text": "{{model}}"}]},
         {"when": {"user": "call"}, "steps": [{"call": {"name": "one__echo"}}, {"text": "Done."}]},
-        {"steps": [{"text": "{{system}}"}]},
+        {"steps": [{"text": "{{system}}\n{{news}}"}]},
     ]})
 }
 
@@ -136,10 +136,18 @@ fn hints_reach_the_model_from_the_root_of_the_project_down() {
 
     fs::write(deep.join(".goosehints"), "where the WORK is").unwrap();
     fs::remove_file(work.join("repo/a/.goosehints")).unwrap();
-    let prompt = told(&session);
+    let changed = told(&session);
+    let news = changed
+        .strip_prefix(prompt.trim_end())
+        .expect("the prompt stays");
     assert!(
-        prompt.contains("where the WORK is") && !prompt.contains("half way"),
-        "{prompt}"
+        news.contains("where the WORK is") && !news.contains("half way"),
+        "{news}"
+    );
+    assert_eq!(
+        told(&session).trim_end(),
+        prompt.trim_end(),
+        "it is told once"
     );
 }
 
@@ -183,7 +191,9 @@ fn hints_have_bounds_and_stay_in_the_project() {
     fs::remove_file(work.join("AGENTS.md")).unwrap();
     fs::write(work.join("real.md"), "a link within").unwrap();
     symlink(work.join("real.md"), work.join("AGENTS.md")).unwrap();
-    assert!(told(&session).contains("a link within"));
+    let changed = told(&session);
+    let news = changed.strip_prefix(prompt.trim_end());
+    assert!(news.expect("the prompt stays").contains("a link within"));
 }
 
 #[test]

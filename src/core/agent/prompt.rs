@@ -7,3 +7,4 @@ pub mod prompt_kind;
 pub mod prompt_templates;
 pub(super) mod short_answer;
 pub mod system_prompt;
+pub(in crate::agent) mod told_context;

@@ -276,6 +276,9 @@ pub struct Thinking {
     pub thinking: String,
     /// Sent back to the provider unchanged.
     pub signature: String,
+    /// A hash of the endpoint and the model that it came from; only they get it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }
 
 /// Encrypted reasoning, which only the provider can read.
@@ -283,6 +286,9 @@ pub struct Thinking {
 pub struct RedactedThinking {
     /// Sent back to the provider unchanged.
     pub data: String,
+    /// A hash of the endpoint and the model that it came from; only they get it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
 }
 
 /// Reasoning of the model, unsigned.

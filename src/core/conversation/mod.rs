@@ -4,6 +4,7 @@
 pub mod fuzzing;
 mod import_report;
 mod message;
+mod news;
 mod session;
 mod session_import;
 mod token_state;

@@ -2,14 +2,18 @@
 //!
 //! <https://docs.anthropic.com/en/api/messages>, version 2023-06-01.
 
+mod bound_origin;
 mod messages_decoder;
 mod messages_request;
 #[cfg(test)]
 mod tests;
 
+use super::body_fields::with_parameters;
 use super::catalog::vendor_settings;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::request_form::RequestForm;
 use super::server_url::base_url;
+use super::thinking_effort::{self, EffortParams};
 use super::tool_name_encoding::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
@@ -20,6 +24,8 @@ use serde_json::Value;
 const VERSION: &str = "2023-06-01";
 /// The request parameter that is sent as a header.
 const BETA: &str = "anthropic_beta";
+/// The beta that lets a request say what becomes of reasoning behind another beginning.
+const BINDING_CONTROLS: &str = "thinking-binding-controls-2026-08-01";
 
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
     name: "anthropic",
@@ -76,30 +82,39 @@ impl Anthropic {
 }
 
 impl Protocol for Anthropic {
-    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest> {
-        let body = messages_request::body(request, self.server.stream);
-        let mut headers = Vec::new();
-        let bytes = match &request.model.request_params {
-            Some(params) if !params.is_empty() => {
-                let mut merged = crate::json::to_value(&body)?;
-                for (name, value) in params {
-                    if name == BETA {
-                        headers.push(("anthropic-beta".to_owned(), header_value(value)));
-                    } else {
-                        merged[name] = value.clone();
-                    }
-                }
-                serde_json::to_vec(&merged)
+    fn http_request(
+        &self,
+        request: &CompletionRequest<'_>,
+        form: &RequestForm,
+    ) -> serde_json::Result<HttpRequest> {
+        let (body, _) = messages_request::body(request, &self.server, form);
+        let mut betas = Vec::new();
+        if body.drops_thinking() {
+            betas.push(BINDING_CONTROLS.to_owned());
+        }
+        let params = request.model.request_params.as_ref();
+        let bytes = with_parameters(&body, params, form, |body, name, value| {
+            if name == BETA {
+                betas.push(header_value(value));
+            } else {
+                body[name] = value.clone();
             }
-            _ => serde_json::to_vec(&body),
-        };
-        let mut outgoing = self.server.request("/v1/messages", Some(bytes?));
-        outgoing.headers.extend(headers);
+        })?;
+        let mut outgoing = self.server.request("/v1/messages", Some(bytes));
+        if !betas.is_empty() {
+            let betas = ("anthropic-beta".to_owned(), betas.join(","));
+            outgoing.headers.push(betas);
+        }
         Ok(outgoing)
     }
 
-    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
-        Box::new(MessagesDecoder::new(ToolNames::of(request.tools)))
+    fn effort_params(&self) -> (EffortParams, &str) {
+        (thinking_effort::anthropic, &self.server.url)
+    }
+
+    fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder> {
+        let (_, origin) = messages_request::body(request, &self.server, form);
+        Box::new(MessagesDecoder::new(ToolNames::of(request.tools), origin))
     }
 
     fn models_request(&self) -> HttpRequest {

@@ -2,6 +2,7 @@
 
 use super::decoder_testing::decode;
 use super::fuzzing::PROTOCOLS;
+use super::request_form::RequestForm;
 use super::wire_protocol::Endpoint;
 use super::{CompletionRequest, ModelConfig, Purpose};
 use gosling_testing::memory_ratio::{at_most, filled};
@@ -18,7 +19,6 @@ fn memory_ratio_of_models() {
         tools: &[],
         purpose: Purpose::Turn,
         input: 0,
-        note: None,
     };
     let call = r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#;
     let streams = [
@@ -68,6 +68,30 @@ fn memory_ratio_of_models() {
             "{}]}}\n",
         ),
         filled(SIZE, "{\"error\":[", "[0],", "0]}\n"),
+        filled(
+            SIZE,
+            "data: {\"type\":\"response.completed\",\"response\":{\"output\":[",
+            "{},",
+            "{}]}}\n\n",
+        ),
+        filled(
+            SIZE,
+            "data: {\"type\":\"response.completed\",\"response\":{\"output\":[{\"type\":\"message\",\"content\":[",
+            "{},",
+            "{}]}]}}\n\n",
+        ),
+        filled(
+            SIZE,
+            "",
+            "data: {\"type\":\"response.output_item.added\",\"item\":{\"type\":\"reasoning\"}}\n\n",
+            "",
+        ),
+        filled(
+            SIZE,
+            "",
+            "data: {\"type\":\"response.output_text.delta\",\"delta\":\"a\"}\n\n",
+            "",
+        ),
         filled(SIZE, "", "x", "\n"),
     ];
     let blocks = (0..SIZE / 130).map(|n| {
@@ -86,7 +110,12 @@ fn memory_ratio_of_models() {
             45,
             &format!("answer of a model ({name})"),
             &streams,
-            |stream| decode(protocol.decoder(&request), &[stream]),
+            |stream| {
+                decode(
+                    protocol.decoder(&request, &RequestForm::default()),
+                    &[stream],
+                )
+            },
         );
         let bodies = |size| {
             let of = |begin, unit, end| filled(size, begin, unit, end);

@@ -2,6 +2,7 @@
 
 use super::decoder_testing;
 use super::openai;
+use super::request_form::RequestForm;
 use super::tool_call_conversion::reject_truncated_call;
 use super::tool_result_conversion::{IMAGES, tool_output};
 use super::wire_protocol::{Endpoint, Protocol, WireProtocol};
@@ -26,6 +27,9 @@ pub(super) const PROTOCOLS: &[(&WireProtocol, Fuzz)] = &[
         completion(&openai::PROTOCOL, false, input)
     }),
     // The parts of a response may grow in parallel, so text deltas need not come in the order of the content.
+    (&openai::RESPONSES_PROTOCOL, |input| {
+        completion(&openai::RESPONSES_PROTOCOL, true, input)
+    }),
     #[cfg(feature = "anthropic")]
     (&super::anthropic::PROTOCOL, |input| {
         completion(&super::anthropic::PROTOCOL, true, input)
@@ -59,7 +63,8 @@ fn completion(wire: &WireProtocol, mixes_parts: bool, input: &[u8]) {
     let model = ModelConfig::default();
     let request = completion_request(&model, &[], &[]);
     let read = cuts(input).map(|pieces| {
-        let (heard, mut completion) = decoder_testing::decode(protocol.decoder(&request), &pieces);
+        let (heard, mut completion) =
+            decoder_testing::decode(protocol.decoder(&request, &RequestForm::default()), &pieces);
         if let Ok(completion) = &mut completion {
             reject_truncated_call(completion);
         }
@@ -169,7 +174,10 @@ fn check_replay(protocol: &Boxed, completion: Completion) {
             .filter(|message| !message.content.is_empty()),
     );
     let model = ModelConfig::default();
-    let outgoing = protocol.http_request(&completion_request(&model, &messages, &[]));
+    let outgoing = protocol.http_request(
+        &completion_request(&model, &messages, &[]),
+        &RequestForm::default(),
+    );
     let outgoing = outgoing.unwrap_or_else(|error| panic!("it cannot be told again: {error:?}"));
     let body = outgoing.body.expect("a question has a body");
     json::from_slice::<&RawValue>(&body).expect("a question is JSON");
@@ -184,7 +192,6 @@ fn completion_request<'a>(
         model,
         system: "",
         messages,
-        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,
@@ -206,7 +213,10 @@ pub fn tool_schema(input: &[u8]) {
     let messages = [&question];
     for protocol in PROTOCOLS.iter().map(|(wire, _)| connect(wire)) {
         let body = || {
-            let outgoing = protocol.http_request(&completion_request(&model, &messages, &tools));
+            let outgoing = protocol.http_request(
+                &completion_request(&model, &messages, &tools),
+                &RequestForm::default(),
+            );
             let outgoing = outgoing.unwrap_or_else(|error| panic!("no question: {error:?}"));
             outgoing.body.expect("a question has a body")
         };
@@ -251,7 +261,10 @@ pub fn tool_result(input: &[u8]) {
     let messages: Vec<&Message> = messages.iter().collect();
     let model = ModelConfig::default();
     for protocol in PROTOCOLS.iter().map(|(wire, _)| connect(wire)) {
-        let outgoing = protocol.http_request(&completion_request(&model, &messages, &[]));
+        let outgoing = protocol.http_request(
+            &completion_request(&model, &messages, &[]),
+            &RequestForm::default(),
+        );
         let outgoing = outgoing.unwrap_or_else(|error| panic!("no question: {error:?}"));
         let body = outgoing.body.expect("a question has a body");
         let body: Value = json::from_slice(&body).expect("a question is JSON");

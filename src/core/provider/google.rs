@@ -8,9 +8,12 @@ mod gemini_schema;
 #[cfg(test)]
 mod tests;
 
+use super::body_fields::with_parameters;
 use super::catalog::vendor_settings;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::request_form::RequestForm;
 use super::server_url::base_url;
+use super::thinking_effort::{self, EffortParams};
 use super::tool_name_encoding::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error, ErrorClass, classify_error};
@@ -81,26 +84,26 @@ impl Google {
 }
 
 impl Protocol for Google {
-    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest> {
+    fn http_request(
+        &self,
+        request: &CompletionRequest<'_>,
+        form: &RequestForm,
+    ) -> serde_json::Result<HttpRequest> {
         let model = request.model.model_name.as_str();
         let model = model.strip_prefix("models/").unwrap_or(model);
         let body = gemini_request::body(request);
-        let bytes = match &request.model.request_params {
-            Some(params) if !params.is_empty() => {
-                let mut merged = crate::json::to_value(&body)?;
-                for (name, value) in params {
-                    merge(&mut merged, name, value);
-                }
-                serde_json::to_vec(&merged)
-            }
-            _ => serde_json::to_vec(&body),
-        };
+        let params = request.model.request_params.as_ref();
+        let bytes = with_parameters(&body, params, form, merge)?;
         let model = utf8_percent_encode(model, NAME);
         let path = format!("/v1beta/models/{model}:streamGenerateContent?alt=sse");
-        Ok(self.server.request(&path, Some(bytes?)))
+        Ok(self.server.request(&path, Some(bytes)))
     }
 
-    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
+    fn effort_params(&self) -> (EffortParams, &str) {
+        (thinking_effort::google, &self.server.url)
+    }
+
+    fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
         Box::new(GeminiDecoder::new(ToolNames::of(request.tools)))
     }
 

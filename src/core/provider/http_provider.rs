@@ -8,10 +8,11 @@ mod exchange;
 
 use super::openai::OpenAi;
 use super::output_limit::{self, LearnedLimits};
+use super::request_form::{self, LearnedForms, Refusal, RequestForm};
 use super::wire_protocol::{Endpoint, HttpRequest, Protocol};
 use super::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider,
-    request_retries,
+    request_retries, thinking_effort,
 };
 use crate::outbound::error_text::one_line;
 use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
@@ -65,6 +66,8 @@ pub struct HttpProvider {
     idle: Mutex<Vec<(String, Connection)>>,
     /// The limits on output that its models refused, for the lifetime of the process.
     limits: Mutex<LearnedLimits>,
+    /// The forms of requests that its models accepted after they had refused others, likewise.
+    forms: Mutex<LearnedForms>,
 }
 
 /// Why one attempt failed.
@@ -76,6 +79,8 @@ struct Failure {
     is_final: bool,
     /// What the provider says about the limit on output, if it refuses that.
     limit_error: Option<output_limit::LimitError>,
+    /// The status and the words of an error response, as the server wrote them.
+    refusal: Option<(u16, String)>,
 }
 
 impl From<Error> for Failure {
@@ -85,6 +90,7 @@ impl From<Error> for Failure {
             after: None,
             is_final: false,
             limit_error: None,
+            refusal: None,
         }
     }
 }
@@ -112,26 +118,29 @@ impl HttpProvider {
             addresses: AddressCache::default(),
             idle: Mutex::default(),
             limits: Mutex::default(),
+            forms: Mutex::default(),
         }
     }
 
-    /// The HTTP request, with this limit on output instead of the configured one.
+    /// The HTTP request in this form, with this limit on output instead of the configured one.
     fn http_request(
         &self,
         request: &CompletionRequest<'_>,
+        form: &RequestForm,
         max_tokens: Option<u64>,
     ) -> Result<HttpRequest, Error> {
         let outgoing = if max_tokens == request.model.max_tokens {
-            self.protocol.http_request(request)
+            self.protocol.http_request(request, form)
         } else {
             let model = ModelConfig {
                 max_tokens,
                 ..request.model.clone()
             };
-            self.protocol.http_request(&CompletionRequest {
+            let request = CompletionRequest {
                 model: &model,
                 ..*request
-            })
+            };
+            self.protocol.http_request(&request, form)
         };
         outgoing.map_err(|error| {
             let what = format!("the request cannot be written as JSON ({error})");
@@ -167,10 +176,18 @@ impl Provider for HttpProvider {
         cancel: &Cancel,
         sink: &mut dyn DeltaSink,
     ) -> Result<Completion, Error> {
+        let (params, url) = self.protocol.effort_params();
+        let model = thinking_effort::applied(request.model, url, params);
+        let request = &CompletionRequest {
+            model: model.as_ref().unwrap_or(request.model),
+            ..*request
+        };
         let name = &request.model.model_name;
         let mut max_tokens = lock(&self.limits).apply(name, request.model.max_tokens);
-        let mut outgoing = self.http_request(request, max_tokens)?;
-        let target = self.target(&outgoing)?;
+        let mut form = lock(&self.forms).of(name);
+        let mut outgoing = self.http_request(request, &form, max_tokens)?;
+        let mut changes = 0;
+        let mut target = self.target(&outgoing)?;
         let mut sink = DeltaWatcher {
             sink,
             has_delta: false,
@@ -180,11 +197,14 @@ impl Provider for HttpProvider {
         let mut refused = None;
         loop {
             let outcome = Exchange::begin(self, &target, cancel)
-                .and_then(|exchange| exchange.complete(request, &outgoing, &mut sink));
+                .and_then(|exchange| exchange.complete(request, &form, &outgoing, &mut sink));
             let failure = match outcome {
                 Ok(completion) => {
                     if let Some((wanted, limit_error)) = refused {
                         lock(&self.limits).learn(name, wanted, limit_error);
+                    }
+                    if changes > 0 {
+                        lock(&self.forms).learn(name, form);
                     }
                     return Ok(completion);
                 }
@@ -200,7 +220,19 @@ impl Provider for HttpProvider {
                 );
                 refused = Some((max_tokens, limit_error));
                 max_tokens = lower;
-                outgoing = self.http_request(request, max_tokens)?;
+                outgoing = self.http_request(request, &form, max_tokens)?;
+                continue;
+            }
+            if changes < request_form::MAX_CHANGES
+                && let Some((status, words)) = &failure.refusal
+                && let status = *status
+                && let Some(how) =
+                    (self.protocol).adapt(&mut form, Refusal { status, words }, request)
+            {
+                log::info!("request repeated provider={} {how}", self.name);
+                changes += 1;
+                outgoing = self.http_request(request, &form, max_tokens)?;
+                target = self.target(&outgoing)?;
                 continue;
             }
             attempt += 1;
@@ -333,5 +365,9 @@ impl DeltaSink for DeltaWatcher<'_> {
 
     fn retry(&mut self, attempt: u32, wait: Duration, reason: &Error) {
         self.sink.retry(attempt, wait, reason);
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.sink.notice(text);
     }
 }

@@ -23,16 +23,22 @@ mod http_provider;
 mod json_splitter;
 pub mod lead_worker;
 mod lenient_json;
+mod model_traits;
 #[cfg(feature = "ollama")]
 mod ollama;
 mod openai;
 mod output_limit;
 mod provider_spec;
+mod request_form;
 mod request_retries;
 mod response_body;
+mod responses;
+mod responses_url;
 #[cfg(feature = "scripted")]
 pub mod scripted;
 mod server_url;
+pub mod thinking_effort;
+mod thinking_origin;
 mod tool_call_conversion;
 mod tool_name_encoding;
 mod tool_result_conversion;
@@ -50,6 +56,7 @@ pub(crate) use tool_result_conversion::{
 };
 
 pub use provider_spec::InProcessProvider;
+pub use responses_url::UseResponses;
 pub use wire_protocol::Endpoint;
 
 use crate::conversation::{Content, Message, Reasoning};
@@ -69,9 +76,6 @@ pub struct CompletionRequest<'a> {
     /// The messages so far, repaired: no message is empty, every tool request has its response in the
     /// next message, and every response its request in the previous one.
     pub messages: &'a [&'a Message],
-    /// Information that may change with every request. It is sent after all messages, as the user's, so
-    /// that the provider's prompt cache stays valid for the messages.
-    pub note: Option<&'a Message>,
     /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
     /// What the completion is for.
@@ -153,6 +157,8 @@ pub trait DeltaSink {
     fn idle(&mut self) {}
     /// The request failed and the provider sends it again after `wait`; `attempt` counts from 1.
     fn retry(&mut self, _attempt: u32, _wait: Duration, _reason: &Error) {}
+    /// Something that the user should know of this request, which goes on: one sentence.
+    fn notice(&mut self, _text: &str) {}
 }
 
 /// A sink that ignores all deltas.
@@ -212,6 +218,10 @@ pub struct Usage {
     pub output: Option<u64>,
     /// The total, if the provider reports one.
     pub total: Option<u64>,
+    /// The input tokens that came from the provider's cache.
+    pub cached: Option<u64>,
+    /// The output tokens of reasoning.
+    pub reasoning: Option<u64>,
 }
 
 /// Why a response ended.

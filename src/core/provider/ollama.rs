@@ -8,7 +8,9 @@ mod ollama_request;
 use super::catalog::vendor_settings::{self, OLLAMA_PORT};
 use super::lenient_json::JsonStr;
 use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::request_form::RequestForm;
 use super::server_url::with_scheme;
+use super::thinking_effort::{self, EffortParams};
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
 use ollama_decoder::OllamaDecoder;
@@ -88,12 +90,20 @@ fn url_in_file(base: &str) -> String {
 }
 
 impl Protocol for Ollama {
-    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest> {
-        let body = ollama_request::body(request)?;
+    fn http_request(
+        &self,
+        request: &CompletionRequest<'_>,
+        form: &RequestForm,
+    ) -> serde_json::Result<HttpRequest> {
+        let body = ollama_request::body(request, form)?;
         Ok(self.server.request("/api/chat", Some(body)))
     }
 
-    fn decoder(&self, _request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
+    fn effort_params(&self) -> (EffortParams, &str) {
+        (thinking_effort::ollama, &self.server.url)
+    }
+
+    fn decoder(&self, _: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
         Box::new(OllamaDecoder::default())
     }
 

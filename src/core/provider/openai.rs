@@ -1,12 +1,12 @@
-//! OpenAI's chat completions, the protocol of most providers.
+//! A server with OpenAI's protocols: chat completions, the protocol of most providers, and
+//! [Responses](super::responses), without which OpenAI's own server refuses its newer models.
 //!
 //! <https://platform.openai.com/docs/api-reference/chat>
 //!
-//! OpenAI's other protocol, `/v1/responses`, is not supported: it would need a fifth decoder and a second form
-//! of every message, for models of one vendor, most of which have an equivalent here. So the list of models
-//! omits those that OpenAI serves only behind it. Other servers with these models (OpenRouter, LiteLLM)
-//! translate, so their lists are complete.
+//! A model gets chat completions first, except where its name says that it needs the other; the server's refusal
+//! corrects that. Other servers with these models (OpenRouter, LiteLLM) translate.
 
+mod api_choice;
 mod chat_decoder;
 mod chat_json;
 mod chat_request;
@@ -17,18 +17,22 @@ mod provider_fields;
 mod tests;
 
 use super::catalog::known_models;
+use super::model_traits::ModelTraits;
 use super::provider_spec::{
     ProviderSpec, SettingRole, host, hosted, optional_key, path, setting, timeout,
 };
+use super::request_form::{OpenAiApi, Refusal, RequestForm};
+use super::responses::{self, ResponsesDecoder};
+use super::responses_url::{UseResponses, names_deployment, responses_url, use_responses};
 use super::server_url::{CHAT, base_url, join};
+use super::thinking_effort::{self, EffortParams};
+use super::thinking_origin::origin;
 use super::tool_name_encoding::ToolNames;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
 use chat_decoder::ChatDecoder;
 use chat_json::{Model, Models};
 
-/// OpenAI's own server.
-const VENDOR_URL: &str = "https://api.openai.com/";
 const DEFAULT_PATH: &str = "v1/chat/completions";
 
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
@@ -41,10 +45,26 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
     connect: |server| Box::new(OpenAi::new(server)),
 };
 
+/// The same server, over Responses alone.
+pub(super) static RESPONSES_PROTOCOL: WireProtocol = WireProtocol {
+    name: "openai_responses",
+    key_header: None,
+    base_url,
+    endpoint_url: |base, path| join(base, path.unwrap_or("v1/responses")),
+    url_in_file: |base| responses_url(&chat_url(base)),
+    requires_output_limit: false,
+    connect: |server| {
+        Box::new(OpenAi::new(Endpoint {
+            responses: UseResponses::Always,
+            ..server
+        }))
+    },
+};
+
 pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     name: "openai",
     title: "OpenAI",
-    description: "GPT models, and any server that speaks OpenAI's chat completions",
+    description: "GPT models, and any server that speaks OpenAI's chat completions or Responses",
     preferred: true,
     default_model: "gpt-4o",
     models: known_models::OPENAI,
@@ -64,30 +84,98 @@ pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     ..hosted(&PROTOCOL)
 };
 
-/// A server with this protocol.
+/// A server with these protocols.
 pub(super) struct OpenAi {
+    /// As it is configured. Reasoning has its origin here, whichever protocol it came over.
     endpoint: Endpoint,
+    chat: Endpoint,
+    responses: Endpoint,
 }
 
 impl OpenAi {
     pub(super) fn new(endpoint: Endpoint) -> Self {
-        OpenAi { endpoint }
+        let responses = Endpoint {
+            url: responses_url(&endpoint.url),
+            ..endpoint.clone()
+        };
+        let mut chat = endpoint.clone();
+        if names_deployment(&chat.url) {
+            chat.deployment = None;
+        }
+        OpenAi {
+            endpoint,
+            chat,
+            responses,
+        }
+    }
+
+    /// The protocol of a request in this form.
+    fn api(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> OpenAiApi {
+        let needs_responses = || ModelTraits::of(&request.model.model_name).needs_responses;
+        match (self.endpoint.responses, form.openai_api) {
+            (UseResponses::Always, _) => OpenAiApi::Responses,
+            (_, Some(api)) => api,
+            (UseResponses::ByModel, None) if needs_responses() => OpenAiApi::Responses,
+            (_, None) => OpenAiApi::ChatCompletions,
+        }
+    }
+
+    fn origin(&self, request: &CompletionRequest<'_>) -> String {
+        origin(&self.endpoint.url, &request.model.model_name)
     }
 }
 
 impl Protocol for OpenAi {
-    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest> {
-        let body = chat_request::body(&self.endpoint, request)?;
-        Ok(self.endpoint.request("", Some(body)))
+    fn http_request(
+        &self,
+        request: &CompletionRequest<'_>,
+        form: &RequestForm,
+    ) -> serde_json::Result<HttpRequest> {
+        let (server, body) = match self.api(request, form) {
+            OpenAiApi::ChatCompletions => (
+                &self.chat,
+                chat_request::body(&self.chat, request, form, &self.origin(request))?,
+            ),
+            OpenAiApi::Responses => (
+                &self.responses,
+                responses::body(&self.responses, request, form, &self.origin(request))?,
+            ),
+        };
+        Ok(server.request("", Some(body)))
     }
 
     fn uses_input_size(&self) -> bool {
         false
     }
 
-    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
-        let origin = provider_fields::origin(&self.endpoint.url, &request.model.model_name);
-        Box::new(ChatDecoder::new(ToolNames::of(request.tools), origin))
+    fn adapt(
+        &self,
+        form: &mut RequestForm,
+        refusal: Refusal<'_>,
+        request: &CompletionRequest<'_>,
+    ) -> Option<String> {
+        let may_switch =
+            form.openai_api.is_none() && self.endpoint.responses != UseResponses::Always;
+        let wanted = api_choice::wanted(refusal, self.api(request, form));
+        match wanted.filter(|_| may_switch) {
+            None => form.adapt(refusal, request),
+            Some(api) => {
+                form.openai_api = Some(api);
+                Some(format!("over {api:?}"))
+            }
+        }
+    }
+
+    fn effort_params(&self) -> (EffortParams, &str) {
+        (thinking_effort::openai, &self.endpoint.url)
+    }
+
+    fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder> {
+        let (names, origin) = (ToolNames::of(request.tools), self.origin(request));
+        match self.api(request, form) {
+            OpenAiApi::ChatCompletions => Box::new(ChatDecoder::new(names, origin)),
+            OpenAiApi::Responses => Box::new(ResponsesDecoder::new(names, origin)),
+        }
     }
 
     fn models_request(&self) -> HttpRequest {
@@ -105,27 +193,19 @@ impl Protocol for OpenAi {
         let models = models.map_err(|error| {
             Error::protocol(format!("the answer is not a list of models ({error})"))
         })?;
-        let names = models.into_iter().map(|model| model.id.0.into_owned());
-        if self.endpoint.models_url.starts_with(VENDOR_URL) {
-            return Ok(names.filter(|name| !needs_responses(name)).collect());
-        }
-        Ok(names.collect())
+        Ok(models
+            .into_iter()
+            .map(|model| model.id.0.into_owned())
+            .collect())
     }
 }
 
-/// Whether OpenAI serves the model only behind `/v1/responses`, by the names of such models so far: Codex, the
-/// `pro` reasoning models, and those for research and computer use.
-fn needs_responses(model: &str) -> bool {
-    let has = |part: &str| model.split('-').any(|word| word == part);
-    let is_reasoning = model.starts_with('o') || model.starts_with("gpt-5");
-    has("codex")
-        || (is_reasoning && has("pro"))
-        || model.contains("deep-research")
-        || has("computer")
-}
-
-/// The URL of chat completions. Some files contain only the server, some the version too, some the endpoint.
+/// The URL of chat completions. Some files contain only the server, some the version too, some the endpoint, which
+/// may be that of Responses.
 fn chat_url(base: &str) -> String {
+    if use_responses(base) == UseResponses::Always {
+        return base.to_owned();
+    }
     let after_scheme = base.split_once("://").map_or(base, |(_, rest)| rest);
     let has_path = after_scheme.contains('/');
     join(base, if has_path { CHAT } else { DEFAULT_PATH })

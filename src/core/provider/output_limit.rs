@@ -115,9 +115,10 @@ pub(super) fn parse_limit_error(words: &str) -> Option<LimitError> {
 }
 
 /// Names of the limit on output.
-const LIMIT_NAMES: [&str; 4] = [
+const LIMIT_NAMES: [&str; 5] = [
     "max_tokens",
     "max_completion_tokens",
+    "max_output_tokens",
     "max_new_tokens",
     "maxoutputtokens",
 ];
@@ -132,7 +133,8 @@ const TOO_LARGE: [&str; 7] = [
     "must be less than",
 ];
 /// The text before the number that is allowed.
-const BEFORE_MAXIMUM: [&str; 6] = [
+const BEFORE_MAXIMUM: [&str; 7] = [
+    "expected a value <= ",
     "supports at most ",
     "less than or equal to ",
     "max_tokens is [1, ",

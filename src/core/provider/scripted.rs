@@ -36,7 +36,7 @@
 //! number of sessions. It starts over when the conversation is compacted.
 //!
 //! **Placeholders** in texts and in strings of arguments: `{{last_user}}`, `{{last_result}}`, `{{tools}}`
-//! (their names), `{{system}}`, `{{note}}` (the note after the messages, for example the checklist) and
+//! (their names), `{{system}}`, `{{news}}` (what the program tells after the messages, for example the checklist) and
 //! `{{model}}`.
 //!
 //! `stop` of a turn may be `length` or `filtered`. `name` is the name for the session, `summary` the response
@@ -49,7 +49,7 @@ use super::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, InProcessProvider, Provider,
     Purpose,
 };
-use crate::conversation::{Content, Image, Message, ToolRequest};
+use crate::conversation::{Content, Image, ToolRequest};
 use crate::store::settings;
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::{Stamp, read_start};
@@ -347,11 +347,10 @@ impl Playback<'_> {
                 names.join(", ")
             }
             "system" => self.request.system.to_owned(),
-            "note" => self
-                .request
-                .note
-                .map(Message::concat_text)
-                .unwrap_or_default(),
+            "news" => {
+                let news = messages.iter().rev().map_while(|message| message.as_news());
+                news.collect::<Vec<_>>().join("\n")
+            }
             "model" => self.request.model.model_name.clone(),
             _ => return None,
         })

@@ -5,6 +5,12 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// The path of chat completions, after that of the version.
 pub(super) const CHAT: &str = "chat/completions";
+/// The path of Responses, likewise.
+pub(super) const RESPONSES: &str = "responses";
+/// The path of Azure's deployments.
+pub(super) const DEPLOYMENTS: &str = "/openai/deployments/";
+/// The path of Azure's API without dated versions.
+const AZURE_V1: &str = "/openai/v1";
 
 /// A server's URL from the user's setting, which may lack the scheme or end with a slash.
 pub(super) fn base_url(host: &str) -> String {
@@ -49,21 +55,32 @@ pub(super) fn join(base: &str, path: &str) -> String {
 /// The URL of the list of models, next to chat completions.
 pub(super) fn models_url(chat: &str) -> String {
     let chat = chat.split('?').next().unwrap_or_default();
-    match chat.strip_suffix(CHAT) {
+    match (chat.strip_suffix(CHAT)).or_else(|| chat.strip_suffix(RESPONSES)) {
         Some(before) => format!("{before}models"),
         None => join(origin(chat), "v1/models"),
     }
 }
 
-/// The URL of chat completions of a deployment on Azure.
+/// The URL of chat completions of a deployment on Azure. Azure's API without dated versions, which the base or
+/// the version names, has the deployment in the body of requests.
 pub(super) fn deployment_url(base: &str, name: &str, version: &str) -> String {
+    let v1 = base.strip_suffix(AZURE_V1);
+    if v1.is_some() || matches!(version, "v1" | "latest" | "preview") {
+        let base = v1.unwrap_or(base);
+        let query = if version == "preview" {
+            "?api-version=preview"
+        } else {
+            ""
+        };
+        return format!("{base}{AZURE_V1}/{CHAT}{query}");
+    }
     let name = utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
     // These characters of deployment names need no escape.
     let name = name
         .replace("%2D", "-")
         .replace("%2E", ".")
         .replace("%5F", "_");
-    format!("{base}/openai/deployments/{name}/{CHAT}?api-version={version}")
+    format!("{base}{DEPLOYMENTS}{name}/{CHAT}?api-version={version}")
 }
 
 #[cfg(test)]

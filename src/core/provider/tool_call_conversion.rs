@@ -3,6 +3,7 @@
 use super::{Completion, Error, StopReason};
 use crate::conversation::{Content, Outcome, ToolCall, ToolRequest};
 use crate::sys::random_hex;
+use serde::Serializer;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -181,6 +182,11 @@ pub(crate) fn replayed_call(request: &ToolRequest) -> (&str, Cow<'_, RawValue>) 
     let arguments = arguments.or_else(|| parse_arguments("").ok());
     let arguments = Cow::Owned(arguments.unwrap_or_default());
     (name.unwrap_or("unknown"), arguments)
+}
+
+/// Serializes the arguments of a call as a string, which OpenAI's protocols require.
+pub(super) fn as_text<S: Serializer>(arguments: &RawValue, s: S) -> Result<S::Ok, S::Error> {
+    s.serialize_str(arguments.get())
 }
 
 #[cfg(test)]

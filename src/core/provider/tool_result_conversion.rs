@@ -5,7 +5,7 @@ use crate::conversation::{Content, Image, Message, Outcome, Text};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{self, CallToolResult};
 use crate::text;
-use serde::Deserialize;
+use serde::{Deserialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -32,6 +32,12 @@ pub(super) struct ImageData<'a> {
     pub(super) data: Cow<'a, str>,
     /// For example `image/png`.
     pub(super) mime_type: Cow<'a, str>,
+}
+
+/// Serializes an image as a `data:` URL.
+pub(super) fn as_data_url<S: Serializer>(image: &ImageData<'_>, s: S) -> Result<S::Ok, S::Error> {
+    let ImageData { data, mime_type } = image;
+    s.collect_str(&format_args!("data:{mime_type};base64,{data}"))
 }
 
 /// Any content block of a tool's result.

@@ -4,6 +4,9 @@
 //! The message of an [`Error`] made by a protocol says only what is wrong. The HTTP provider redacts secrets
 //! in it, and adds the provider's name and what the user can do.
 
+use super::request_form::{Refusal, RequestForm};
+use super::responses_url::{UseResponses, use_responses};
+use super::thinking_effort::EffortParams;
 use super::{Completion, CompletionRequest, DeltaSink, Error, ErrorClass, classify_error};
 
 /// An HTTP request to a provider.
@@ -18,14 +21,30 @@ pub(super) struct HttpRequest {
 
 /// A wire protocol. The HTTP provider calls it, once for each request.
 pub(super) trait Protocol: Send + Sync {
-    /// Writes the request.
-    fn http_request(&self, request: &CompletionRequest<'_>) -> serde_json::Result<HttpRequest>;
+    /// Writes the request, in this form.
+    fn http_request(
+        &self,
+        request: &CompletionRequest<'_>,
+        form: &RequestForm,
+    ) -> serde_json::Result<HttpRequest>;
+    /// The parameters for how much the model thinks, and the URL that they depend on.
+    fn effort_params(&self) -> (EffortParams, &str);
     /// Whether the size of the input affects the request ([`CompletionRequest::input`]).
     fn uses_input_size(&self) -> bool {
         true
     }
-    /// A decoder for the body of a 2xx response to this request.
-    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder>;
+    /// Changes the form of a request that the server refused so that it may succeed, and says how; `None` if
+    /// it cannot be changed.
+    fn adapt(
+        &self,
+        form: &mut RequestForm,
+        refusal: Refusal<'_>,
+        request: &CompletionRequest<'_>,
+    ) -> Option<String> {
+        form.adapt(refusal, request)
+    }
+    /// A decoder for the body of a 2xx response to this request in this form.
+    fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder>;
     /// The class of any other response, and the provider's message. The caller reads the `Retry-After` header.
     fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {
         classify_error::classify_body(status, body)
@@ -88,19 +107,31 @@ pub struct Endpoint {
     /// Send the model's reasoning back as `reasoning_content` with its tool calls. DeepSeek requires it;
     /// others ignore or refuse it.
     pub reasoning_back: bool,
+    /// When requests go over Responses instead of chat completions, for OpenAI's protocols.
+    pub responses: UseResponses,
+    /// Azure's name for the deployed model, sent in place of the model's name unless the URL contains it.
+    pub deployment: Option<String>,
 }
 
 impl Endpoint {
-    /// A server with the dialect of OpenAI itself, without headers.
+    /// A server with the dialect of OpenAI itself, without headers. The URL says when it uses Responses.
     pub fn new(url: impl Into<String>, models_url: impl Into<String>) -> Self {
+        let url = url.into();
         Endpoint {
-            url: url.into(),
+            responses: use_responses(&url),
+            url,
             models_url: models_url.into(),
             headers: Vec::new(),
             stream: true,
             stream_usage: true,
             reasoning_back: false,
+            deployment: None,
         }
+    }
+
+    /// The name of the model in the body of a request.
+    pub(super) fn model<'a>(&'a self, name: &'a str) -> &'a str {
+        self.deployment.as_deref().unwrap_or(name)
     }
 
     /// A request to a path below `url`.

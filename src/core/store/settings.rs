@@ -148,6 +148,9 @@ settings! {
     AUTO_COMPACT_THRESHOLD = setting("GOOSE_AUTO_COMPACT_THRESHOLD", Kind::Number(0.0, 1.0)).or("0.8");
     CONTEXT_LIMIT = count("GOOSE_CONTEXT_LIMIT", 1);
     TEMPERATURE = setting("GOOSE_TEMPERATURE", Kind::Number(0.0, 2.0));
+    THINKING_EFFORT = setting("GOOSE_THINKING_EFFORT", Kind::Words(&["off", "low", "medium", "high", "max"]));
+    CLAUDE_THINKING_ENABLED = setting("CLAUDE_THINKING_ENABLED", Kind::Switch).or("false");
+    CLAUDE_THINKING_BUDGET = count("CLAUDE_THINKING_BUDGET", 1_024).or("16000");
     MAX_TOKENS = count("GOOSE_MAX_TOKENS", 1);
     LEAD_MODEL = essential("GOOSE_LEAD_MODEL", Kind::Text);
     LEAD_PROVIDER = essential("GOOSE_LEAD_PROVIDER", Kind::Text);

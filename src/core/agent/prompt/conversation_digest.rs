@@ -19,7 +19,10 @@ pub(in crate::agent) fn digest<'m>(
 ) -> String {
     let mut all = String::new();
     let mut with_page = HashSet::new();
-    for message in messages {
+    for message in messages
+        .into_iter()
+        .filter(|message| message.as_news().is_none())
+    {
         let requests = message.tool_requests();
         with_page.extend(requests.filter(|it| it.has_page()).map(|it| it.id.as_str()));
         let has_page = |id: &str| with_page.contains(id);

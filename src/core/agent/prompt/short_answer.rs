@@ -83,7 +83,6 @@ pub(in crate::agent) fn ask(
         model: &model.config,
         system,
         messages: &[&Message::text(Role::User, question)],
-        note: None,
         tools: &[],
         purpose,
         input: Estimate::default().tokens(digest.len()),

@@ -10,17 +10,14 @@ pub const MAX_EXTENSION: usize = 16 << 10;
 /// How much of the instructions of all extensions together is used, in bytes.
 pub const MAX_EXTENSIONS: usize = 64 << 10;
 
-/// How much of a checklist is used, in bytes.
-pub const MAX_CHECKLIST: usize = 64 << 10;
-
 /// Marks truncated text.
-const CUT: &str = "\n(The rest was left out.)";
+pub(in crate::agent) const CUT: &str = "\n(The rest was left out.)";
 
 /// The parts of the prompt.
 #[derive(Clone, Debug, Default)]
 pub struct Parts<'a> {
-    /// Today, as `YYYY-MM-DD`. No time of day, so that the prompt stays the same for a day and
-    /// providers can cache it.
+    /// The day on which the session began, as `YYYY-MM-DD`, so that the prompt stays the same and providers can
+    /// cache it.
     pub date: &'a str,
     /// The working directory of the session.
     pub working_dir: &'a str,
@@ -83,7 +80,7 @@ pub(in crate::agent) fn values(parts: &Parts<'_>) -> Value {
         "mode": parts.mode.as_str(), "goose_mode": parts.mode.as_str(),
         "is_autonomous": parts.mode == Mode::Auto,
         "extensions": extensions.collect::<Vec<_>>(), "extension_texts": texts.join("\n"),
-        "tools_note": tools_note(parts),
+        "tools_note": tools_note(parts.mode, !parts.extensions.is_empty()),
     })
 }
 
@@ -114,7 +111,7 @@ fn default_first(parts: &Parts<'_>) -> String {
         line(parts.working_dir),
         line(parts.os)
     ));
-    let note = tools_note(parts);
+    let note = tools_note(parts.mode, !parts.extensions.is_empty());
     if parts.extensions.is_empty() || parts.mode == Mode::Chat {
         section(&mut prompt, "Tools", note);
         return prompt;
@@ -130,28 +127,19 @@ fn default_first(parts: &Parts<'_>) -> String {
     prompt
 }
 
-/// A message with the checklist that the builtin extension `todo` stores with the session. It is not part of
-/// the system prompt, because it changes, and providers cache the prompt.
-pub fn checklist(list: &str) -> String {
-    let (list, cut) = start(list.trim(), MAX_CHECKLIST);
-    let note = if cut { CUT } else { "" };
-    let list = quoted("checklist", "", &format!("{list}{note}"));
-    format!("This is your checklist as it is now, kept with the last `todo_write`:\n\n{list}")
-}
-
 fn section(prompt: &mut String, title: &str, text: &str) {
     prompt.push_str(&format!("\n\n# {title}\n\n{text}"));
 }
 
 /// What the mode means for tools; without tools, that there are none.
-fn tools_note(parts: &Parts<'_>) -> &'static str {
-    match parts.mode {
+pub(in crate::agent) fn tools_note(mode: Mode, has_extensions: bool) -> &'static str {
+    match mode {
         Mode::Chat => {
             "In this session no tools can be run. Answer from what you know and from what you are shown; \
              where a tool would be needed, say so and describe what it would do, and do not pretend that \
              it ran."
         }
-        _ if parts.extensions.is_empty() => {
+        _ if !has_extensions => {
             "No extensions are active, so you have no tools of theirs. If a request needs one, say what is \
              missing."
         }
@@ -195,7 +183,7 @@ fn quoted(mark: &str, name: &str, text: &str) -> String {
 }
 
 /// Escapes the `<` of every opening or closing tag `mark`, in upper or lower case.
-fn without_tags(text: &str, mark: &str) -> String {
+pub(in crate::agent) fn without_tags(text: &str, mark: &str) -> String {
     let mut parts = text.split('<');
     let mut safe = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -212,7 +200,7 @@ fn without_tags(text: &str, mark: &str) -> String {
 }
 
 /// The first `limit` bytes of `text` at most, and whether text was cut off.
-fn start(text: &str, limit: usize) -> (&str, bool) {
+pub(in crate::agent) fn start(text: &str, limit: usize) -> (&str, bool) {
     let end = text.floor_char_boundary(limit);
     (&text[..end], end < text.len())
 }

@@ -154,7 +154,6 @@ impl RequestHandler for ExtensionRequestHandler {
             model: &config,
             system: &system,
             messages: &messages.iter().collect::<Vec<_>>(),
-            note: None,
             tools: &[],
             purpose: Purpose::Sampling,
             input: Estimate::default().tokens(size),

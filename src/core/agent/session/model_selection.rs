@@ -4,6 +4,7 @@ use crate::agent::session::session_recipes;
 use crate::agent::turn::turn_channel::Model;
 use crate::agent::{Error, Stores};
 use crate::conversation::Session;
+use crate::provider::thinking_effort::{self, EFFORT};
 use crate::provider::{self, Catalog, Choice, ErrorClass, LeadWorker, ModelConfig, Progress};
 use crate::store::settings;
 use serde_json::{Map, Value};
@@ -88,6 +89,7 @@ impl Models<'_> {
         if let Some(temperature) = session_recipes::settings(session)["temperature"].as_f64() {
             config.temperature = Some(temperature);
         }
+        thinking_effort::add_settings(&self.stores.config, &name, &mut config);
         Ok(Model { provider, config })
     }
 
@@ -130,6 +132,26 @@ impl Models<'_> {
         config.context_limit = choice.context_limit.or(config.context_limit);
         config.request_params = choice.request_params.or(config.request_params);
         let model = Model { provider, config };
+        self.stores
+            .sessions
+            .update(id, |session| self.set_shown(session, &model))?;
+        Ok(())
+    }
+
+    /// Changes how much the session's model thinks, from the next turn on: one of
+    /// [`EFFORTS`](crate::provider::thinking_effort::EFFORTS), or as the settings say.
+    ///
+    /// # Errors
+    /// When there is no such session, or no model answers for it.
+    pub fn set_effort(self, id: &str, effort: Option<&str>) -> Result<(), Error> {
+        let session = self.stores.session_files().session(id)?;
+        let mut model = self.of(&session)?;
+        let params = model.config.request_params.get_or_insert_default();
+        params.remove(EFFORT);
+        if let Some(effort) = effort {
+            params.insert(EFFORT.to_owned(), effort.into());
+        }
+        model.config.request_params = model.config.request_params.filter(|it| !it.is_empty());
         self.stores
             .sessions
             .update(id, |session| self.set_shown(session, &model))?;

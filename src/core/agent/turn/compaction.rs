@@ -170,7 +170,6 @@ impl Turn<'_> {
                 model: &self.model.config,
                 system: &system,
                 messages: &[&question],
-                note: None,
                 tools: &[],
                 purpose: Purpose::Summary,
                 input: self.state.estimate.tokens(system.len() + text.len()),
@@ -236,7 +235,10 @@ struct Compactable {
 
 impl Compactable {
     fn of(all: &[Arc<Message>]) -> Self {
-        let visible = all.iter().filter(|m| m.metadata.agent_visible);
+        // News is told again, as far as it still holds.
+        let visible = all
+            .iter()
+            .filter(|m| m.metadata.agent_visible && m.as_news().is_none());
         let mut messages: Vec<_> = visible.cloned().collect();
         let is_question = |message: &Arc<Message>| {
             message.role == Role::User && message.tool_responses().next().is_none()

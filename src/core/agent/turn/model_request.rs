@@ -2,6 +2,7 @@
 
 use crate::agent::prompt::checklist;
 use crate::agent::prompt::system_prompt;
+use crate::agent::prompt::told_context::{self, Facts, ToldContext};
 use crate::agent::questions::permission_mode::Mode;
 use crate::agent::session::model_selection::{LEAD, WORKER};
 use crate::agent::turn::model_history;
@@ -30,6 +31,8 @@ use std::sync::Arc;
 /// How many times a request is repeated because the model refused an image in it: without the new images,
 /// then without any.
 const IMAGE_RETRIES: usize = 2;
+/// The length of `YYYY-MM-DD`.
+const DATE_LENGTH: usize = 10;
 
 /// The answer of the model to one request.
 struct Reply {
@@ -160,15 +163,20 @@ impl Turn<'_> {
     /// too long for the model, and without images that the model refused.
     fn request_answer(&mut self) -> Result<Reply, Error> {
         let tools = self.tools()?;
-        let system = self.system_prompt();
-        let note = self.checklist();
-        let beside = token_estimate::size_beside(&system, &tools)
-            + note.as_ref().map_or(0, token_estimate::size_of);
+        let now = self.facts();
+        let first = self.update_told_context(&now, &tools);
+        let system = self.system_prompt(&first);
+        let list = self.checklist();
+        let beside = token_estimate::size_beside(&system, &tools);
         let (provider, model) = (&self.model.provider, &self.model.config.model_name);
         let name = format!("{}/{model}", provider.name());
         let mut image_retries = 0;
         loop {
             let size = self.compact_if_full(beside)?;
+            let messages = self.state.journal.messages();
+            if let Some(news) = told_context::news(&first, &now, list.as_deref(), messages) {
+                self.store(news)?;
+            }
             let history = model_history::repaired(self.state.journal.messages());
             let history = self.refused.in_words(&name, history);
             let messages: Vec<&Message> = history.iter().map(Cow::as_ref).collect();
@@ -176,7 +184,6 @@ impl Turn<'_> {
                 model: &self.model.config,
                 system: &system,
                 messages: &messages,
-                note: note.as_ref(),
                 tools: &tools,
                 purpose: Purpose::Turn,
                 input: size.map_or(0, |size| size.tokens),
@@ -360,35 +367,53 @@ impl Turn<'_> {
         Ok(specs)
     }
 
-    fn system_prompt(&self) -> String {
-        let instructions = self.extensions().instructions();
-        let extensions: Vec<(&str, &str)> = (instructions.iter())
+    /// What the model has to know of the session's surroundings now.
+    fn facts(&self) -> Facts {
+        let names = settings::CONTEXT_FILE_NAMES.list(&self.context.stores.config);
+        let hints = &self.context.stores.hints;
+        Facts {
+            date: clock::now_rfc3339()[..DATE_LENGTH].to_owned(),
+            mode: self.mode,
+            hints: hints.text(&self.context.session.working_dir, &names),
+            extensions: self.extensions().instructions(),
+        }
+    }
+
+    /// The facts for the system prompt: those of the previous request, if they may stay.
+    fn update_told_context(&mut self, now: &Facts, tools: &[ToolSpec]) -> Facts {
+        let began = self.context.session.created_at.get(..DATE_LENGTH);
+        let began = began.unwrap_or(&now.date);
+        ToldContext::update(&mut self.state.told, now, began, tools).clone()
+    }
+
+    fn system_prompt(&self, facts: &Facts) -> String {
+        let extensions: Vec<(&str, &str)> = (facts.extensions.iter())
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
         let recipe_instructions = self.context.recipe.instructions();
-        let (stores, working_dir) = (self.context.stores, &self.context.session.working_dir);
-        let names = settings::CONTEXT_FILE_NAMES.list(&stores.config);
-        let hints = stores.hints.text(working_dir, &names);
-        stores.prompts.system(&system_prompt::Parts {
-            date: clock::now_rfc3339().get(..10).unwrap_or_default(),
-            working_dir: &working_dir.to_string_lossy(),
+        self.context.stores.prompts.system(&system_prompt::Parts {
+            date: &facts.date,
+            working_dir: &self.context.session.working_dir.to_string_lossy(),
             os: std::env::consts::OS,
             extensions: &extensions,
-            hints: &hints,
+            hints: &facts.hints,
             recipe_instructions: recipe_instructions.as_deref(),
-            mode: self.mode,
+            mode: facts.mode,
         })
     }
 
-    /// A message with the session's current checklist, for the model.
-    fn checklist(&self) -> Option<Message> {
+    /// The session's current checklist, which may be empty; `None` if it keeps none.
+    fn checklist(&self) -> Option<String> {
         if !self.extensions().has(checklist::SERVER) {
             return None;
         }
         let files = self.context.stores.session_files();
         let session = files.session(&self.context.session.id).ok()?;
-        let list = checklist::of_session(&session)?;
-        Some(Message::text(Role::User, system_prompt::checklist(list)))
+        Some(
+            checklist::of_session(&session)
+                .unwrap_or_default()
+                .to_owned(),
+        )
     }
 }
 

@@ -167,6 +167,10 @@ impl DeltaSink for AnswerAccumulator<'_, '_> {
         let msg = format!("{reason}. Trying again in {seconds:.1} s (attempt {attempt}).");
         self.output.notify(NotificationType::ThinkingMessage, msg);
     }
+
+    fn notice(&mut self, text: &str) {
+        self.output.notify(NotificationType::InlineMessage, text);
+    }
 }
 
 /// A unique id.

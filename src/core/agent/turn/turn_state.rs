@@ -1,5 +1,6 @@
 //! What an agent keeps from turn to turn.
 
+use crate::agent::prompt::told_context::ToldContext;
 use crate::agent::turn::token_estimate::Estimate;
 use crate::store::Journal;
 
@@ -7,6 +8,8 @@ use crate::store::Journal;
 pub(in crate::agent) struct TurnState {
     pub(in crate::agent) journal: Journal,
     pub(in crate::agent) estimate: Estimate,
+    /// What the system prompt of the last request said.
+    pub(in crate::agent) told: Option<ToldContext>,
     /// Which of the two models answered last: `lead` or `worker`.
     pub(in crate::agent) last_role: Option<&'static str>,
 }
@@ -16,6 +19,7 @@ impl TurnState {
         TurnState {
             journal,
             estimate: Estimate::default(),
+            told: None,
             last_role: None,
         }
     }

@@ -23,11 +23,13 @@ pub(super) struct MessagesDecoder {
 }
 
 impl MessagesDecoder {
-    pub(super) fn new(names: ToolNames) -> Self {
+    /// `origin` is that of the reasoning in the response.
+    pub(super) fn new(names: ToolNames, origin: String) -> Self {
         MessagesDecoder {
             body: ResponseBody::new(b"{", MAX_EVENT),
             completion: Accumulator {
                 names,
+                origin,
                 ..Accumulator::default()
             },
         }
@@ -173,7 +175,7 @@ impl RawUsage {
         Usage {
             input,
             output: self.output_tokens,
-            total: None,
+            ..Usage::default()
         }
     }
 }
@@ -199,6 +201,7 @@ enum Block {
 #[derive(Default)]
 struct Accumulator {
     names: ToolNames,
+    origin: String,
     id: Option<String>,
     /// Each with its index in events. The provider chooses it, so it is searched for, not used as an offset.
     blocks: Vec<(u64, Block)>,
@@ -298,6 +301,7 @@ impl Accumulator {
                 Block::Thinking(Thinking {
                     thinking,
                     signature: owned(begin.signature),
+                    origin: Some(self.origin.clone()),
                 })
             }
             "redacted_thinking" => Block::Redacted(owned(begin.data)),
@@ -365,7 +369,10 @@ impl Accumulator {
             .filter_map(|(_, block)| match block {
                 Block::Text(text) if !text.is_empty() => Some(Content::text(text)),
                 Block::Thinking(block) => Some(Content::Thinking(block)),
-                Block::Redacted(data) => Some(Content::RedactedThinking(RedactedThinking { data })),
+                Block::Redacted(data) => Some(Content::RedactedThinking(RedactedThinking {
+                    data,
+                    origin: Some(self.origin.clone()),
+                })),
                 Block::Tool {
                     id,
                     name,

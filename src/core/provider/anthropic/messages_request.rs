@@ -1,6 +1,11 @@
 //! The body of a request of the Anthropic messages API.
 
-use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
+use super::Endpoint;
+use super::bound_origin::BoundOrigin;
+use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
+use crate::provider::model_traits::ModelTraits;
+use crate::provider::request_form::{BLOCK_BINDING, RequestForm};
+use crate::provider::thinking_origin::{is_own, origin};
 use crate::provider::tool_call_conversion::replayed_call;
 use crate::provider::tool_name_encoding::encode_tool_name;
 use crate::provider::tool_result_conversion::{
@@ -31,8 +36,37 @@ pub(super) struct Body<'a> {
     tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<ThinkingOptions>,
     stream: bool,
 }
+
+impl Body<'_> {
+    /// Whether the server may drop reasoning that does not stand where it was made.
+    pub(super) fn drops_thinking(&self) -> bool {
+        self.thinking.is_some()
+    }
+}
+
+/// Adaptive thinking, which such models use without the option, too.
+#[derive(Serialize)]
+struct ThinkingOptions {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    block_binding: BlockBinding,
+}
+
+#[derive(Serialize)]
+struct BlockBinding {
+    prefix_mismatch_behavior: &'static str,
+}
+
+const DROPS_THINKING: ThinkingOptions = ThinkingOptions {
+    kind: "adaptive",
+    block_binding: BlockBinding {
+        prefix_mismatch_behavior: "drop_block",
+    },
+};
 
 #[derive(Serialize)]
 struct Turn<'a> {
@@ -100,9 +134,25 @@ struct Tool<'a> {
     cache_control: Option<Cache>,
 }
 
-/// The body, without the user's own parameters.
-pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool) -> Body<'a> {
+/// The body, without the user's own parameters, and the origin of the reasoning in the response.
+pub(super) fn body<'a>(
+    request: &CompletionRequest<'a>,
+    server: &Endpoint,
+    form: &RequestForm,
+) -> (Body<'a>, String) {
     let model = request.model;
+    let traits = ModelTraits::of(&model.model_name);
+    let mut bound = BoundOrigin::new(&server.url, &model.model_name);
+    bound.add(request.system);
+    for tool in request.tools {
+        bound.add((&tool.name, &tool.description, tool.input_schema.get()));
+    }
+    let mut reasoning = ReasoningBack {
+        form,
+        bound: traits.binds_thinking.then_some(bound),
+        own: origin(&server.url, &model.model_name),
+    };
+    let messages = turns(request, &mut reasoning);
     let system = if request.system.trim().is_empty() {
         Vec::new()
     } else {
@@ -115,15 +165,61 @@ pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool) -> Body<'a
     if let Some(last) = tools.last_mut() {
         last.cache_control = EPHEMERAL;
     }
-    Body {
+    let drops_thinking =
+        traits.can_drop_thinking && form.accepts(BLOCK_BINDING) && form.accepts("thinking");
+    // The parameter of the user, or of an effort. What is thought counts as output.
+    let params = model.request_params.as_ref();
+    let thinking = params.and_then(|params| params.get("thinking"));
+    let thinks = thinking.is_some_and(|thinking| thinking["type"] != "disabled");
+    let budget = thinking.and_then(|thinking| thinking["budget_tokens"].as_u64());
+    let max_tokens = (model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name));
+    let body = Body {
         model: &model.model_name,
-        max_tokens: request
-            .cap_output((model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name))),
+        max_tokens: request.cap_output(max_tokens.saturating_add(budget.unwrap_or(0))),
         system,
-        messages: turns(request),
+        messages,
         tools,
-        temperature: model.temperature,
-        stream,
+        temperature: (model.temperature).filter(|_| !(traits.refuses_temperature || thinks)),
+        thinking: drops_thinking.then_some(DROPS_THINKING),
+        stream: server.stream,
+    };
+    (body, reasoning.origin())
+}
+
+/// Which reasoning goes back: that of this endpoint and model, and of Claude what stands where it was made.
+struct ReasoningBack<'f> {
+    form: &'f RequestForm,
+    bound: Option<BoundOrigin>,
+    /// The origin of reasoning that is not bound.
+    own: String,
+}
+
+impl ReasoningBack<'_> {
+    /// The origin of reasoning that follows what was written so far.
+    fn origin(&self) -> String {
+        match &self.bound {
+            Some(bound) => bound.here(),
+            None => self.own.clone(),
+        }
+    }
+
+    /// The blocks of a message.
+    fn blocks<'a>(&mut self, message: &'a Message) -> Vec<Block<'a>> {
+        let is_thought =
+            |part: &Content| matches!(part, Content::Thinking(_) | Content::RedactedThinking(_));
+        let own = (message.content.iter())
+            .any(is_thought)
+            .then(|| self.origin());
+        let own = own.filter(|own| !self.form.refused_thinking.contains(own));
+        let takes_unsigned = self.bound.is_none();
+        let blocks = (message.content.iter())
+            .filter_map(|content| block(content, own.as_deref(), takes_unsigned));
+        let blocks: Vec<Block<'a>> = blocks.collect();
+        if let Some(bound) = &mut self.bound {
+            bound.add(message.role == Role::User);
+            blocks.iter().for_each(|block| block.add_to(bound));
+        }
+        blocks
     }
 }
 
@@ -145,13 +241,11 @@ fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {
     }
 }
 
-/// The messages, merged so that roles alternate and a user message is first. The note comes after the last
-/// cache breakpoint.
-fn turns<'a>(request: &CompletionRequest<'a>) -> Vec<Turn<'a>> {
+/// The messages, merged so that roles alternate and a user message is first.
+fn turns<'a>(request: &CompletionRequest<'a>, reasoning: &mut ReasoningBack<'_>) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for message in request.messages {
-        let blocks = (message.content.iter()).filter_map(block);
-        let blocks: Vec<Block<'a>> = blocks.collect();
+        let blocks = reasoning.blocks(message);
         if blocks.is_empty() {
             continue;
         }
@@ -188,20 +282,13 @@ fn turns<'a>(request: &CompletionRequest<'a>) -> Vec<Turn<'a>> {
             last.set_cache_breakpoint();
         }
     }
-    if let Some(note) = request.note {
-        let blocks = note.content.iter().filter_map(block);
-        match turns.last_mut() {
-            Some(turn) if turn.role == Role::User => turn.content.extend(blocks),
-            _ => turns.push(Turn {
-                role: Role::User,
-                content: blocks.collect(),
-            }),
-        }
-    }
     turns
 }
 
-fn block<'a>(content: &'a Content) -> Option<Block<'a>> {
+/// A part of a message as a block; reasoning if its origin is `own`. `takes_unsigned` is said of models that are not
+/// Claude, which want their reasoning back without a signature, too.
+fn block<'a>(content: &'a Content, own: Option<&str>, takes_unsigned: bool) -> Option<Block<'a>> {
+    let is_own = |origin: &Option<String>| own.is_some_and(|own| is_own(origin.as_deref(), own));
     match content {
         Content::Text(part) => {
             let shown = users_text(part).filter(|text| !text.trim().is_empty());
@@ -212,12 +299,16 @@ fn block<'a>(content: &'a Content) -> Option<Block<'a>> {
         }
         Content::ToolRequest(request) => Some(tool_use(request)),
         Content::ToolResponse(response) => Some(tool_result(response)),
-        // Reasoning without a signature comes from another provider, and the API refuses it.
-        Content::Thinking(part) if !part.signature.is_empty() => Some(Block::Thinking {
-            thinking: &part.thinking,
-            signature: &part.signature,
-        }),
-        Content::RedactedThinking(part) => Some(Block::RedactedThinking { data: &part.data }),
+        Content::Thinking(part) => {
+            let is_valid = takes_unsigned || !part.signature.is_empty();
+            (is_valid && is_own(&part.origin)).then_some(Block::Thinking {
+                thinking: &part.thinking,
+                signature: &part.signature,
+            })
+        }
+        Content::RedactedThinking(part) => {
+            is_own(&part.origin).then_some(Block::RedactedThinking { data: &part.data })
+        }
         _ => None,
     }
 }
@@ -274,6 +365,29 @@ fn plain_id(id: &str) -> Cow<'_, str> {
 }
 
 impl Block<'_> {
+    /// Adds what the block says to what stands before reasoning.
+    fn add_to(&self, bound: &mut BoundOrigin) {
+        match self {
+            Block::Text { text, .. } => bound.add(("text", text)),
+            Block::Image { source, .. } => bound.add((&source.media_type, &source.data)),
+            Block::ToolUse { id, name, input } => bound.add((id, name, input.get())),
+            Block::ToolResult {
+                tool_use_id,
+                content,
+                is_error,
+                ..
+            } => {
+                bound.add((tool_use_id, is_error));
+                content.iter().for_each(|block| block.add_to(bound));
+            }
+            Block::Thinking {
+                thinking,
+                signature,
+            } => bound.add((thinking, signature)),
+            Block::RedactedThinking { data } => bound.add(data),
+        }
+    }
+
     /// Sets a cache breakpoint. Blocks that cannot have one are never the last of a user message.
     fn set_cache_breakpoint(&mut self) {
         match self {

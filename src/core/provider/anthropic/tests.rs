@@ -1,6 +1,8 @@
 use super::*;
-use crate::conversation::{Message, Role};
+use crate::conversation::{Content, Message, Role};
 use crate::provider::decoder_testing::{decode, decode_every_split, event_stream};
+use crate::provider::request_form::RequestForm;
+use crate::provider::thinking_origin::origin;
 use crate::provider::{Completion, ErrorClass, ModelConfig, Purpose, StopReason, ToolSpec, Usage};
 use serde_json::{Map, json};
 
@@ -37,7 +39,7 @@ fn decoder() -> Box<dyn Decoder> {
     let model = ModelConfig::default();
     let tools = [tool("a.b", json!({}))];
     let request = completion_request(&model, &[], &tools);
-    Anthropic::new(Endpoint::new("http://h", "")).decoder(&request)
+    Anthropic::new(Endpoint::new("http://h", "")).decoder(&request, &RequestForm::default())
 }
 
 fn completion_request<'a>(
@@ -49,7 +51,6 @@ fn completion_request<'a>(
         model,
         system: "Be kind.",
         messages,
-        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,
@@ -73,13 +74,14 @@ fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
         let usage = Usage {
             input: Some(3210),
             output: Some(42),
-            total: None,
+            ..Usage::default()
         };
         assert_eq!(completion.usage, usage);
         assert_eq!(
             contents(&completion),
             json!([
-                {"type": "thinking", "thinking": "Let me see\n✓", "signature": "EqQ="},
+                {"type": "thinking", "thinking": "Let me see\n✓", "signature": "EqQ=",
+                    "origin": origin("http://h", "")},
                 {"type": "text", "text": "He said \"héllo\""},
                 {"type": "toolRequest", "id": "toolu_1", "toolCall": {"status": "success",
                     "value": {"name": "a__b", "arguments": {"x": [1, 2]}}}},
@@ -117,7 +119,7 @@ fn calls_side_by_side_may_come_interleaved() {
     assert_eq!(contents[2]["toolCall"]["status"], "error");
     assert_eq!(
         contents[3],
-        json!({"type": "redactedThinking", "data": "xyz"})
+        json!({"type": "redactedThinking", "data": "xyz", "origin": origin("http://h", "")})
     );
     assert_eq!(contents.as_array().map(Vec::len), Some(4));
 }
@@ -163,16 +165,21 @@ fn errors_in_mid_stream_have_their_class() {
     }
 }
 
-fn conversation() -> Vec<Message> {
+/// A conversation with reasoning of which that with the origin `own` goes back.
+fn conversation(own: &str) -> Vec<Message> {
     let parse = |value| serde_json::from_value(value).unwrap();
     vec![
         Message::text(Role::User, "first"),
         Message::text(Role::User, "second"),
         parse(json!({"role": "assistant", "created": 1, "content": [
-            {"type": "thinking", "thinking": "t", "signature": "s"},
-            {"type": "thinking", "thinking": "unsigned", "signature": ""},
+            {"type": "thinking", "thinking": "t", "signature": "s", "origin": own},
+            {"type": "thinking", "thinking": "unsigned", "signature": "", "origin": own},
+            {"type": "thinking", "thinking": "before origins were recorded", "signature": "s"},
+            {"type": "thinking", "thinking": "another's", "signature": "s", "origin": "0"},
+            {"type": "redactedThinking", "data": "another's", "origin": "0"},
+            {"type": "redactedThinking", "data": "before origins were recorded"},
             {"type": "reasoning", "text": "r"},
-            {"type": "redactedThinking", "data": "d"},
+            {"type": "redactedThinking", "data": "d", "origin": own},
             {"type": "text", "text": " "},
             {"type": "toolRequest", "id": "call.1", "toolCall": {"status": "success",
                 "value": {"name": "a.b", "arguments": {"z": 1, "a": 2}}}},
@@ -200,18 +207,28 @@ fn a_question_is_written_as_the_api_wants_it() {
         temperature: Some(0.5),
         ..ModelConfig::default()
     };
-    let messages = conversation();
-    let messages: Vec<&Message> = messages.iter().collect();
     let tools = [
         tool("a.b", json!({"properties": {"z": {}}})),
         tool("c", json!({"type": "object"})),
     ];
+    let begin = conversation("");
+    let begin = [&begin[0], &begin[1]];
+    let (_, own) = messages_request::body(
+        &completion_request(&model, &begin, &tools),
+        &Endpoint::new("https://h", ""),
+        &RequestForm::default(),
+    );
+    let messages = conversation(&own);
+    let messages: Vec<&Message> = messages.iter().collect();
     let anthropic = Anthropic::new(Endpoint {
         headers: vec![("x-api-key".into(), "k".into())],
         ..Endpoint::new("https://h/v1/", "")
     });
     let outgoing = anthropic
-        .http_request(&completion_request(&model, &messages, &tools))
+        .http_request(
+            &completion_request(&model, &messages, &tools),
+            &RequestForm::default(),
+        )
         .unwrap();
     assert_eq!(outgoing.url, "https://h/v1/messages");
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -285,7 +302,10 @@ fn what_the_user_adds_is_merged_last_and_betas_are_a_header() {
     let reply = Message::text(Role::Assistant, "I began");
     let messages = [&reply];
     let outgoing = (Anthropic::new(Endpoint::new("http://h", "")))
-        .http_request(&completion_request(&model, &messages, &[]))
+        .http_request(
+            &completion_request(&model, &messages, &[]),
+            &RequestForm::default(),
+        )
         .unwrap();
     let beta = outgoing
         .headers
@@ -353,32 +373,63 @@ fn events_of_kinds_that_are_not_known_yet_do_no_harm() {
 }
 
 #[test]
-fn what_may_change_comes_behind_all_that_is_cached() {
-    let model = ModelConfig::default();
-    let note = Message::text(Role::User, "the note");
-    let messages = [
-        Message::text(Role::User, "a"),
-        Message::text(Role::Assistant, "b"),
-        Message::text(Role::User, "c"),
-    ];
-    let messages: Vec<&Message> = messages.iter().collect();
-    for count in [2, 3] {
-        let request = CompletionRequest {
-            note: Some(&note),
-            ..completion_request(&model, &messages[..count], &[])
-        };
-        let body = serde_json::to_value(messages_request::body(&request, true)).unwrap();
-        let turns = body["messages"].as_array().unwrap();
-        assert_eq!(turns.len(), 3);
-        let last = turns[2]["content"].as_array().unwrap();
-        assert_eq!(
-            *last.last().unwrap(),
-            json!({"type": "text", "text": "the note"})
-        );
-        if count == 3 {
-            assert_eq!(last[0]["text"], "c");
-            assert_eq!(last[0]["cache_control"]["type"], "ephemeral");
-        }
-        assert_eq!(turns[0]["content"][0]["cache_control"]["type"], "ephemeral");
+fn reasoning_goes_back_only_behind_what_it_followed() {
+    let server = Endpoint::new("https://h", "");
+    let model = |name: &str| ModelConfig {
+        model_name: name.into(),
+        ..ModelConfig::default()
+    };
+    let shown = |model: &ModelConfig, messages: &[&Message], form: &RequestForm| {
+        let request = completion_request(model, messages, &[]);
+        let (body, next) = messages_request::body(&request, &server, form);
+        let body = serde_json::to_value(&body).unwrap();
+        let count = body.to_string().matches("\"thinking\":\"Hm.\"").count();
+        (count, next, body)
+    };
+    let thought = |origin: &str| {
+        let message = json!({"role": "assistant", "created": 1, "content": [
+            {"type": "thinking", "thinking": "Hm.", "signature": "s", "origin": origin},
+            {"type": "text", "text": "b"},
+        ]});
+        serde_json::from_value::<Message>(message).unwrap()
+    };
+    let (fable, form) = (model("claude-fable-5-1"), RequestForm::default());
+    let question = Message::text(Role::User, "a");
+    let (_, first, body) = shown(&fable, &[&question], &form);
+    let opt_in =
+        json!({"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}});
+    assert_eq!(body["thinking"], opt_in);
+    let answer = thought(&first);
+    let again = Message::text(Role::User, "c");
+    let (count, second, _) = shown(&fable, &[&question, &answer, &again], &form);
+    assert_eq!(count, 1);
+    let later = thought(&second);
+    let all = [&question, &answer, &again, &later, &again];
+    assert_eq!(shown(&fable, &all, &form).0, 2);
+    // What follows reasoning that is left out is behind another beginning, too.
+    let edited = Message::text(Role::User, "another");
+    let all = [&edited, &answer, &again, &later, &again];
+    assert_eq!(shown(&fable, &all, &form).0, 0);
+    let all = [&question, &answer, &edited, &later, &again];
+    assert_eq!(shown(&fable, &all, &form).0, 1);
+    assert_eq!(shown(&model("claude-fable-5-2"), &all, &form).0, 0);
+    // The server knows better.
+    let mut form = form;
+    let words = "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different \
+                 conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \
+                 \"drop_block\".";
+    let refusal = crate::provider::request_form::Refusal { status: 400, words };
+    let request = completion_request(&fable, &all, &[]);
+    assert!(form.adapt(refusal, &request).is_some());
+    assert_eq!(shown(&fable, &all, &form).0, 0);
+    assert!(form.adapt(refusal, &request).is_none());
+    // Reasoning of others is bound to nothing, and needs no signature.
+    let other = model("deepseek-v4");
+    let mut unsigned = thought(&origin("https://h", "deepseek-v4"));
+    if let Content::Thinking(thinking) = &mut unsigned.content[0] {
+        thinking.signature.clear();
     }
+    let all = [&edited, &unsigned, &again];
+    let (count, _, body) = shown(&other, &all, &RequestForm::default());
+    assert_eq!((count, body.get("thinking")), (1, None));
 }

@@ -37,7 +37,8 @@ pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
 /// # Errors
 /// [`ErrorClass::Config`] when the build leaves it out.
 pub(super) fn protocol_named(name: &str) -> Result<&'static WireProtocol, Error> {
-    let mut protocols = VENDORS.iter().map(|vendor| vendor.protocol);
+    let vendors = VENDORS.iter().map(|vendor| vendor.protocol);
+    let mut protocols = vendors.chain([&openai::RESPONSES_PROTOCOL]);
     let found = protocols.find(|protocol| protocol.name == name);
     found.ok_or_else(|| {
         let hint = features::hint(name);

@@ -29,7 +29,7 @@ pub const MAX_HEADERS: usize = 64;
 pub const MAX_NAME: usize = 128;
 const MAX_TEXT: usize = 4096;
 /// The wire protocols, by their names in files. Those that the build leaves out count.
-const ENGINES: [&str; 3] = ["openai", "anthropic", "ollama"];
+const ENGINES: [&str; 4] = ["openai", "openai_responses", "anthropic", "ollama"];
 
 /// A provider as its file describes it. It does not implement `Debug`, because headers may contain the key.
 #[derive(Clone, Deserialize)]
@@ -124,7 +124,9 @@ impl CustomProvider {
     pub fn engine(&self) -> Result<&'static str, String> {
         engine_named(&self.engine).ok_or_else(|| {
             let other = &self.engine;
-            format!("`engine` is {other:?}; openai, anthropic and ollama are supported")
+            format!(
+                "`engine` is {other:?}; openai, openai_responses, anthropic and ollama are supported"
+            )
         })
     }
 

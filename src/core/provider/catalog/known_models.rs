@@ -4,8 +4,6 @@
 
 use crate::provider::provider_spec::{ModelSpec, model};
 
-/// Without the models that OpenAI serves only behind `/v1/responses`, because gosling does not support that
-/// protocol: see [`crate::provider::openai`].
 pub(in crate::provider) const OPENAI: &[ModelSpec] = &[
     model("gpt-4o", 128_000).output(16_384, &[2.5, 10.0, 1.25]),
     model("gpt-4o-mini", 128_000).output(16_384, &[0.15, 0.6, 0.075]),

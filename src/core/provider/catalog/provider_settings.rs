@@ -130,10 +130,11 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
     let bearer = text(SettingRole::Bearer)?.map(|token| bearer_header(&token));
     let vendor = find(SettingRole::Host).and_then(|setting| setting.default);
     let base = (spec.protocol.base_url)(&text(SettingRole::Host)?.unwrap_or_default());
-    let url = match text(SettingRole::Deployment)? {
+    let deployment = text(SettingRole::Deployment)?;
+    let url = match &deployment {
         Some(name) => {
             let version = text(SettingRole::ApiVersion)?.unwrap_or_default();
-            deployment_url(&base, &name, &version)
+            deployment_url(&base, name, &version)
         }
         None => (spec.protocol.endpoint_url)(&base, text(SettingRole::Path)?.as_deref()),
     };
@@ -157,6 +158,7 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             headers,
             stream_usage: spec.counts_on_request,
             reasoning_back: spec.wants_reasoning,
+            deployment,
             ..endpoint(url)
         },
         timeout: timeout.map_or(DEFAULT_TIMEOUT, |it| TimeLimit::from_secs(it).get()),

@@ -148,6 +148,7 @@ impl RawUsage {
             input: sum(self.prompt_token_count, self.tool_use_prompt_token_count),
             output: sum(self.candidates_token_count, self.thoughts_token_count),
             total: self.total_token_count,
+            ..Usage::default()
         }
     }
 }

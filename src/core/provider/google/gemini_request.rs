@@ -161,7 +161,7 @@ fn turns<'a>(request: &CompletionRequest<'a>, sign_calls: bool) -> Vec<Turn<'a>>
     let mut turns: Vec<Turn<'a>> = Vec::new();
     // A result contains the function's name; the conversation has only the id.
     let mut calls: HashMap<&str, &ToolRequest> = HashMap::new();
-    for message in request.messages.iter().copied().chain(request.note) {
+    for message in request.messages {
         let mut parts = Vec::new();
         for content in &message.content {
             match content {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::conversation::{Message, Role};
 use crate::provider::decoder_testing::{decode, decode_every_split, event_stream};
+use crate::provider::request_form::RequestForm;
 use crate::provider::{Completion, ModelConfig, Purpose, StopReason, ToolSpec, Usage};
 use serde_json::{Map, json};
 use std::time::Duration;
@@ -30,7 +31,6 @@ fn completion_request<'a>(
         model,
         system: "Be kind.",
         messages,
-        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,
@@ -46,7 +46,10 @@ fn google() -> Google {
 }
 
 fn decoder() -> Box<dyn Decoder> {
-    google().decoder(&completion_request(&ModelConfig::default(), &[], &[]))
+    google().decoder(
+        &completion_request(&ModelConfig::default(), &[], &[]),
+        &RequestForm::default(),
+    )
 }
 
 fn contents(completion: &Completion) -> Value {
@@ -64,6 +67,7 @@ fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
             input: Some(9),
             output: Some(25),
             total: Some(34),
+            ..Usage::default()
         };
         assert_eq!(completion.usage, usage);
         let mut contents = contents(&completion);
@@ -198,7 +202,10 @@ fn conversation() -> Vec<Message> {
 fn body(model: &ModelConfig, messages: &[Message], tools: &[ToolSpec]) -> (HttpRequest, Value) {
     let messages: Vec<&Message> = messages.iter().collect();
     let mut outgoing = google()
-        .http_request(&completion_request(model, &messages, tools))
+        .http_request(
+            &completion_request(model, &messages, tools),
+            &RequestForm::default(),
+        )
         .unwrap();
     let body = serde_json::from_slice(&outgoing.body.take().unwrap()).unwrap();
     (outgoing, body)

@@ -6,6 +6,7 @@ use crate::outbound::{
     Connection, Target, error_cause, is_compressed, media_type, read_whole_body, retry_after,
 };
 use crate::provider::output_limit;
+use crate::provider::request_form::RequestForm;
 use crate::provider::tool_call_conversion::reject_truncated_call;
 use crate::provider::tool_result_conversion::has_images;
 use crate::provider::wire_protocol::{Decoder, HttpRequest};
@@ -71,11 +72,12 @@ impl<'a> Exchange<'a> {
     pub(super) fn complete(
         mut self,
         request: &'a CompletionRequest<'a>,
+        form: &RequestForm,
         outgoing: &HttpRequest,
         sink: &mut dyn DeltaSink,
     ) -> Result<Completion, Failure> {
         self.request = Some(request);
-        let mut decoder = self.provider.protocol.decoder(request);
+        let mut decoder = self.provider.protocol.decoder(request, form);
         let response = self.send(outgoing)?;
         let complete = self.read(response, &mut *decoder, sink);
         // The completion may be complete although the connection broke afterwards.
@@ -238,14 +240,14 @@ impl<'a> Exchange<'a> {
         {
             class = ErrorClass::Image;
         }
+        let refusal = Some((head.status.as_u16(), words.clone()));
         let error = Error::new(class, words);
+        let error = (self.provider).describe(self.target, error, Some(head.status));
         Failure {
-            error: self
-                .provider
-                .describe(self.target, error, Some(head.status)),
             after,
-            is_final: false,
             limit_error,
+            refusal,
+            ..error.into()
         }
     }
 

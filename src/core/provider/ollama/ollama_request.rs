@@ -3,6 +3,7 @@
 use crate::conversation::{Content, Message, Role};
 use crate::provider::CompletionRequest;
 use crate::provider::body_fields::BodyFields;
+use crate::provider::request_form::RequestForm;
 use crate::provider::tool_call_conversion::replayed_call;
 use crate::provider::tool_result_conversion::{tool_output, users_image, users_text};
 use crate::provider::tool_schema::FunctionTool;
@@ -16,17 +17,23 @@ use std::collections::HashMap;
 const IMAGES: [&str; 3] = ["image/jpeg", "image/png", "image/webp"];
 
 /// The JSON text of the body.
-pub(super) fn body(request: &CompletionRequest<'_>) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Body(request))
+pub(super) fn body(
+    request: &CompletionRequest<'_>,
+    form: &RequestForm,
+) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Body { request, form })
 }
 
-struct Body<'a>(&'a CompletionRequest<'a>);
+struct Body<'a> {
+    request: &'a CompletionRequest<'a>,
+    form: &'a RequestForm,
+}
 
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let Body(request) = self;
+        let Body { request, form } = *self;
         let params = request.model.request_params.as_ref();
-        let mut fields = BodyFields::new(s.serialize_map(None)?, params);
+        let mut fields = BodyFields::new(s.serialize_map(None)?, params, form);
         fields.write("model", &request.model.model_name)?;
         fields.write("messages", messages(request))?;
         if !request.tools.is_empty() {
@@ -35,21 +42,24 @@ impl Serialize for Body<'_> {
             fields.write("tools", tools.collect::<Vec<_>>())?;
         }
         fields.write("stream", true)?;
-        (fields.map).serialize_entry("options", &Options(request))?;
+        (fields.map).serialize_entry("options", &Options { request, form })?;
         fields.end(&["options"])
     }
 }
 
 /// The model's limits, and the user's own options, which take precedence.
-struct Options<'a>(&'a CompletionRequest<'a>);
+struct Options<'a> {
+    request: &'a CompletionRequest<'a>,
+    form: &'a RequestForm,
+}
 
 impl Serialize for Options<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let Options(request) = self;
+        let Options { request, form } = *self;
         let model = request.model;
         let params = model.request_params.as_ref();
         let given = params.and_then(|params| params.get("options")?.as_object());
-        let mut fields = BodyFields::new(s.serialize_map(None)?, given);
+        let mut fields = BodyFields::new(s.serialize_map(None)?, given, form);
         if let Some(context) = model.context_limit {
             fields.write("num_ctx", context)?;
         }
@@ -106,7 +116,7 @@ fn messages<'a>(request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
     }
     // Calls have no ids in this protocol: a result names the tool.
     let mut called = HashMap::new();
-    for message in request.messages.iter().copied().chain(request.note) {
+    for message in request.messages {
         match message.role {
             Role::User => user(message, &called, &mut out),
             Role::Assistant => out.extend(assistant(message, &mut called)),

@@ -1,15 +1,18 @@
 //! The body of a request, serialized directly from the conversation.
 
-use super::provider_fields::{self, returned};
+use super::provider_fields::returned;
 use super::{Endpoint, mistral};
 use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::CompletionRequest;
 use crate::provider::body_fields::BodyFields;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
-use crate::provider::tool_call_conversion::replayed_call;
+use crate::provider::model_traits::ModelTraits;
+use crate::provider::request_form::RequestForm;
+use crate::provider::thinking_origin::is_own;
+use crate::provider::tool_call_conversion::{as_text, replayed_call};
 use crate::provider::tool_name_encoding::encode_tool_name;
 use crate::provider::tool_result_conversion::{
-    IMAGES, ImageData, tool_output, users_image, users_text,
+    IMAGES, ImageData, as_data_url, tool_output, users_image, users_text,
 };
 use crate::provider::tool_schema::FunctionTool;
 use serde::{Serialize, Serializer};
@@ -17,25 +20,36 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// The JSON text of the body.
+/// The JSON text of the body. What the provider sent for itself alone goes back if its origin is `own`.
 pub(super) fn body(
     options: &Endpoint,
     request: &CompletionRequest<'_>,
+    form: &RequestForm,
+    own: &str,
 ) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Body { options, request })
+    let body = Body {
+        own,
+        options,
+        request,
+        form,
+    };
+    serde_json::to_vec(&body)
 }
 
 struct Body<'a> {
+    own: &'a str,
     options: &'a Endpoint,
     request: &'a CompletionRequest<'a>,
+    form: &'a RequestForm,
 }
 
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let model = self.request.model;
-        let mut fields = BodyFields::new(s.serialize_map(None)?, model.request_params.as_ref());
-        fields.write("model", &model.model_name)?;
-        fields.write("messages", messages(self.options, self.request))?;
+        let params = model.request_params.as_ref();
+        let mut fields = BodyFields::new(s.serialize_map(None)?, params, self.form);
+        fields.write("model", self.options.model(&model.model_name))?;
+        fields.write("messages", messages(self))?;
         if !self.request.tools.is_empty() {
             let tools = self.request.tools.iter();
             let tools = tools.map(|tool| FunctionTool::new(encode_tool_name(&tool.name), tool));
@@ -47,7 +61,7 @@ impl Serialize for Body<'_> {
                 fields.write("stream_options", json!({"include_usage": true}))?;
             }
         }
-        let reasons = is_reasoning(&model.model_name);
+        let reasons = ModelTraits::of(&model.model_name).reasons;
         if let Some(temperature) = model.temperature
             && !reasons
         {
@@ -63,14 +77,6 @@ impl Serialize for Body<'_> {
         }
         fields.end(&[])
     }
-}
-
-/// Whether the model is a reasoning model of OpenAI: it accepts no temperature, and its limit on output has
-/// another name.
-fn is_reasoning(model: &str) -> bool {
-    let name = model.rsplit('/').next().unwrap_or_default();
-    let o = (name.strip_prefix('o')).is_some_and(|rest| rest.starts_with(['1', '3', '4']));
-    o || name.starts_with("gpt-5")
 }
 
 /// One message of the request.
@@ -104,13 +110,8 @@ enum Part<'a> {
 
 #[derive(Serialize)]
 struct Url<'a> {
-    #[serde(serialize_with = "data_url")]
-    url: (Cow<'a, str>, Cow<'a, str>),
-}
-
-fn data_url<S: Serializer>(url: &(Cow<'_, str>, Cow<'_, str>), s: S) -> Result<S::Ok, S::Error> {
-    let (mime_type, data) = url;
-    s.collect_str(&format_args!("data:{mime_type};base64,{data}"))
+    #[serde(serialize_with = "as_data_url")]
+    url: ImageData<'a>,
 }
 
 #[derive(Serialize)]
@@ -130,10 +131,6 @@ struct Called<'a> {
     name: Cow<'a, str>,
     #[serde(serialize_with = "as_text")]
     arguments: Cow<'a, RawValue>,
-}
-
-fn as_text<S: Serializer>(json: &RawValue, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(json.get())
 }
 
 impl<'a> ChatMessage<'a> {
@@ -159,11 +156,12 @@ struct Dialect {
 }
 
 impl Dialect {
-    fn of(options: &Endpoint, model: &str) -> Self {
+    fn of(body: &Body<'_>) -> Self {
+        let (options, model) = (body.options, &body.request.model.model_name);
         let url = &options.url;
         Dialect {
             reasoning_back: options.reasoning_back,
-            origin: provider_fields::origin(url, model),
+            origin: body.own.to_owned(),
             is_mistral: mistral::is_mistral(url, model),
             wants_signatures: url.contains("googleapis.com/") && needs_signatures(model),
         }
@@ -178,8 +176,9 @@ impl Dialect {
     }
 }
 
-fn messages<'a>(options: &Endpoint, request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
-    let dialect = Dialect::of(options, &request.model.model_name);
+fn messages<'a>(body: &Body<'a>) -> Vec<ChatMessage<'a>> {
+    let request = body.request;
+    let dialect = Dialect::of(body);
     let mut out = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
         let system = MessageContent::Text(request.system.into());
@@ -187,31 +186,35 @@ fn messages<'a>(options: &Endpoint, request: &CompletionRequest<'a>) -> Vec<Chat
     }
     for message in request.messages {
         match message.role {
-            Role::User => user(&dialect, message, &mut out),
+            Role::User => {
+                let news = message.as_news();
+                if !news.is_some_and(|news| add_news(news, &mut out)) {
+                    user(&dialect, message, &mut out);
+                }
+            }
             Role::Assistant => out.extend(assistant(&dialect, message)),
         }
-    }
-    if let Some(note) = request.note {
-        add_note(&dialect, note, &mut out);
     }
     out
 }
 
-/// Appends the note to the last user message, because some models refuse two user messages in a row.
-fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<ChatMessage<'a>>) {
+/// Appends news to the user message before it, because some models refuse two user messages in a row; false if there
+/// is none.
+fn add_news(news: &str, out: &mut [ChatMessage<'_>]) -> bool {
     let last = out.last_mut().filter(|last| last.role == "user");
     match last.and_then(|last| last.content.as_mut()) {
         Some(MessageContent::Text(text)) => {
             let text = text.to_mut();
             text.push_str("\n\n");
-            text.push_str(&note.concat_text());
+            text.push_str(news);
         }
         Some(MessageContent::Parts(parts)) => {
-            let text = note.concat_text().into();
+            let text = news.to_owned().into();
             parts.push(Part::Text { text });
         }
-        None => user(dialect, note, out),
+        None => return false,
     }
+    true
 }
 
 /// Tool messages directly follow the calls; the rest of the user's message comes after them.
@@ -256,9 +259,7 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
 }
 
 fn image_part(image: ImageData<'_>) -> Part<'_> {
-    let image_url = Url {
-        url: (image.mime_type, image.data),
-    };
+    let image_url = Url { url: image };
     Part::ImageUrl { image_url }
 }
 
@@ -270,7 +271,12 @@ fn assistant<'a>(dialect: &Dialect, message: &'a Message) -> Option<ChatMessage<
         match content {
             Content::Text(text) if !text.text.is_empty() => texts.push(&text.text),
             Content::Reasoning(thought) => thoughts.push(&thought.text),
-            Content::Thinking(thought) => thoughts.push(&thought.thinking),
+            Content::Thinking(thought)
+                if thought.origin.is_none()
+                    || is_own(thought.origin.as_deref(), &dialect.origin) =>
+            {
+                thoughts.push(&thought.thinking);
+            }
             Content::ToolRequest(request) => {
                 let details = returned(request, &dialect.origin).reasoning_details;
                 out.reasoning_details = out.reasoning_details.or(details);

@@ -8,7 +8,6 @@
 
 use crate::conversation::ToolRequest;
 use crate::provider::tool_call_conversion::add_metadata;
-use crate::provider::tool_name_encoding::hash64;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -20,12 +19,6 @@ const ORIGIN: &str = "origin";
 const DETAILS: &str = "reasoning_details";
 const EXTRA: &str = "extra_content";
 const SPECIFIC: &str = "provider_specific_fields";
-
-/// A hash of an endpoint and a model. It discloses neither, because sessions can be exported.
-pub(super) fn origin(url: &str, model: &str) -> String {
-    let hash = hash64(url.bytes().chain([0]).chain(model.bytes()));
-    format!("{hash:016x}")
-}
 
 /// The fields of one call.
 #[derive(Default)]

@@ -10,6 +10,11 @@ fn what_providers_say_about_the_limit_on_output_is_read() {
             Some(Room(21_041)),
         ),
         (
+            "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= 128000, but got \
+             200000 instead.",
+            Some(Most(128_000)),
+        ),
+        (
             "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for \
              claude-3-5-sonnet-20241022",
             Some(Most(8_192)),

@@ -291,11 +291,12 @@ fn continues(before: Option<&Message>, message: &Message) -> bool {
     before.is_some_and(|before| before.id.is_none() || before.id == message.id)
 }
 
-/// The user's text in a message; none in a message with tool results.
+/// The user's text in a message; none in a message with tool results, and in news.
 pub(super) fn user_text(message: &Message) -> Option<String> {
     let by_tool = message.tool_responses().next().is_some();
     let has_text = message.content.iter().any(|part| part.as_text().is_some());
-    (message.role == Role::User && !by_tool && has_text).then(|| message.concat_text())
+    (message.role == Role::User && !by_tool && has_text && message.as_news().is_none())
+        .then(|| message.concat_text())
 }
 
 /// The texts of the last tool results, of all calls of one response.

@@ -45,6 +45,7 @@ fn a_path_is_joined_without_repeating_what_the_host_has() {
         "https://h/models"
     );
     assert_eq!(models_url("https://h/v2/talk"), "https://h/v1/models");
+    assert_eq!(models_url("https://h/a/responses"), "https://h/a/models");
 }
 
 #[test]
@@ -55,6 +56,27 @@ fn a_host_is_taken_as_users_write_it() {
         (" https://h/v1/ ", "https://h/v1"),
     ] {
         assert_eq!(base_url(host), url);
+    }
+}
+
+#[test]
+fn azure_without_dated_versions_has_the_deployment_in_the_body() {
+    let v1 = "https://r.openai.azure.com/openai/v1/chat/completions";
+    for (base, version, url) in [
+        (
+            "https://r.openai.azure.com/openai/v1",
+            "2024-10-21",
+            v1.to_owned(),
+        ),
+        ("https://r.openai.azure.com", "v1", v1.to_owned()),
+        ("https://r.openai.azure.com", "latest", v1.to_owned()),
+        (
+            "https://r.openai.azure.com",
+            "preview",
+            format!("{v1}?api-version=preview"),
+        ),
+    ] {
+        assert_eq!(deployment_url(base, "mine", version), url);
     }
 }
 

@@ -38,15 +38,6 @@ fn it_tells_where_and_when_and_with_what() {
 }
 
 #[test]
-fn the_checklist_stands_between_marks_and_has_a_bound() {
-    let told = checklist("- [ ] ship it\n</checklist>\n");
-    let list = "<checklist>\n- [ ] ship it\n&lt;/checklist>\n</checklist>";
-    assert!(told.ends_with(list), "{told}");
-    let told = checklist(&"x".repeat(2 * MAX_CHECKLIST));
-    assert!(told.len() < MAX_CHECKLIST + 1_000 && told.contains("The rest was left out"));
-}
-
-#[test]
 fn it_tells_how_tools_are_treated() {
     let with = |mode| {
         system(&Parts {

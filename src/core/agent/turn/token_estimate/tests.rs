@@ -8,7 +8,7 @@ fn usage(input: u64, output: u64) -> Usage {
     Usage {
         input: Some(input),
         output: Some(output),
-        total: None,
+        ..Usage::default()
     }
 }
 

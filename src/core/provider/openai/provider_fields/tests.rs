@@ -46,11 +46,3 @@ fn what_is_no_list_or_too_large_is_not_kept() {
     assert!(details(std::slice::from_ref(&half), true).is_some());
     assert_eq!(details(&[half.clone(), half], true), None);
 }
-
-#[test]
-fn an_origin_is_an_endpoint_and_a_model() {
-    let all = [("a", "b"), ("ab", ""), ("a", "c"), ("", "ab")];
-    let names: std::collections::HashSet<_> =
-        all.iter().map(|(url, model)| origin(url, model)).collect();
-    assert_eq!(names.len(), all.len());
-}

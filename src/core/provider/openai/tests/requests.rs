@@ -3,6 +3,7 @@
 use super::tools;
 use crate::conversation::{Content, Image, Message, Outcome, Reasoning, Role, Text, ToolResponse};
 use crate::provider::openai::{Endpoint, OpenAi};
+use crate::provider::request_form::RequestForm;
 use crate::provider::wire_protocol::Protocol;
 use crate::provider::{CompletionRequest, ModelConfig, Purpose, ToolSpec};
 use serde_json::{Value, json};
@@ -25,12 +26,13 @@ fn body(
         model: &model,
         system,
         messages: &messages,
-        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,
     };
-    let outgoing = OpenAi::new(options).http_request(&request).unwrap();
+    let outgoing = OpenAi::new(options)
+        .http_request(&request, &RequestForm::default())
+        .unwrap();
     serde_json::from_slice(&outgoing.body.unwrap()).unwrap()
 }
 

@@ -1,0 +1,214 @@
+//! How much a model thinks before it answers: what the user wants, in the words of each protocol and family of
+//! models. No I/O.
+//!
+//! The user's own parameters of a request come before these.
+
+use super::ModelConfig;
+use super::model_traits::{ModelTraits, claude_version};
+use crate::store::{Config, settings};
+use serde_json::{Map, Value, json};
+
+/// The request parameter in which a session keeps its effort, as in Goose.
+pub const EFFORT: &str = "thinking_effort";
+
+/// How much a model thinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Effort {
+    Off,
+    Low,
+    Medium,
+    High,
+    Max,
+}
+
+/// The efforts, by their names in settings.
+pub const EFFORTS: &[&str] = &["off", "low", "medium", "high", "max"];
+
+impl Effort {
+    fn named(name: &str) -> Option<Self> {
+        let all = [
+            Effort::Off,
+            Effort::Low,
+            Effort::Medium,
+            Effort::High,
+            Effort::Max,
+        ];
+        let at = EFFORTS
+            .iter()
+            .position(|known| name.eq_ignore_ascii_case(known))?;
+        Some(all[at])
+    }
+
+    /// The middle efforts by name; the others as `off` and `max`.
+    fn word(self, off: &'static str, max: &'static str) -> &'static str {
+        match self {
+            Effort::Off => off,
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+            Effort::Max => max,
+        }
+    }
+}
+
+/// Adds what the settings say of a model's thinking, unless the model has parameters of its own for it.
+pub fn add_settings(config: &Config, provider: &str, model: &mut ModelConfig) {
+    let given = model.request_params.get_or_insert_default();
+    let effort = settings::THINKING_EFFORT.word(config);
+    let is_open = ["thinking", EFFORT]
+        .iter()
+        .all(|name| !given.contains_key(*name));
+    if is_open && !effort.is_empty() {
+        given.insert(EFFORT.to_owned(), effort.into());
+    } else if is_open && provider == "anthropic" && settings::CLAUDE_THINKING_ENABLED.is_on(config)
+    {
+        let version = claude_version(&model.model_name);
+        let budget = settings::CLAUDE_THINKING_BUDGET.count(config);
+        let thinking = match version >= (4, 6) {
+            true => json!({"type": "adaptive"}),
+            false => json!({"type": "enabled", "budget_tokens": budget}),
+        };
+        if version >= (3, 7) {
+            given.insert("thinking".to_owned(), thinking);
+        }
+    }
+    model.request_params = model
+        .request_params
+        .take()
+        .filter(|given| !given.is_empty());
+}
+
+/// The parameters of a protocol for this effort; none if the model has no such thing.
+pub(super) type EffortParams = fn(url: &str, model: &str, effort: Effort) -> Value;
+
+/// The model as requests name it, with the parameters for its effort: from the parameter [`EFFORT`], or from the
+/// name, as `high` in `o3-mini-high`. `None` if it stays as it is.
+pub(super) fn applied(model: &ModelConfig, url: &str, params: EffortParams) -> Option<ModelConfig> {
+    let given = model.request_params.as_ref();
+    let wanted = given.and_then(|given| given.get(EFFORT));
+    let in_name = in_name(&model.model_name);
+    if wanted.is_none() && in_name.is_none() {
+        return None;
+    }
+    let mut changed = model.clone();
+    let mut effort = wanted.and_then(Value::as_str).and_then(Effort::named);
+    if let Some((name, of_name)) = in_name {
+        changed.model_name = name.to_owned();
+        effort = effort.or(Some(of_name));
+    }
+    let mut all = match effort.map(|effort| params(url, &changed.model_name, effort)) {
+        Some(Value::Object(all)) => all,
+        _ => Map::new(),
+    };
+    all.extend(model.request_params.clone().unwrap_or_default());
+    all.remove(EFFORT);
+    changed.request_params = Some(all).filter(|all| !all.is_empty());
+    Some(changed)
+}
+
+/// The effort at the end of the name of a reasoning model of OpenAI, and the name without it.
+fn in_name(model: &str) -> Option<(&str, Effort)> {
+    let (name, word) = model.rsplit_once('-')?;
+    let effort = Effort::named(word)
+        .filter(|it| matches!(word, "low" | "medium" | "high") && *it != Effort::Off)?;
+    ModelTraits::of(name).reasons.then_some((name, effort))
+}
+
+/// OpenAI's protocols: <https://platform.openai.com/docs/guides/reasoning>,
+/// <https://openrouter.ai/docs/use-cases/reasoning-tokens>
+pub(super) fn openai(url: &str, model: &str, effort: Effort) -> Value {
+    if url.contains("openrouter.ai/") {
+        return match effort {
+            Effort::Off => json!({"reasoning": {"enabled": false}}),
+            effort => json!({"reasoning": {"effort": effort.word("", "xhigh")}}),
+        };
+    }
+    let traits = ModelTraits::of(model);
+    if url.contains("api.openai.com/") && !traits.reasons {
+        return Value::Null;
+    }
+    let word = match traits.gpt {
+        Some((5, 0)) => effort.word("minimal", "high"),
+        Some((5, 1)) => effort.word("none", "high"),
+        Some(_) => effort.word("none", "xhigh"),
+        // The first reasoning models always think; servers of other models differ.
+        None if traits.reasons => effort.word("low", "high"),
+        None => effort.word("none", "high"),
+    };
+    json!({"reasoning_effort": word})
+}
+
+/// Claude: <https://platform.claude.com/docs/en/build-with-claude/effort>, and a budget for the models before it.
+#[cfg(feature = "anthropic")]
+pub(super) fn anthropic(_: &str, model: &str, effort: Effort) -> Value {
+    let name = model.rsplit('/').next().unwrap_or_default();
+    let Some(at) = name.find("claude-") else {
+        let kind = if effort == Effort::Off {
+            "disabled"
+        } else {
+            "enabled"
+        };
+        return json!({"thinking": {"type": kind}});
+    };
+    let version = claude_version(&name[at..]);
+    // A name without a number means the newest.
+    if version >= (4, 6) || version == (0, 0) {
+        let always_thinks = name.contains("fable") || name.contains("mythos");
+        return match effort {
+            Effort::Off if always_thinks => json!({"output_config": {"effort": "low"}}),
+            Effort::Off => json!({"thinking": {"type": "disabled"}}),
+            effort => {
+                let mut thinking = json!({"type": "adaptive"});
+                if ModelTraits::of(model).can_drop_thinking {
+                    thinking["block_binding"] = json!({"prefix_mismatch_behavior": "drop_block"});
+                }
+                json!({"thinking": thinking, "output_config": {"effort": effort.word("", "max")}})
+            }
+        };
+    }
+    let budget = match effort {
+        Effort::Off => 0,
+        Effort::Low => 4_096,
+        Effort::Medium => 16_384,
+        Effort::High => 32_768,
+        Effort::Max => 49_152,
+    };
+    match budget {
+        1.. if version >= (3, 7) => {
+            json!({"thinking": {"type": "enabled", "budget_tokens": budget}})
+        }
+        _ => Value::Null,
+    }
+}
+
+/// Gemini: <https://ai.google.dev/gemini-api/docs/thinking>
+#[cfg(feature = "google")]
+pub(super) fn google(_: &str, model: &str, effort: Effort) -> Value {
+    let thinking = if model.contains("gemini-2.5") {
+        let least = if model.contains("pro") { 128 } else { 0 };
+        let budget = match effort {
+            Effort::Off => least,
+            Effort::Low => 1_024,
+            Effort::Medium => 8_192,
+            Effort::High | Effort::Max => 24_576,
+        };
+        json!({"thinkingBudget": budget})
+    } else if model.contains("gemini-1") || model.contains("gemini-2") || model.contains("gemma") {
+        return Value::Null;
+    } else {
+        json!({"thinkingLevel": effort.word("low", "high")})
+    };
+    json!({"generationConfig": {"thinkingConfig": thinking}})
+}
+
+/// Ollama: <https://docs.ollama.com/capabilities/thinking>
+#[cfg(feature = "ollama")]
+pub(super) fn ollama(_: &str, model: &str, effort: Effort) -> Value {
+    match model.contains("gpt-oss") {
+        true => json!({"think": effort.word("low", "high")}),
+        false => json!({"think": effort != Effort::Off}),
+    }
+}
+
+#[cfg(test)]
+mod tests;
