@@ -24,6 +24,8 @@ mod request_forms;
 mod responses;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod thinking_effort;
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
+mod tool_schemas;
 mod transport;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod truncated_calls;

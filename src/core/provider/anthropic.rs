@@ -15,6 +15,7 @@ use super::request_form::RequestForm;
 use super::server_url::base_url;
 use super::thinking_effort::{self, EffortParams};
 use super::tool_name_encoding::ToolNames;
+use super::tool_schema::SchemaRules;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
 use messages_decoder::MessagesDecoder;
@@ -35,6 +36,11 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
     url_in_file: str::to_owned,
     requires_output_limit: true,
     connect: |server| Box::new(Anthropic::new(server)),
+};
+
+static RULES: SchemaRules = SchemaRules {
+    max_tools: usize::MAX,
+    property_names: Some(("_.-", 64)),
 };
 
 pub(super) static VENDOR: ProviderSpec = ProviderSpec {
@@ -106,6 +112,10 @@ impl Protocol for Anthropic {
             outgoing.headers.push(betas);
         }
         Ok(outgoing)
+    }
+
+    fn schema_rules(&self) -> &'static SchemaRules {
+        &RULES
     }
 
     fn effort_params(&self) -> (EffortParams, &str) {

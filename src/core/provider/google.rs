@@ -15,6 +15,7 @@ use super::request_form::RequestForm;
 use super::server_url::base_url;
 use super::thinking_effort::{self, EffortParams};
 use super::tool_name_encoding::ToolNames;
+use super::tool_schema::SchemaRules;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error, ErrorClass, classify_error};
 use crate::outbound::wait_of;
@@ -43,6 +44,12 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
     url_in_file: str::to_owned,
     requires_output_limit: false,
     connect: |server| Box::new(Google::new(server)),
+};
+
+/// <https://ai.google.dev/gemini-api/docs/function-calling>
+static RULES: SchemaRules = SchemaRules {
+    max_tools: 512,
+    property_names: None,
 };
 
 pub(super) static VENDOR: ProviderSpec = ProviderSpec {
@@ -97,6 +104,10 @@ impl Protocol for Google {
         let model = utf8_percent_encode(model, NAME);
         let path = format!("/v1beta/models/{model}:streamGenerateContent?alt=sse");
         Ok(self.server.request(&path, Some(bytes)))
+    }
+
+    fn schema_rules(&self) -> &'static SchemaRules {
+        &RULES
     }
 
     fn effort_params(&self) -> (EffortParams, &str) {

@@ -9,6 +9,7 @@ mod exchange;
 use super::openai::OpenAi;
 use super::output_limit::{self, LearnedLimits};
 use super::request_form::{self, LearnedForms, Refusal, RequestForm};
+use super::tool_offer::ToolOffer;
 use super::wire_protocol::{Endpoint, HttpRequest, Protocol};
 use super::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider,
@@ -185,7 +186,12 @@ impl Provider for HttpProvider {
         let name = &request.model.model_name;
         let mut max_tokens = lock(&self.limits).apply(name, request.model.max_tokens);
         let mut form = lock(&self.forms).of(name);
-        let mut outgoing = self.http_request(request, &form, max_tokens)?;
+        let rules = self.protocol.schema_rules();
+        let mut offer = ToolOffer::new(request.tools, rules, &form);
+        for why in &offer.left_out {
+            sink.notice(why);
+        }
+        let mut outgoing = self.http_request(&with_tools(request, &offer), &form, max_tokens)?;
         let mut changes = 0;
         let mut target = self.target(&outgoing)?;
         let mut sink = DeltaWatcher {
@@ -196,10 +202,12 @@ impl Provider for HttpProvider {
         // The limit that the provider refused, and its reason.
         let mut refused = None;
         loop {
+            let sent = with_tools(request, &offer);
             let outcome = Exchange::begin(self, &target, cancel)
-                .and_then(|exchange| exchange.complete(request, &form, &outgoing, &mut sink));
+                .and_then(|exchange| exchange.complete(&sent, &form, &outgoing, &mut sink));
             let failure = match outcome {
-                Ok(completion) => {
+                Ok(mut completion) => {
+                    offer.restore_arguments(&mut completion.content);
                     if let Some((wanted, limit_error)) = refused {
                         lock(&self.limits).learn(name, wanted, limit_error);
                     }
@@ -220,18 +228,25 @@ impl Provider for HttpProvider {
                 );
                 refused = Some((max_tokens, limit_error));
                 max_tokens = lower;
-                outgoing = self.http_request(request, &form, max_tokens)?;
+                outgoing = self.http_request(&sent, &form, max_tokens)?;
                 continue;
             }
+            let offered = form.offered();
             if changes < request_form::MAX_CHANGES
                 && let Some((status, words)) = &failure.refusal
                 && let status = *status
                 && let Some(how) =
-                    (self.protocol).adapt(&mut form, Refusal { status, words }, request)
+                    (self.protocol).adapt(&mut form, Refusal { status, words }, &sent)
             {
                 log::info!("request repeated provider={} {how}", self.name);
                 changes += 1;
-                outgoing = self.http_request(request, &form, max_tokens)?;
+                if form.offered() != offered {
+                    offer = ToolOffer::new(request.tools, rules, &form);
+                    let why = failure.error.message.trim_end_matches('.');
+                    sink.notice(&format!("The model is asked {how}: {why}"));
+                }
+                let sent = with_tools(request, &offer);
+                outgoing = self.http_request(&sent, &form, max_tokens)?;
                 target = self.target(&outgoing)?;
                 continue;
             }
@@ -263,6 +278,17 @@ impl Provider for HttpProvider {
             .map_err(|failure| failure.error)?;
         let names = self.protocol.parse_models(&bytes);
         names.map_err(|error| self.describe(&target, error, None))
+    }
+}
+
+/// The request with the tools that the provider accepts.
+fn with_tools<'a>(
+    request: &CompletionRequest<'a>,
+    offer: &'a ToolOffer<'_>,
+) -> CompletionRequest<'a> {
+    CompletionRequest {
+        tools: &offer.tools,
+        ..*request
     }
 }
 

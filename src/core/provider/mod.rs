@@ -41,6 +41,7 @@ pub mod thinking_effort;
 mod thinking_origin;
 mod tool_call_conversion;
 mod tool_name_encoding;
+mod tool_offer;
 mod tool_result_conversion;
 mod tool_schema;
 mod wire_protocol;

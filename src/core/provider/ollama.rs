@@ -11,6 +11,7 @@ use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
 use super::request_form::RequestForm;
 use super::server_url::with_scheme;
 use super::thinking_effort::{self, EffortParams};
+use super::tool_schema::SchemaRules;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
 use ollama_decoder::OllamaDecoder;
@@ -28,6 +29,11 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
     url_in_file,
     requires_output_limit: false,
     connect: |server| Box::new(Ollama::new(server)),
+};
+
+static RULES: SchemaRules = SchemaRules {
+    max_tools: usize::MAX,
+    property_names: None,
 };
 
 pub(super) static VENDOR: ProviderSpec = ProviderSpec {
@@ -97,6 +103,10 @@ impl Protocol for Ollama {
     ) -> serde_json::Result<HttpRequest> {
         let body = ollama_request::body(request, form)?;
         Ok(self.server.request("/api/chat", Some(body)))
+    }
+
+    fn schema_rules(&self) -> &'static SchemaRules {
+        &RULES
     }
 
     fn effort_params(&self) -> (EffortParams, &str) {

@@ -28,6 +28,7 @@ use super::server_url::{CHAT, base_url, join};
 use super::thinking_effort::{self, EffortParams};
 use super::thinking_origin::origin;
 use super::tool_name_encoding::ToolNames;
+use super::tool_schema::SchemaRules;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
 use chat_decoder::ChatDecoder;
@@ -59,6 +60,12 @@ pub(super) static RESPONSES_PROTOCOL: WireProtocol = WireProtocol {
             ..server
         }))
     },
+};
+
+/// <https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools>
+static RULES: SchemaRules = SchemaRules {
+    max_tools: 128,
+    property_names: None,
 };
 
 pub(super) static VENDOR: ProviderSpec = ProviderSpec {
@@ -164,6 +171,10 @@ impl Protocol for OpenAi {
                 Some(format!("over {api:?}"))
             }
         }
+    }
+
+    fn schema_rules(&self) -> &'static SchemaRules {
+        &RULES
     }
 
     fn effort_params(&self) -> (EffortParams, &str) {

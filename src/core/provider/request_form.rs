@@ -4,7 +4,8 @@
 //! A server that refuses something by its name is asked once more without it, whatever the vendor's documents
 //! say: the lists of models that a program ships are older than the servers that it talks to.
 
-use super::CompletionRequest;
+use super::tool_name_encoding::encode_tool_name;
+use super::{CompletionRequest, ToolSpec};
 use crate::conversation::Content;
 use std::collections::{BTreeSet, HashMap};
 
@@ -59,6 +60,24 @@ const BOUND_ELSEWHERE: [&str; 2] = [
 ];
 /// How many pieces of reasoning that a model refused are remembered.
 const MAX_REFUSED_THINKING: usize = 1_000;
+/// What a server says of a model that calls no tools, in lower case.
+const NO_TOOLS: [&str; 6] = [
+    "does not support tools",
+    "support tool use",
+    "does not support function calling",
+    "function calling is not enabled",
+    "tools is not supported in this model",
+    "--enable-auto-tool-choice",
+];
+/// How a server names the place of a tool: what stands before and after its number.
+const TOOL_AT: [(&str, &str); 4] = [
+    ("tools.", "."),
+    ("tools[", "]"),
+    ("function_declarations[", "]"),
+    ("functionDeclarations[", "]"),
+];
+/// What an error says that names a tool, in lower case.
+const ABOUT_TOOLS: [&str; 3] = ["schema", "invalid function", "invalid tool"];
 /// What a server says if it does not stream this model, at all or for this account.
 const NO_STREAM: [&str; 2] = [
     "must be verified to stream",
@@ -90,6 +109,10 @@ pub(super) struct RequestForm {
     pub(super) left_out: BTreeSet<&'static str>,
     /// Which of OpenAI's protocols, if the server refused the other.
     pub(super) openai_api: Option<OpenAiApi>,
+    /// The tools that the server refused, by their own names.
+    pub(super) left_out_tools: BTreeSet<String>,
+    /// The model calls no tools.
+    pub(super) without_tools: bool,
     /// The origins of reasoning that the server refused, in the order of their names.
     pub(super) refused_thinking: BTreeSet<String>,
 }
@@ -113,6 +136,11 @@ impl RequestForm {
     /// Whether the parameter may be sent.
     pub(super) fn accepts(&self, parameter: &str) -> bool {
         !self.left_out.contains(parameter)
+    }
+
+    /// Which tools are not offered; another value after each change of that.
+    pub(super) fn offered(&self) -> (bool, usize) {
+        (self.without_tools, self.left_out_tools.len())
     }
 
     /// Changes the form so that the request may succeed, and says how; `None` if nothing can be left out.
@@ -152,6 +180,14 @@ impl RequestForm {
             }
             return is_new.then(|| "without earlier reasoning".to_owned());
         }
+        if !request.tools.is_empty() && says(&NO_TOOLS) {
+            self.without_tools = true;
+            return Some("without tools".to_owned());
+        }
+        if let Some(tool) = refused_tool(refusal.words, request.tools) {
+            let is_new = self.left_out_tools.insert(tool.to_owned());
+            return is_new.then(|| format!("without the tool {tool}"));
+        }
         let parameter = refused_parameter(&words)?;
         let is_new = self.left_out.insert(parameter);
         is_new.then(|| format!("without the parameter {parameter}"))
@@ -177,6 +213,37 @@ fn refused_parameter(words: &str) -> Option<&'static str> {
         "include_usage" => "stream_options",
         name => name,
     })
+}
+
+/// The tool that an error refuses, by its place in the request or by its name between quotes.
+fn refused_tool<'t>(words: &str, tools: &'t [ToolSpec]) -> Option<&'t str> {
+    for (sign, end) in TOOL_AT {
+        let mut places = words.match_indices(sign);
+        let at = places.find_map(|(at, _)| {
+            let rest = &words[at + sign.len()..];
+            let digits = rest
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(rest.len());
+            let ends = rest[digits..].starts_with(end);
+            rest[..digits].parse().ok().filter(|_: &usize| ends)
+        });
+        if let Some(tool) = at.and_then(|at: usize| tools.get(at)) {
+            return Some(&tool.name);
+        }
+    }
+    let lower = words.to_lowercase();
+    if !ABOUT_TOOLS.iter().any(|sign| lower.contains(sign)) {
+        return None;
+    }
+    let quoted = |name: &str| {
+        ['\'', '"', '`']
+            .iter()
+            .any(|q| words.contains(&format!("{q}{name}{q}")))
+    };
+    let found = tools
+        .iter()
+        .find(|tool| quoted(&encode_tool_name(&tool.name)));
+    found.map(|tool| tool.name.as_str())
 }
 
 /// The forms that the models of a provider accepted, for the lifetime of the process.

@@ -1,11 +1,45 @@
-//! Completes a tool's input schema: providers require `type: object` and `properties`, and that these are an object.
+//! The input schemas of tools as providers accept them. MCP servers send anything that they call a schema; one
+//! that a provider refuses would end every request of the session. No I/O.
+//!
+//! - OpenAI: <https://platform.openai.com/docs/guides/function-calling>: an object without alternatives at the top,
+//!   arrays with `items`.
+//! - Anthropic: <https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use>: the same, and names
+//!   of properties of a few characters only.
+//!
+//! A schema that holds the rules stays byte for byte, so that prompt caches stay valid.
+
+mod repair;
+mod scan;
 
 use super::ToolSpec;
-use crate::mcp::jsonrpc::RawJson;
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+
+pub(super) use repair::{Repaired, original_arguments, repaired};
+pub(super) use scan::holds;
+
+/// The largest schema that is repaired, in bytes.
+pub(super) const MAX_SCHEMA: usize = 256 << 10;
+
+/// What a protocol's servers accept of tools.
+#[derive(Debug)]
+pub(super) struct SchemaRules {
+    /// How many tools a request may have.
+    pub(super) max_tools: usize,
+    /// The characters of a property's name beside letters and digits, and its length; any name if absent.
+    pub(super) property_names: Option<(&'static str, usize)>,
+}
+
+impl SchemaRules {
+    /// Whether a property may have this name.
+    pub(super) fn accepts_name(&self, name: &str) -> bool {
+        self.property_names.is_none_or(|(marks, length)| {
+            let fits = |c: char| c.is_ascii_alphanumeric() || marks.contains(c);
+            !name.is_empty() && name.len() <= length && name.chars().all(fits)
+        })
+    }
+}
 
 /// A tool in a request of OpenAI's protocol, and of others that list tools in its way.
 #[derive(Serialize)]
@@ -18,7 +52,7 @@ pub(super) struct FunctionTool<'a> {
 struct Function<'a> {
     name: Cow<'a, str>,
     description: &'a str,
-    parameters: Cow<'a, RawValue>,
+    parameters: &'a RawValue,
 }
 
 impl<'a> FunctionTool<'a> {
@@ -26,61 +60,11 @@ impl<'a> FunctionTool<'a> {
         let function = Function {
             name,
             description: &tool.description,
-            parameters: complete(&tool.input_schema),
+            parameters: &tool.input_schema,
         };
         let r#type = "function";
         FunctionTool { r#type, function }
     }
-}
-
-/// The schema, with the missing fields at its beginning. The rest stays byte for byte.
-pub(super) fn complete(schema: &RawJson) -> Cow<'_, RawValue> {
-    #[derive(Deserialize)]
-    struct Head {
-        #[serde(rename = "type", default)]
-        kind: Option<IgnoredAny>,
-        #[serde(default)]
-        properties: Option<IgnoredAny>,
-    }
-    let text = with_objects(schema.get().trim());
-    let (missing, rest) = match (crate::json::from_str::<Head>(&text), text.strip_prefix('{')) {
-        (Ok(head), Some(rest)) => match (head.kind, head.properties) {
-            (Some(_), Some(_)) => match text {
-                Cow::Borrowed(_) => return Cow::Borrowed(schema),
-                Cow::Owned(_) => ("", rest),
-            },
-            (Some(_), None) => (r#""properties":{}"#, rest),
-            (None, Some(_)) => (r#""type":"object""#, rest),
-            (None, None) => (r#""type":"object","properties":{}"#, rest),
-        },
-        _ => (r#""type":"object","properties":{}"#, "}"),
-    };
-    let comma = match rest.trim_start() {
-        _ if missing.is_empty() => "",
-        "}" => "",
-        _ => ",",
-    };
-    let completed = RawValue::from_string(format!("{{{missing}{comma}{rest}"));
-    completed.map_or(Cow::Borrowed(schema), Cow::Owned)
-}
-
-/// The schema with `{}` for each `"properties": []`, as PHP writes an empty object. In a string, the quotes would be
-/// escaped.
-fn with_objects(schema: &str) -> Cow<'_, str> {
-    const NAME: &str = "\"properties\":";
-    let mut changed = Cow::Borrowed(schema);
-    for (at, _) in schema.match_indices(NAME) {
-        let value = schema[at + NAME.len()..].trim_start();
-        let inside = value.strip_prefix('[').map(str::trim_start);
-        let Some(end) = inside.filter(|inside| inside.starts_with(']')) else {
-            continue;
-        };
-        let (open, close) = (schema.len() - value.len(), schema.len() - end.len());
-        let changed = changed.to_mut();
-        changed.replace_range(open..=open, "{");
-        changed.replace_range(close..=close, "}");
-    }
-    changed
 }
 
 #[cfg(test)]

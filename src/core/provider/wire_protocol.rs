@@ -7,6 +7,7 @@
 use super::request_form::{Refusal, RequestForm};
 use super::responses_url::{UseResponses, use_responses};
 use super::thinking_effort::EffortParams;
+use super::tool_schema::SchemaRules;
 use super::{Completion, CompletionRequest, DeltaSink, Error, ErrorClass, classify_error};
 
 /// An HTTP request to a provider.
@@ -27,6 +28,8 @@ pub(super) trait Protocol: Send + Sync {
         request: &CompletionRequest<'_>,
         form: &RequestForm,
     ) -> serde_json::Result<HttpRequest>;
+    /// What its servers accept of tools.
+    fn schema_rules(&self) -> &'static SchemaRules;
     /// The parameters for how much the model thinks, and the URL that they depend on.
     fn effort_params(&self) -> (EffortParams, &str);
     /// Whether the size of the input affects the request ([`CompletionRequest::input`]).

@@ -188,7 +188,7 @@ impl Turn<'_> {
                 purpose: Purpose::Turn,
                 input: size.map_or(0, |size| size.tokens),
             };
-            let mut accumulator = AnswerAccumulator::new(&mut self.output);
+            let mut accumulator = AnswerAccumulator::new(&mut self.output, &mut self.state.notices);
             let provider = &self.model.provider;
             let answer = provider.complete(&ask, &self.context.cancel, &mut accumulator);
             let streamed = accumulator.into_message();

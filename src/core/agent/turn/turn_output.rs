@@ -7,6 +7,8 @@ use crate::conversation::{
 use crate::metric_counters::METRICS;
 use crate::provider::{self, DeltaSink, Usage};
 use crate::sys::{self, clock};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 /// Sends the events of a turn, with the token counts that go with them.
@@ -86,20 +88,29 @@ fn counts(usage: Usage) -> [i64; 3] {
     [input, output, total].map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX))
 }
 
+/// How many notices of requests a session gets.
+const MAX_NOTICES: usize = 1_000;
+
 /// Sends the deltas of an answer as they arrive, and accumulates them in case the answer breaks off.
 pub(in crate::agent) struct AnswerAccumulator<'h, 's> {
     output: &'h mut TurnOutput<'s>,
     /// The message that is sent next: the id of the answer, and one delta.
     delta: Message,
     received: Vec<Content>,
+    /// Hashes of what the user was told in this session.
+    notices: &'h mut HashSet<u64>,
 }
 
 impl<'h, 's> AnswerAccumulator<'h, 's> {
-    pub(in crate::agent) fn new(output: &'h mut TurnOutput<'s>) -> Self {
+    pub(in crate::agent) fn new(
+        output: &'h mut TurnOutput<'s>,
+        notices: &'h mut HashSet<u64>,
+    ) -> Self {
         AnswerAccumulator {
             output,
             delta: Message::new(Role::Assistant, Vec::new()),
             received: Vec::new(),
+            notices,
         }
     }
 
@@ -169,7 +180,12 @@ impl DeltaSink for AnswerAccumulator<'_, '_> {
     }
 
     fn notice(&mut self, text: &str) {
-        self.output.notify(NotificationType::InlineMessage, text);
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let is_new = self.notices.len() < MAX_NOTICES && self.notices.insert(hasher.finish());
+        if is_new {
+            self.output.notify(NotificationType::InlineMessage, text);
+        }
     }
 }
 

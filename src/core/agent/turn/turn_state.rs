@@ -3,11 +3,14 @@
 use crate::agent::prompt::told_context::ToldContext;
 use crate::agent::turn::token_estimate::Estimate;
 use crate::store::Journal;
+use std::collections::HashSet;
 
 /// What an agent keeps from turn to turn. A running turn owns it.
 pub(in crate::agent) struct TurnState {
     pub(in crate::agent) journal: Journal,
     pub(in crate::agent) estimate: Estimate,
+    /// What the user was told of requests, by a hash, so that it is told once.
+    pub(in crate::agent) notices: HashSet<u64>,
     /// What the system prompt of the last request said.
     pub(in crate::agent) told: Option<ToldContext>,
     /// Which of the two models answered last: `lead` or `worker`.
@@ -19,6 +22,7 @@ impl TurnState {
         TurnState {
             journal,
             estimate: Estimate::default(),
+            notices: HashSet::new(),
             told: None,
             last_role: None,
         }

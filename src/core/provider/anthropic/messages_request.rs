@@ -11,7 +11,7 @@ use crate::provider::tool_name_encoding::encode_tool_name;
 use crate::provider::tool_result_conversion::{
     IMAGES, ImageData, tool_output, users_image, users_text,
 };
-use crate::provider::{CompletionRequest, ToolSpec, tool_schema};
+use crate::provider::{CompletionRequest, ToolSpec};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -129,7 +129,7 @@ const EPHEMERAL: Option<Cache> = Some(Cache { kind: "ephemeral" });
 struct Tool<'a> {
     name: Cow<'a, str>,
     description: &'a str,
-    input_schema: Cow<'a, RawValue>,
+    input_schema: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Cache>,
 }
@@ -236,7 +236,7 @@ fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {
     Tool {
         name: encode_tool_name(&spec.name),
         description: &spec.description,
-        input_schema: tool_schema::complete(&spec.input_schema),
+        input_schema: &spec.input_schema,
         cache_control: None,
     }
 }

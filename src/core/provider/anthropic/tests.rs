@@ -208,8 +208,8 @@ fn a_question_is_written_as_the_api_wants_it() {
         ..ModelConfig::default()
     };
     let tools = [
-        tool("a.b", json!({"properties": {"z": {}}})),
-        tool("c", json!({"type": "object"})),
+        tool("a.b", json!({"type": "object", "properties": {"z": {}}})),
+        tool("c", json!({"type": "object", "properties": {}})),
     ];
     let begin = conversation("");
     let begin = [&begin[0], &begin[1]];

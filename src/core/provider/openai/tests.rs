@@ -15,7 +15,7 @@ fn tools(names: &[&str]) -> Vec<ToolSpec> {
     let tool = |name: &&str| ToolSpec {
         name: (*name).to_owned(),
         description: "d".into(),
-        input_schema: serde_json::from_str("{}").unwrap(),
+        input_schema: serde_json::from_str(r#"{"type":"object","properties":{}}"#).unwrap(),
     };
     names.iter().map(tool).collect()
 }

@@ -12,7 +12,7 @@ use crate::provider::tool_result_conversion::{
     IMAGES, ImageData, as_data_url, tool_output, users_image, users_text,
 };
 use crate::provider::wire_protocol::Endpoint;
-use crate::provider::{CompletionRequest, ToolSpec, tool_schema};
+use crate::provider::{CompletionRequest, ToolSpec};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -159,7 +159,7 @@ struct Tool<'a> {
     r#type: &'static str,
     name: Cow<'a, str>,
     description: &'a str,
-    parameters: Cow<'a, RawValue>,
+    parameters: &'a RawValue,
     strict: bool,
 }
 
@@ -169,7 +169,7 @@ impl<'a> Tool<'a> {
             r#type: "function",
             name: encode_tool_name(&tool.name),
             description: &tool.description,
-            parameters: tool_schema::complete(&tool.input_schema),
+            parameters: &tool.input_schema,
             // Strict schemas require all properties, which those of MCP servers do not.
             strict: false,
         }

@@ -1,0 +1,103 @@
+//! The tools of a request as the provider accepts them: those that it refuses are left out, with words for the user,
+//! so that one odd tool does not end a session. No I/O.
+
+use super::ToolSpec;
+use super::request_form::RequestForm;
+use super::tool_schema::{Repaired, SchemaRules, holds, original_arguments, repaired};
+use crate::conversation::{Content, Outcome};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+/// The tools that a request offers.
+#[derive(Debug, Default)]
+pub(super) struct ToolOffer<'t> {
+    pub(super) tools: Cow<'t, [ToolSpec]>,
+    /// Why a tool is left out, for the user, each a sentence.
+    pub(super) left_out: Vec<String>,
+    /// By the tool's name, the properties of its arguments that have another name.
+    renamed: HashMap<String, BTreeMap<String, String>>,
+}
+
+impl<'t> ToolOffer<'t> {
+    /// The offer of these tools to a provider with these rules, in this form.
+    pub(super) fn new(tools: &'t [ToolSpec], rules: &SchemaRules, form: &RequestForm) -> Self {
+        let is_fine = |tool: &ToolSpec| {
+            !tool.description.trim().is_empty()
+                && !form.left_out_tools.contains(&tool.name)
+                && holds(tool.input_schema.get(), rules)
+        };
+        let fits = tools.len() <= rules.max_tools && !form.without_tools;
+        if fits && tools.iter().all(is_fine) {
+            return ToolOffer {
+                tools: tools.into(),
+                ..ToolOffer::default()
+            };
+        }
+        let mut offer = ToolOffer::default();
+        let mut offered = Vec::new();
+        for tool in tools {
+            // The server's own words were told when it refused them.
+            if form.without_tools || form.left_out_tools.contains(&tool.name) {
+                continue;
+            }
+            if offered.len() == rules.max_tools {
+                let (name, most) = (&tool.name, rules.max_tools);
+                let why =
+                    format!("The tool {name} is left out: the model takes {most} tools at most");
+                offer.left_out.push(why);
+                continue;
+            }
+            match offer.repaired(tool, rules) {
+                Ok(tool) => offered.push(tool),
+                Err(why) => {
+                    let why = format!("The tool {} is left out: {why}", tool.name);
+                    offer.left_out.push(why);
+                }
+            }
+        }
+        offer.tools = offered.into();
+        offer
+    }
+
+    fn repaired(&mut self, tool: &ToolSpec, rules: &SchemaRules) -> Result<ToolSpec, &'static str> {
+        let mut tool = tool.clone();
+        if tool.description.trim().is_empty() {
+            tool.description.clone_from(&tool.name);
+        }
+        if !holds(tool.input_schema.get(), rules) {
+            let Repaired {
+                schema,
+                renamed,
+                note,
+            } = repaired(tool.input_schema.get(), rules)?;
+            tool.input_schema = schema;
+            if !note.is_empty() {
+                tool.description.push('\n');
+                tool.description.push_str(&note);
+            }
+            if !renamed.is_empty() {
+                self.renamed.insert(tool.name.clone(), renamed);
+            }
+        }
+        Ok(tool)
+    }
+
+    /// Gives the arguments of calls their own names back.
+    pub(super) fn restore_arguments(&self, content: &mut [Content]) {
+        if self.renamed.is_empty() {
+            return;
+        }
+        for part in content {
+            if let Content::ToolRequest(request) = part
+                && let Outcome::Success { value } = &mut request.tool_call
+                && let Some(renamed) = self.renamed.get(&value.name)
+                && let Some(arguments) = original_arguments(value.arguments.get(), renamed)
+            {
+                value.arguments = arguments;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
