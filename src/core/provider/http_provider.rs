@@ -84,9 +84,13 @@ struct Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        let after = match error.class {
+            ErrorClass::RateLimit { after } => after,
+            _ => None,
+        };
         Failure {
             error,
-            after: None,
+            after,
             is_final: false,
             limit_error: None,
             refusal: None,

@@ -38,11 +38,13 @@ mod retry;
 pub mod scripted;
 mod server_url;
 mod thinking_origin;
+mod too_long;
 mod tool_calls;
 mod tool_names;
 mod tool_output;
 mod tool_schema;
 mod vendor_settings;
+mod wait_in_words;
 mod wire_protocol;
 
 pub use catalog::{Catalog, ModelInfo, ProviderDetails, in_process_providers};

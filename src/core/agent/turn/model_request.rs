@@ -236,7 +236,8 @@ impl Turn<'_> {
             StopReason::Filtered => TurnStop::Filtered,
         };
         self.output.count_request(answer.usage);
-        if message.content.iter().all(is_thought) {
+        if message.content.iter().all(says_nothing) {
+            message.content.retain(is_thought);
             if !message.content.is_empty() {
                 self.store(message)?;
             }
@@ -274,10 +275,13 @@ impl Turn<'_> {
         Ok(Some(message))
     }
 
-    /// Gives every request a unique id and adds what clients need to show the call: the extension that owns
+    /// Gives every request an id that is unique in the session and adds what clients need to show the call: the extension that owns
     /// the tool, and the tool's user interface.
     fn complete_requests(&self, message: &mut Message) {
-        let mut seen = HashSet::new();
+        // Some servers count the calls of each answer anew.
+        let earlier = self.state.journal.messages().iter();
+        let earlier = earlier.flat_map(|message| message.tool_requests());
+        let mut seen: HashSet<String> = earlier.map(|request| request.id.clone()).collect();
         for part in &mut message.content {
             let Content::ToolRequest(request) = part else {
                 continue;
@@ -400,6 +404,14 @@ fn is_thought(part: &Content) -> bool {
         part,
         Content::Thinking(_) | Content::RedactedThinking(_) | Content::Reasoning(_)
     )
+}
+
+/// Whether a part of an answer is neither a call nor a text with something in it.
+fn says_nothing(part: &Content) -> bool {
+    match part {
+        Content::Text(text) => text.text.trim().is_empty(),
+        part => is_thought(part),
+    }
 }
 
 /// The notification for an answer without text and calls.
