@@ -220,3 +220,26 @@ fn errors_in_an_answer_keep_their_words() {
         assert!(error.message.contains(words), "{api:?} {body}: {error}");
     }
 }
+
+#[test]
+fn an_empty_answer_is_asked_for_again() {
+    let empty = event(r#"{"candidates":[{"finishReason":"STOP"}]}"#);
+    let hi = empty.replace(
+        "{\"finish",
+        r#"{"content":{"parts":[{"text":"hi"}]},"finish"#,
+    );
+    let (answer, requests) = ask(Api::Google, &[empty.clone(), empty.clone(), hi]);
+    assert_eq!(
+        (brief(&answer.unwrap()), requests),
+        (vec!["text hi".to_owned()], 3)
+    );
+    let (answer, requests) = ask(Api::Google, &[empty.clone(), empty.clone(), empty]);
+    assert_eq!((brief(&answer.unwrap()).len(), requests), (0, 3));
+    let blank = delta(r#"{"content":"\n "}"#) + &finish("stop") + DONE;
+    let text = delta(r#"{"content":"hi"}"#) + &finish("stop") + DONE;
+    let (answer, requests) = ask(Api::OpenAi, &[blank, text]);
+    assert_eq!(
+        (brief(&answer.unwrap()), requests),
+        (vec!["text hi".to_owned()], 2)
+    );
+}

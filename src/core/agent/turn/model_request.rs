@@ -31,6 +31,10 @@ use std::sync::Arc;
 /// then without any.
 const IMAGE_RETRIES: usize = 2;
 
+/// What the model is told after its answer broke off.
+const CONTINUE: &str = "The connection broke in the middle of your answer. Continue exactly where it stopped, \
+                        without repeating what is there.";
+
 /// The answer of the model to one request.
 struct Reply {
     answer: Result<Completion, provider::Error>,
@@ -41,9 +45,13 @@ struct Reply {
 }
 
 impl Turn<'_> {
-    /// Asks the model once; stores and returns its message. `None` if the turn is over: the answer was
-    /// empty, the model failed, or the turn was cancelled.
+    /// Asks the model once, and once more for the rest if the connection breaks in its text; stores and returns its
+    /// message. `None` if the turn is over: the answer was empty, the model failed, or the turn was cancelled.
     pub(in crate::agent) fn ask_model(&mut self) -> Result<Option<Message>, Error> {
+        self.ask_for_answer(true)
+    }
+
+    fn ask_for_answer(&mut self, may_continue: bool) -> Result<Option<Message>, Error> {
         let Reply {
             answer,
             streamed,
@@ -61,9 +69,13 @@ impl Turn<'_> {
                 Ok(message)
             }
             Err(error) => {
-                let has_begun = !streamed.content.iter().all(is_thought);
+                let has_begun = !streamed.content.iter().all(says_nothing);
                 if !streamed.content.is_empty() {
                     self.store(streamed)?;
+                }
+                if may_continue && has_begun && error.class == ErrorClass::Transport {
+                    self.prepare_continuation(&error)?;
+                    return self.ask_for_answer(false);
                 }
                 if error.class != ErrorClass::Cancelled {
                     self.report_model_error(&error, has_begun)?;
@@ -71,6 +83,16 @@ impl Turn<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// Asks for the rest of an answer whose begin is stored, and tells the user. Calls in the lost part are not known,
+    /// so the model makes them anew.
+    fn prepare_continuation(&mut self, error: &provider::Error) -> Result<(), Error> {
+        log::warn!("the model's answer continues reason={:?}", error.message);
+        let told = format!("{error}. The model continues its answer.");
+        self.output.notify(NotificationType::InlineMessage, told);
+        let note = Message::text(Role::User, CONTINUE);
+        self.store(note.seen_by(Metadata::AGENT_ONLY))
     }
 
     /// As [`request_answer`](Self::request_answer); if the worker model gives no answer, the lead model replaces it

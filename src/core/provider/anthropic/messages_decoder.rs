@@ -218,6 +218,11 @@ struct Accumulator {
 
 impl Accumulator {
     fn event(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
+        if data == b"[DONE]" {
+            // The end of a stream in OpenAI's protocol, which some servers send in place of `message_stop`.
+            self.complete = self.stop.is_some();
+            return Ok(());
+        }
         let data = crate::json::sanitize_bytes(data);
         let event: Event<'_> = match crate::json::from_str(&data) {
             Ok(event) => event,
