@@ -56,7 +56,7 @@ impl Decoder {
         }
     }
 
-    /// Makes the decoder deliver events of every type.
+    /// Makes the decoder deliver events of every type, and a field `error: JSON` as the event `{"error":JSON}`.
     pub fn of_any_type(self) -> Self {
         Decoder {
             any_type: true,
@@ -162,6 +162,12 @@ impl Decoder {
                 let digits = std::str::from_utf8(value).ok();
                 let millis = digits.and_then(|digits| digits.parse().ok());
                 self.retry = Some(TimeLimit::from_millis(millis.unwrap_or(u64::MAX)).get());
+            }
+            // Not a field of the standard: some model servers write the error of a stream like this.
+            b"error" if self.any_type => {
+                let event = [b"{\"error\":", value, b"}"].concat();
+                self.delivered += 1;
+                on_event(&event);
             }
             // A comment (a field without a name), or an unknown field.
             _ => {}

@@ -14,6 +14,8 @@ mod catalog;
 mod harness;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod images;
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
+mod odd_answers;
 #[cfg(feature = "ollama")]
 mod ollama;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]

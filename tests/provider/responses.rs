@@ -271,7 +271,9 @@ fn a_response_may_fail() {
         (failed("server_error", "oh"), ErrorClass::Server),
         (
             failed("rate_limit_exceeded", "try again in 1s"),
-            ErrorClass::RateLimit { after: None },
+            ErrorClass::RateLimit {
+                after: Some(Duration::from_secs(1)),
+            },
         ),
         (
             failed(

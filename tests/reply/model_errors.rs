@@ -56,7 +56,7 @@ fn what_was_said_before_a_failure_is_kept() {
     let script = json!({"turns": [
         {"steps": [
             {"text": "I was about to"},
-            {"error": {"class": "transport", "message": "the line is cut"}},
+            {"error": {"class": "server", "message": "the line is cut"}},
         ]},
         {"steps": [{"text": "Where was I?"}]},
     ]});
@@ -73,6 +73,59 @@ fn what_was_said_before_a_failure_is_kept() {
     assert_eq!(stored[1]["id"], *id);
     assert_eq!(stored[1]["content"][0]["text"], "I was about to");
     session.say("go on").finishes().says("Where was I?");
+}
+
+fn cut_off(text: &str) -> Value {
+    json!({"steps": [
+        {"text": text},
+        {"error": {"class": "transport", "message": "the line is cut"}},
+    ]})
+}
+
+#[test]
+fn an_answer_goes_on_after_the_connection_broke_in_it() {
+    let script = json!({"turns": [cut_off("I was about to"), {"steps": [{"text": " say yes."}]}]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    let turn = session.say("tell me").finishes().says(" say yes.");
+    let turn = turn.never_says("broke off");
+    let notices = turn.notices("inlineMessage");
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(notices[0].contains("the line is cut"), "{notices:?}");
+    let stored = session.conversation();
+    let texts: Vec<_> = stored.iter().map(|it| &it["content"][0]["text"]).collect();
+    assert_eq!(texts[1], "I was about to");
+    assert!(
+        texts[2]
+            .as_str()
+            .unwrap()
+            .contains("Continue exactly where")
+    );
+    assert_eq!(texts[3], " say yes.");
+    let only_model = json!({"userVisible": false, "agentVisible": true});
+    assert_eq!(stored[2]["metadata"], only_model);
+}
+
+#[test]
+fn an_answer_goes_on_once_alone() {
+    let script = json!({"turns": [cut_off("One"), cut_off("two"), {"steps": [{"text": "three"}]}]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    let turn = session.say("count").finishes().says("two");
+    turn.says("The model's answer broke off")
+        .never_says("three");
+}
+
+#[test]
+fn an_answer_of_white_space_counts_as_empty() {
+    let script = json!({"turns": [
+        {"when": {"user": "blank"}, "steps": [{"text": " \n"}]}, {"steps": [{"text": "Yes?"}]},
+    ]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    let turn = session.say("blank").finishes();
+    assert!(turn.notices("inlineMessage")[0].contains("nothing"));
+    assert_eq!(session.transcript(), ["user: blank"]);
 }
 
 #[test]

@@ -2,27 +2,10 @@
 //! share. A protocol with specific error codes checks those first.
 
 use super::error::{Error, ErrorClass};
+use super::too_long;
+use super::wait_in_words::wait_in_words;
 use serde_json::Value;
 
-/// Phrases for a conversation that exceeds the context, in lower case.
-const TOO_LONG: [&str; 16] = [
-    "context_length_exceeded",
-    "context length",
-    "context window",
-    "exceed context limit",
-    "context size",
-    "maximum context",
-    "maximum model length",
-    "maximum prompt length",
-    "`inputs` tokens",
-    "prompt is too long",
-    "prompt too long",
-    "input is too long",
-    "too many tokens",
-    "input token count",
-    "exceeds the maximum number of tokens",
-    "reduce the length of the messages",
-];
 /// Words for an image in a refusal; each must be a complete word.
 const IMAGE: [&str; 8] = [
     "image",
@@ -78,7 +61,7 @@ const NO_IMAGES: [&str; 5] = [
     "mmproj",
 ];
 /// Phrases for an account without credits.
-const NO_CREDITS: [&str; 7] = [
+const NO_CREDITS: [&str; 11] = [
     "insufficient_quota",
     "insufficient credits",
     "insufficient balance",
@@ -86,14 +69,21 @@ const NO_CREDITS: [&str; 7] = [
     "billing_hard_limit",
     "exceeded your current quota",
     "more credits",
+    "have any credits",
+    "available credits",
+    "out of credits",
+    "spending limit",
 ];
+/// Phrases for a text that the provider's moderation refused.
+const MODERATION: [&str; 4] = ["moderation", "flagged", "content policy", "usage policies"];
 /// Phrases for a rate limit, for errors whose status is missing or does not say so.
-const RATE_LIMIT: [&str; 5] = [
+const RATE_LIMIT: [&str; 6] = [
     "rate_limit",
     "rate limit",
     "too many requests",
     "resource_exhausted",
     "tokens per minute",
+    "too many tokens, please wait",
 ];
 /// Phrases for a failure of the server. They classify errors without a status, and tell a 5xx from an error
 /// about an image.
@@ -127,16 +117,27 @@ pub(super) fn stream_error(message: &Value) -> Error {
 pub(super) fn classify(status: u16, kind: &str, words: &str) -> ErrorClass {
     let text = format!("{kind} {words}").to_lowercase();
     let says = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
+    let rate_limit = || ErrorClass::RateLimit {
+        after: wait_in_words(words),
+    };
     match status {
-        401 | 403 => ErrorClass::Authentication,
+        401 => ErrorClass::Authentication,
         402 => ErrorClass::Credits,
         _ if says(&NO_CREDITS) => ErrorClass::Credits,
-        429 => ErrorClass::RateLimit { after: None },
+        403 if says(&MODERATION) => ErrorClass::Refused,
+        403 => ErrorClass::Authentication,
+        429 => rate_limit(),
+        // Another request was in the way; the capacity of Groq's "flex" was used up; the model wrote a call that
+        // Groq could not read.
+        409 | 498 => ErrorClass::Server,
+        0 | 400 if says(&["tool_use_failed"]) => ErrorClass::Server,
         // Some providers report a rate limit with 413, or as "too many tokens" for the minute. A shorter
         // conversation would not help.
-        0 | 400..=499 if says(&RATE_LIMIT) => ErrorClass::RateLimit { after: None },
-        0 | 400..=499 if says(&TOO_LONG) => ErrorClass::ContextExceeded,
+        0 | 400..=499 if says(&RATE_LIMIT) => rate_limit(),
+        0 | 400..=499 if too_long::is_refusal(&text) => ErrorClass::ContextExceeded,
         413 => ErrorClass::ContextExceeded,
+        0 if says(&["request_too_large"]) => ErrorClass::ContextExceeded,
+        500 if too_long::is_failure(&text) && !says(&RATE_LIMIT) => ErrorClass::ContextExceeded,
         408 | 500..=599 => ErrorClass::Server,
         0 if says(&["authentication", "invalid_api_key", "permission"]) => {
             ErrorClass::Authentication
@@ -159,7 +160,7 @@ pub(super) fn is_image_error(status: u16, class: ErrorClass, words: &str) -> boo
         ErrorClass::Refused => says(&TEXT_ONLY) || (says(&UNFIT) && names_one()),
         // The request is too large in bytes, not in tokens.
         ErrorClass::ContextExceeded => {
-            status == 413 && !says(&TOO_LONG) && says(&UNFIT) && names_one()
+            status == 413 && !too_long::is_refusal(&text) && says(&UNFIT) && names_one()
         }
         ErrorClass::Server => {
             (500..=599).contains(&status) && says(&NO_IMAGES) && !says(&SERVER_FAILURE)

@@ -16,6 +16,7 @@ use super::server_url::base_url;
 use super::thinking_effort::{self, EffortParams};
 use super::tool_name_encoding::ToolNames;
 use super::tool_schema::SchemaRules;
+use super::wait_in_words::wait_in_words;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error, ErrorClass, classify_error};
 use crate::outbound::wait_of;
@@ -210,6 +211,7 @@ impl ApiError<'_> {
                 let seconds: f64 = detail.retry_delay.strip_suffix('s')?.parse().ok()?;
                 wait_of(seconds)
             });
+            let delay = delay.or_else(|| wait_in_words(&self.message));
             return ErrorClass::RateLimit { after: delay };
         }
         classify_error::classify(status, &self.status, &self.message)

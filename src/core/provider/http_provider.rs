@@ -12,9 +12,10 @@ use super::request_form::{self, LearnedForms, Refusal, RequestForm};
 use super::tool_offer::ToolOffer;
 use super::wire_protocol::{Endpoint, HttpRequest, Protocol};
 use super::{
-    Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider,
-    request_retries, thinking_effort,
+    Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider, Purpose,
+    StopReason, request_retries, thinking_effort,
 };
+use crate::conversation::Content;
 use crate::outbound::error_text::one_line;
 use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
 use crate::sys::cancel::Cancel;
@@ -71,6 +72,9 @@ pub struct HttpProvider {
     forms: Mutex<LearnedForms>,
 }
 
+/// How many times a turn's request is repeated because the answer was empty, which Gemini's often is.
+const EMPTY_ANSWER_RETRIES: u32 = 2;
+
 /// Why one attempt failed.
 struct Failure {
     error: Error,
@@ -86,9 +90,13 @@ struct Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        let after = match error.class {
+            ErrorClass::RateLimit { after } => after,
+            _ => None,
+        };
         Failure {
             error,
-            after: None,
+            after,
             is_final: false,
             limit_error: None,
             refusal: None,
@@ -197,8 +205,11 @@ impl Provider for HttpProvider {
         let mut sink = DeltaWatcher {
             sink,
             has_delta: false,
+            held: String::new(),
         };
         let mut attempt = 0;
+        let mut empty_answers = 0;
+        let mut empty_answer = None;
         // The limit that the provider refused, and its reason.
         let mut refused = None;
         loop {
@@ -206,8 +217,24 @@ impl Provider for HttpProvider {
             let outcome = Exchange::begin(self, &target, cancel)
                 .and_then(|exchange| exchange.complete(&sent, &form, &outgoing, &mut sink));
             let failure = match outcome {
+<<<<<<< HEAD
                 Ok(mut completion) => {
                     offer.restore_arguments(&mut completion.content);
+=======
+                Ok(completion)
+                    if empty_answers < EMPTY_ANSWER_RETRIES
+                        && request.purpose == Purpose::Turn
+                        && !sink.has_delta
+                        && is_empty(&completion) =>
+                {
+                    empty_answers += 1;
+                    empty_answer = Some(completion);
+                    let what = format!("{} answered with nothing", self.options.title);
+                    Error::new(ErrorClass::Server, what).into()
+                }
+                Ok(completion) => {
+                    sink.pass_held();
+>>>>>>> main
                     if let Some((wanted, limit_error)) = refused {
                         lock(&self.limits).learn(name, wanted, limit_error);
                     }
@@ -215,6 +242,13 @@ impl Provider for HttpProvider {
                         lock(&self.forms).learn(name, form);
                     }
                     return Ok(completion);
+                }
+                Err(failure) if failure.error.class != ErrorClass::Cancelled => {
+                    // After an empty answer, which the turn reports, a failure of the retry says less.
+                    if let Some(empty) = empty_answer {
+                        return Ok(empty);
+                    }
+                    failure
                 }
                 Err(failure) => failure,
             };
@@ -257,7 +291,7 @@ impl Provider for HttpProvider {
                 request_retries::backoff(failure.error.class, failure.after, attempt, random_byte())
             };
             let Some(wait) = wait else {
-                return Err(failure.error);
+                return empty_answer.ok_or(failure.error);
             };
             sink.retry(attempt, wait, &failure.error);
             if cancel.wait_timeout(wait) {
@@ -368,20 +402,46 @@ impl HttpProvider {
 struct DeltaWatcher<'a> {
     sink: &'a mut dyn DeltaSink,
     has_delta: bool,
+    /// White space at the start, which is no delta as long as nothing follows it.
+    held: String,
+}
+
+impl DeltaWatcher<'_> {
+    fn pass_held(&mut self) {
+        if !self.held.is_empty() {
+            self.sink.text(&std::mem::take(&mut self.held));
+        }
+    }
+}
+
+/// Whether an answer that ended well has nothing in it but white space.
+fn is_empty(completion: &Completion) -> bool {
+    let is_blank = |part: &Content| match part {
+        Content::Text(text) => text.text.trim().is_empty(),
+        _ => false,
+    };
+    completion.stop == StopReason::Complete && completion.content.iter().all(is_blank)
 }
 
 impl DeltaSink for DeltaWatcher<'_> {
     fn begin(&mut self, id: Option<&str>) {
+        self.held.clear();
         self.sink.begin(id);
     }
 
     fn text(&mut self, text: &str) {
+        if !self.has_delta && text.trim().is_empty() {
+            self.held.push_str(text);
+            return;
+        }
         self.has_delta = true;
+        self.pass_held();
         self.sink.text(text);
     }
 
     fn reasoning(&mut self, text: &str) {
         self.has_delta = true;
+        self.pass_held();
         self.sink.reasoning(text);
     }
 

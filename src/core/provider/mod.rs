@@ -39,11 +39,13 @@ pub mod scripted;
 mod server_url;
 pub mod thinking_effort;
 mod thinking_origin;
+mod too_long;
 mod tool_call_conversion;
 mod tool_name_encoding;
 mod tool_offer;
 mod tool_result_conversion;
 mod tool_schema;
+mod wait_in_words;
 mod wire_protocol;
 
 pub use catalog::{Catalog, ModelInfo, ProviderDetails, in_process_providers};

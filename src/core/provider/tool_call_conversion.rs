@@ -1,5 +1,6 @@
 //! Conversion of tool calls from a model's text to the conversation, and back.
 
+use super::lenient_json::JsonStr;
 use super::{Completion, Error, StopReason};
 use crate::conversation::{Content, Outcome, ToolCall, ToolRequest};
 use crate::sys::random_hex;
@@ -107,6 +108,12 @@ fn parse_arguments(arguments: &str) -> Result<Box<RawValue>, String> {
     };
     let raw: &RawValue =
         crate::json::from_str(text).map_err(|e| format!("they are not JSON ({e})"))?;
+    // Some models encode the arguments twice: the object is in a string.
+    if let Ok(JsonStr(object)) = crate::json::from_str(text)
+        && object.trim_start().starts_with('{')
+    {
+        return parse_arguments(&object);
+    }
     let kind = match text.as_bytes().first() {
         Some(b'{') if crate::json::is_deeper_than(MAX_DEPTH, text.as_bytes()) => {
             return Err(format!("they are nested more than {MAX_DEPTH} levels deep"));

@@ -34,6 +34,10 @@ const IMAGE_RETRIES: usize = 2;
 /// The length of `YYYY-MM-DD`.
 const DATE_LENGTH: usize = 10;
 
+/// What the model is told after its answer broke off.
+const CONTINUE: &str = "The connection broke in the middle of your answer. Continue exactly where it stopped, \
+                        without repeating what is there.";
+
 /// The answer of the model to one request.
 struct Reply {
     answer: Result<Completion, provider::Error>,
@@ -44,9 +48,13 @@ struct Reply {
 }
 
 impl Turn<'_> {
-    /// Asks the model once; stores and returns its message. `None` if the turn is over: the answer was
-    /// empty, the model failed, or the turn was cancelled.
+    /// Asks the model once, and once more for the rest if the connection breaks in its text; stores and returns its
+    /// message. `None` if the turn is over: the answer was empty, the model failed, or the turn was cancelled.
     pub(in crate::agent) fn ask_model(&mut self) -> Result<Option<Message>, Error> {
+        self.ask_for_answer(true)
+    }
+
+    fn ask_for_answer(&mut self, may_continue: bool) -> Result<Option<Message>, Error> {
         let Reply {
             answer,
             streamed,
@@ -64,9 +72,13 @@ impl Turn<'_> {
                 Ok(message)
             }
             Err(error) => {
-                let has_begun = !streamed.content.iter().all(is_thought);
+                let has_begun = !streamed.content.iter().all(says_nothing);
                 if !streamed.content.is_empty() {
                     self.store(streamed)?;
+                }
+                if may_continue && has_begun && error.class == ErrorClass::Transport {
+                    self.prepare_continuation(&error)?;
+                    return self.ask_for_answer(false);
                 }
                 if error.class != ErrorClass::Cancelled {
                     self.report_model_error(&error, has_begun)?;
@@ -74,6 +86,16 @@ impl Turn<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// Asks for the rest of an answer whose begin is stored, and tells the user. Calls in the lost part are not known,
+    /// so the model makes them anew.
+    fn prepare_continuation(&mut self, error: &provider::Error) -> Result<(), Error> {
+        log::warn!("the model's answer continues reason={:?}", error.message);
+        let told = format!("{error}. The model continues its answer.");
+        self.output.notify(NotificationType::InlineMessage, told);
+        let note = Message::text(Role::User, CONTINUE);
+        self.store(note.seen_by(Metadata::AGENT_ONLY))
     }
 
     /// As [`request_answer`](Self::request_answer); if the worker model gives no answer, the lead model replaces it
@@ -243,7 +265,8 @@ impl Turn<'_> {
             StopReason::Filtered => TurnStop::Filtered,
         };
         self.output.count_request(answer.usage);
-        if message.content.iter().all(is_thought) {
+        if message.content.iter().all(says_nothing) {
+            message.content.retain(is_thought);
             if !message.content.is_empty() {
                 self.store(message)?;
             }
@@ -281,10 +304,13 @@ impl Turn<'_> {
         Ok(Some(message))
     }
 
-    /// Gives every request a unique id and adds what clients need to show the call: the extension that owns
+    /// Gives every request an id that is unique in the session and adds what clients need to show the call: the extension that owns
     /// the tool, and the tool's user interface.
     fn complete_requests(&self, message: &mut Message) {
-        let mut seen = HashSet::new();
+        // Some servers count the calls of each answer anew.
+        let earlier = self.state.journal.messages().iter();
+        let earlier = earlier.flat_map(|message| message.tool_requests());
+        let mut seen: HashSet<String> = earlier.map(|request| request.id.clone()).collect();
         for part in &mut message.content {
             let Content::ToolRequest(request) = part else {
                 continue;
@@ -422,6 +448,14 @@ fn is_thought(part: &Content) -> bool {
         part,
         Content::Thinking(_) | Content::RedactedThinking(_) | Content::Reasoning(_)
     )
+}
+
+/// Whether a part of an answer is neither a call nor a text with something in it.
+fn says_nothing(part: &Content) -> bool {
+    match part {
+        Content::Text(text) => text.text.trim().is_empty(),
+        part => is_thought(part),
+    }
 }
 
 /// The notification for an answer without text and calls.

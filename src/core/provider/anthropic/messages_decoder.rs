@@ -2,8 +2,9 @@
 
 use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::mcp::jsonrpc::RawJson;
-use crate::provider::lenient_json::JsonStr;
+use crate::provider::lenient_json::{JsonId, JsonStr, arguments_text, token_count};
 use crate::provider::response_body::{Part, ResponseBody};
+use crate::provider::too_long::{CONTEXT_FULL, context_is_full};
 use crate::provider::tool_call_conversion::{check_call_count, tool_request};
 use crate::provider::tool_name_encoding::ToolNames;
 use crate::provider::wire_protocol::Decoder;
@@ -55,7 +56,7 @@ impl Decoder for MessagesDecoder {
 /// Any event: one struct has the fields of all kinds, so that an event is parsed once and not copied.
 #[derive(Deserialize)]
 struct Event<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(default)]
     index: u64,
@@ -96,7 +97,7 @@ struct ContentBlock<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow)]
-    id: Option<JsonStr<'a>>,
+    id: Option<JsonId<'a>>,
     #[serde(borrow)]
     name: Option<JsonStr<'a>>,
     input: Option<RawJson>,
@@ -147,9 +148,13 @@ impl ApiError<'_> {
 /// Token counts. Each is cumulative, so the last one is valid.
 #[derive(Deserialize, Clone, Copy, Default)]
 struct RawUsage {
+    #[serde(default, deserialize_with = "token_count")]
     input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "token_count")]
     cache_read_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "token_count")]
     cache_creation_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "token_count")]
     output_tokens: Option<u64>,
 }
 
@@ -213,6 +218,11 @@ struct Accumulator {
 
 impl Accumulator {
     fn event(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
+        if data == b"[DONE]" {
+            // The end of a stream in OpenAI's protocol, which some servers send in place of `message_stop`.
+            self.complete = self.stop.is_some();
+            return Ok(());
+        }
         let data = crate::json::sanitize_bytes(data);
         let event: Event<'_> = match crate::json::from_str(&data) {
             Ok(event) => event,
@@ -236,12 +246,15 @@ impl Accumulator {
             }
             "message_delta" => {
                 if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
-                    self.stop = Some(stop(&reason.0));
+                    self.end(&reason.0)?;
                 }
             }
             "message_stop" => self.complete = true,
-            "error" => {
-                return Err(event.error.unwrap_or_default().error());
+            "error" => return Err(event.error.unwrap_or_default().error()),
+            "" => {
+                if let Some(error) = event.error {
+                    return Err(error.error());
+                }
             }
             // `ping`, `content_block_stop`, and unknown events.
             _ => {}
@@ -264,8 +277,23 @@ impl Accumulator {
         for (index, block) in (0..).zip(message.content) {
             self.open(index, block, sink)?;
         }
-        self.stop = message.stop_reason.map(|reason| stop(&reason.0));
+        if let Some(reason) = message.stop_reason {
+            self.end(&reason.0)?;
+        }
         self.complete = true;
+        Ok(())
+    }
+
+    fn end(&mut self, reason: &str) -> Result<(), Error> {
+        let has_begun = |(_, block): &(u64, Block)| match block {
+            Block::Text(text) => !text.is_empty(),
+            Block::Tool { .. } => true,
+            Block::Thinking(_) | Block::Redacted(_) | Block::Other => false,
+        };
+        if reason == CONTEXT_FULL && !self.blocks.iter().any(has_begun) {
+            return Err(context_is_full());
+        }
+        self.stop = Some(stop(reason));
         Ok(())
     }
 
@@ -309,7 +337,7 @@ impl Accumulator {
                 check_call_count(self.calls)?;
                 self.calls += 1;
                 Block::Tool {
-                    id: owned(begin.id),
+                    id: begin.id.map_or(String::new(), |id| id.0.into_owned()),
                     name: owned(begin.name),
                     json: String::new(),
                     input: begin.input,
@@ -381,7 +409,7 @@ impl Accumulator {
                 } => {
                     let name = self.names.decode(name);
                     let arguments = match (json.is_empty(), input) {
-                        (true, Some(input)) => input.get().to_owned(),
+                        (true, Some(input)) => arguments_text(&input).into_owned(),
                         _ => json,
                     };
                     Some(Content::ToolRequest(tool_request(
@@ -420,7 +448,7 @@ fn nonsense(what: &str) -> Error {
 
 fn stop(reason: &str) -> StopReason {
     match reason {
-        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+        "max_tokens" | CONTEXT_FULL => StopReason::Length,
         "refusal" => StopReason::Filtered,
         _ => StopReason::Complete,
     }

@@ -10,6 +10,35 @@ fn each_status_has_its_class_and_phrases_refine_it() {
             ErrorClass::Authentication,
         ),
         (403, "", ErrorClass::Authentication),
+        (
+            403,
+            r#"{"error":"Your newly created team doesn't have any credits yet."}"#,
+            ErrorClass::Credits,
+        ),
+        (
+            403,
+            r#"{"error":{"code":403,"message":"Your input was flagged","metadata":{"reasons":["violence"]}}}"#,
+            ErrorClass::Refused,
+        ),
+        (
+            403,
+            r#"{"error":{"code":"unsupported_country_region_territory","message":"Country not supported"}}"#,
+            ErrorClass::Authentication,
+        ),
+        (409, "conflict", ErrorClass::Server),
+        (498, "", ErrorClass::Server),
+        (
+            400,
+            r#"{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}"#,
+            ErrorClass::Server,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"Please try again in 1m2.5s."}}"#,
+            ErrorClass::RateLimit {
+                after: Some(std::time::Duration::from_millis(62_500)),
+            },
+        ),
         (402, "", ErrorClass::Credits),
         (429, r#"{"error":{"message":"slow down"}}"#, rate),
         (

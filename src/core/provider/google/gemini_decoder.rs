@@ -3,7 +3,8 @@
 use super::ApiError;
 use crate::conversation::{Content, Image};
 use crate::mcp::jsonrpc::RawJson;
-use crate::provider::lenient_json::JsonStr;
+use crate::provider::json_splitter::JsonSplitter;
+use crate::provider::lenient_json::{JsonId, JsonStr, arguments_text, token_count};
 use crate::provider::response_body::{self, ResponseBody};
 use crate::provider::tool_call_conversion::{add_metadata, check_call_count, tool_request};
 use crate::provider::tool_name_encoding::ToolNames;
@@ -25,7 +26,7 @@ pub(super) struct GeminiDecoder {
 impl GeminiDecoder {
     pub(super) fn new(names: ToolNames) -> Self {
         GeminiDecoder {
-            body: ResponseBody::new(b"", MAX_EVENT),
+            body: ResponseBody::new(b"{[", MAX_EVENT),
             response: Accumulator {
                 names,
                 ..Accumulator::default()
@@ -40,9 +41,8 @@ impl Decoder for GeminiDecoder {
     fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
         let response = &mut self.response;
         self.body.push(piece, &mut |part| match part {
-            response_body::Part::Text(data) | response_body::Part::Event(data) => {
-                response.event(data, sink)
-            }
+            response_body::Part::Event(data) => response.event(data, sink),
+            response_body::Part::Text(data) => response.text(data, sink),
         })?;
         Ok(false)
     }
@@ -103,7 +103,7 @@ struct Part<'a> {
 #[derive(Deserialize)]
 struct Call<'a> {
     #[serde(borrow)]
-    id: Option<JsonStr<'a>>,
+    id: Option<JsonId<'a>>,
     #[serde(borrow, default)]
     name: Cow<'a, str>,
     args: Option<RawJson>,
@@ -131,10 +131,15 @@ struct Feedback<'a> {
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "camelCase")]
 struct RawUsage {
+    #[serde(default, deserialize_with = "token_count")]
     prompt_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "token_count")]
     tool_use_prompt_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "token_count")]
     candidates_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "token_count")]
     thoughts_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "token_count")]
     total_token_count: Option<u64>,
 }
 
@@ -165,6 +170,27 @@ struct Accumulator {
 }
 
 impl Accumulator {
+    /// Takes a body that is not an event stream: one event, or the list of all.
+    fn text(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
+        let Some(mut rest) = data.strip_prefix(b"[") else {
+            return self.event(data, sink);
+        };
+        let mut events = JsonSplitter::default();
+        loop {
+            let is_between = |byte: &u8| *byte == b',' || byte.is_ascii_whitespace();
+            let between = rest.iter().take_while(|byte| is_between(byte)).count();
+            rest = &rest[between..];
+            if rest.starts_with(b"]") {
+                return Ok(());
+            }
+            let Some((event, after)) = events.push(rest) else {
+                return Err(nonsense("the list of events has no end"));
+            };
+            self.event(&event, sink)?;
+            rest = after;
+        }
+    }
+
     fn event(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
         let data = crate::json::sanitize_bytes(data);
         let event: Event<'_> = crate::json::from_str(&data)
@@ -263,7 +289,7 @@ impl Accumulator {
         let name = self.names.decode(call.name.into_owned());
         let arguments = call
             .args
-            .map_or(String::new(), |args| args.get().to_owned());
+            .map_or(String::new(), |args| arguments_text(&args).into_owned());
         let mut kept = Map::new();
         if let Some(signature) = signature {
             kept.insert(super::SIGNATURE.into(), signature.0.into());

@@ -3,7 +3,7 @@
 use crate::conversation::Content;
 use crate::provider::classify_error;
 use crate::provider::json_splitter::JsonSplitter;
-use crate::provider::lenient_json::{JsonStr, arguments_text};
+use crate::provider::lenient_json::{JsonId, JsonStr, arguments_text, token_count};
 use crate::provider::tool_call_conversion::{check_call_count, tool_request};
 use crate::provider::wire_protocol::Decoder;
 use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason};
@@ -19,9 +19,9 @@ struct ChatLine<'a> {
     done: bool,
     #[serde(borrow, default)]
     done_reason: Option<JsonStr<'a>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     prompt_eval_count: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "token_count")]
     eval_count: Option<u64>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
@@ -40,7 +40,7 @@ struct ChatMessage<'a> {
 #[derive(Deserialize)]
 struct Call<'a> {
     #[serde(borrow, default)]
-    id: Option<JsonStr<'a>>,
+    id: Option<JsonId<'a>>,
     #[serde(borrow)]
     function: Function<'a>,
 }
@@ -91,6 +91,9 @@ impl Decoder for OllamaDecoder {
 
 impl OllamaDecoder {
     fn line(&mut self, json: &str, sink: &mut dyn DeltaSink) -> Result<(), Error> {
+        // Some servers send the lines as an event stream.
+        let json = json.trim_start();
+        let json = json.strip_prefix("data:").unwrap_or(json);
         let line: ChatLine<'_> = crate::json::from_str(json).map_err(|e| {
             let head: String = json.chars().take(500).collect();
             let what = format!("the answer has a line that is not a chat message ({e}): {head}");

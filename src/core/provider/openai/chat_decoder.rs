@@ -4,17 +4,19 @@
 //! stream that ends with neither was cut off: to accept a partial response, perhaps with half a tool call,
 //! does more harm than a retry.
 
-use super::chat_json::{self, Chunk, Delta, First, TextOrParts, TokenCounts, ToolCallDelta};
+use super::chat_json::{self, Choice, Chunk, Delta, TextOrParts, TokenCounts, ToolCallDelta};
 use super::provider_fields::{CallFields, ReasoningDetails};
 use crate::conversation::{Content, Image, ToolRequest};
 use crate::provider::classify_error;
 use crate::provider::lenient_json::arguments_text;
 use crate::provider::response_body::{Part, ResponseBody};
+use crate::provider::too_long::{CONTEXT_FULL, context_is_full};
 use crate::provider::tool_call_conversion::{check_call_count, tool_request};
 use crate::provider::tool_name_encoding::ToolNames;
 use crate::provider::wire_protocol::Decoder;
 use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason};
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// The most bytes of one event, which may contain an image.
@@ -121,10 +123,10 @@ impl Accumulator {
         let json = json.as_bytes();
         let chunk: Chunk<'_> = crate::json::from_slice(json).map_err(|e| not_a_chunk(json, &e))?;
         if let Some(error) = chunk.error {
-            let error: Value = crate::json::from_str(error.get()).unwrap_or_default();
-            return Err(classify_error::stream_error(&json!({"error": error})));
+            return Err(reported_error(error));
         }
-        if chunk.object.is_some_and(|object| object.0 == "error") {
+        let is_error = chunk.object.is_some_and(|object| object.0 == "error");
+        if is_error || (chunk.choices.is_none() && chunk.message.is_some()) {
             let error: Value = crate::json::from_slice(json).unwrap_or_default();
             return Err(classify_error::stream_error(&error));
         }
@@ -137,9 +139,23 @@ impl Accumulator {
             sink.begin(self.completion.id.as_deref());
         }
         self.count(chunk.usage);
-        let Some(First(Some(choice))) = chunk.choices else {
-            return Ok(());
-        };
+        let choices = chunk.choices.map_or(Vec::new(), |choices| choices.0);
+        let mut choices = choices.into_iter();
+        if let Some(choice) = choices.next() {
+            self.choice(choice, sink)?;
+        }
+        // One answer was asked for. Some servers put the calls of it into a second one.
+        let others = choices.filter_map(|choice| choice.delta.or(choice.message));
+        for piece in others.flat_map(|other| other.tool_calls).flatten() {
+            self.call(piece)?;
+        }
+        Ok(())
+    }
+
+    fn choice(&mut self, choice: Choice<'_>, sink: &mut dyn DeltaSink) -> Result<(), Error> {
+        if let Some(error) = choice.error {
+            return Err(reported_error(error));
+        }
         self.count(choice.usage);
         let is_chunk = choice.delta.is_some();
         if let Some(mut delta) = choice.delta.or(choice.message) {
@@ -148,17 +164,28 @@ impl Accumulator {
             }
             self.delta(delta, sink)?;
         }
-        if let Some(reason) = choice.finish_reason
-            && !reason.0.is_empty()
-        {
+        let reason = choice.finish_reason.unwrap_or_default().0;
+        let native = choice.native_finish_reason.unwrap_or_default().0;
+        if is_failure(&reason) || is_failure(&native) {
+            let reason = if native.is_empty() { reason } else { native };
+            let what = format!("the answer ended with an error ({reason})");
+            return Err(Error::new(ErrorClass::Server, what));
+        }
+        if !reason.is_empty() {
             self.finished = true;
-            self.completion.stop = match &*reason.0 {
-                "length" | "max_tokens" | "model_length" => StopReason::Length,
-                "content_filter" => StopReason::Filtered,
-                _ => StopReason::Complete,
-            };
+            self.completion.stop = self.stop_reason(&reason)?;
         }
         Ok(())
+    }
+
+    fn stop_reason(&self, reason: &str) -> Result<StopReason, Error> {
+        Ok(match reason {
+            "length" | "max_tokens" | "model_length" => StopReason::Length,
+            CONTEXT_FULL if self.completion.content.is_empty() => return Err(context_is_full()),
+            CONTEXT_FULL => StopReason::Length,
+            "content_filter" | "sensitive" => StopReason::Filtered,
+            _ => StopReason::Complete,
+        })
     }
 
     fn count(&mut self, counted: Option<TokenCounts>) {
@@ -301,6 +328,17 @@ fn image(url: &str) -> Option<Image> {
         mime_type: mime_type.split(';').next()?.to_owned(),
         ..Image::default()
     })
+}
+
+/// Whether a reason for the end of an answer is a failure of the server.
+fn is_failure(reason: &str) -> bool {
+    matches!(reason, "error" | "network_error")
+}
+
+/// An error in a chunk or in a choice.
+fn reported_error(error: &RawValue) -> Error {
+    let error: Value = crate::json::from_str(error.get()).unwrap_or_default();
+    classify_error::stream_error(&json!({"error": error}))
 }
 
 fn not_a_chunk(json: &[u8], error: &serde_json::Error) -> Error {

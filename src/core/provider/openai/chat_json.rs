@@ -1,12 +1,11 @@
 //! The JSON of a response, parsed without copying strings where possible.
 
-use crate::provider::lenient_json::JsonStr;
+use crate::provider::lenient_json::{JsonId, JsonStr, token_count};
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 /// A chunk of a stream, or a complete response.
 #[derive(Deserialize)]
@@ -16,11 +15,14 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
     pub(super) object: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    pub(super) choices: Option<First<Choice<'a>>>,
+    pub(super) choices: Option<Choices<'a>>,
     #[serde(default)]
     pub(super) usage: Option<TokenCounts>,
     #[serde(borrow, default)]
     pub(super) error: Option<&'a RawValue>,
+    /// Some servers write an error without a field around it.
+    #[serde(borrow, default)]
+    pub(super) message: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -31,6 +33,11 @@ pub(super) struct Choice<'a> {
     pub(super) message: Option<Delta<'a>>,
     #[serde(borrow, default)]
     pub(super) finish_reason: Option<JsonStr<'a>>,
+    /// OpenRouter: the reason in the words of the provider behind it.
+    #[serde(borrow, default)]
+    pub(super) native_finish_reason: Option<JsonStr<'a>>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
     #[serde(default)]
     pub(super) usage: Option<TokenCounts>,
 }
@@ -59,7 +66,7 @@ pub(super) struct ToolCallDelta<'a> {
     #[serde(default)]
     pub(super) index: Option<i64>,
     #[serde(borrow, default)]
-    pub(super) id: Option<JsonStr<'a>>,
+    pub(super) id: Option<JsonId<'a>>,
     #[serde(borrow, default)]
     pub(super) function: Option<Function<'a>>,
     #[serde(borrow, default)]
@@ -94,17 +101,12 @@ pub(super) struct Url<'a> {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 pub(super) struct TokenCounts {
-    #[serde(default, deserialize_with = "counter")]
+    #[serde(default, deserialize_with = "token_count")]
     pub(super) prompt_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "counter")]
+    #[serde(default, deserialize_with = "token_count")]
     pub(super) completion_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "counter")]
+    #[serde(default, deserialize_with = "token_count")]
     pub(super) total_tokens: Option<u64>,
-}
-
-/// A number of tokens; none if the value is invalid, so that the response is not lost.
-fn counter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    Ok(serde_json::Value::deserialize(deserializer)?.as_u64())
 }
 
 /// The list of models.
@@ -170,27 +172,35 @@ impl<'de: 'a, 'a> Deserialize<'de> for TextOrParts<'a> {
     }
 }
 
-/// The first item of a list. The others are parsed but not kept.
-pub(super) struct First<T>(pub(super) Option<T>);
+/// The choices of a response, of which a request asks for one.
+pub(super) struct Choices<'a>(pub(super) Vec<Choice<'a>>);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+/// The most choices of one response; the others are parsed but not kept.
+const MAX_CHOICES: usize = 8;
+
+impl<'de: 'a, 'a> Deserialize<'de> for Choices<'a> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct ValueVisitor<T>(PhantomData<T>);
+        struct ListVisitor;
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for ValueVisitor<T> {
-            type Value = First<T>;
+        impl<'de> Visitor<'de> for ListVisitor {
+            type Value = Choices<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a sequence")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<First<T>, A::Error> {
-                let first = list.next_element()?;
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Choices<'de>, A::Error> {
+                let mut choices = Vec::new();
+                while choices.len() < MAX_CHOICES
+                    && let Some(choice) = list.next_element()?
+                {
+                    choices.push(choice);
+                }
                 while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(First(first))
+                Ok(Choices(choices))
             }
         }
 
-        d.deserialize_seq(ValueVisitor(PhantomData))
+        d.deserialize_seq(ListVisitor)
     }
 }

@@ -1,7 +1,7 @@
 //! The JSON of a response and of its events, parsed without copying strings where possible.
 
 use crate::provider::Usage;
-use crate::provider::lenient_json::JsonStr;
+use crate::provider::lenient_json::{JsonId, JsonStr, token_count};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -77,7 +77,7 @@ pub(super) struct OutputItem<'a> {
     #[serde(borrow, default)]
     pub(super) id: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    pub(super) call_id: Option<JsonStr<'a>>,
+    pub(super) call_id: Option<JsonId<'a>>,
     #[serde(borrow, default)]
     pub(super) name: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
@@ -116,18 +116,23 @@ impl<'a> Response<'a> {
     pub(super) fn usage(&self) -> Option<Usage> {
         #[derive(Deserialize)]
         struct Counts {
+            #[serde(default, deserialize_with = "token_count")]
             input_tokens: Option<u64>,
+            #[serde(default, deserialize_with = "token_count")]
             output_tokens: Option<u64>,
+            #[serde(default, deserialize_with = "token_count")]
             total_tokens: Option<u64>,
             input_tokens_details: Option<InputDetails>,
             output_tokens_details: Option<OutputDetails>,
         }
         #[derive(Deserialize)]
         struct InputDetails {
+            #[serde(default, deserialize_with = "token_count")]
             cached_tokens: Option<u64>,
         }
         #[derive(Deserialize)]
         struct OutputDetails {
+            #[serde(default, deserialize_with = "token_count")]
             reasoning_tokens: Option<u64>,
         }
         let counts: Counts = self.usage.and_then(read)?;

@@ -17,6 +17,8 @@ fn an_object_stays_as_it_was_written_and_nothing_is_an_empty_one() {
         ("", "{}"),
         ("  ", "{}"),
         ("null", "{}"),
+        // Some models encode the object twice.
+        (r#""{\"a\":1}""#, r#"{"a":1}"#),
         // Some models write line breaks in strings as they are.
         (
             "{\"a\":\n\t\"b\nc\\\"\td\"\n}",
@@ -55,7 +57,8 @@ fn what_is_no_object_says_what_it_is_and_is_retold_without_harm() {
     for (text, reason) in [
         ("{\"a\":", "not JSON"),
         ("[1]", "an array"),
-        ("\"{}\"", "a string"),
+        ("\"x\"", "a string"),
+        ("\"[]\"", "a string"),
         ("{\"a\":\"b\\\nc\"}", "not JSON"),
         ("{\"a\":\u{1}1}", "not JSON"),
         ("true", "a boolean"),
