@@ -217,10 +217,6 @@ impl Provider for HttpProvider {
             let outcome = Exchange::begin(self, &target, cancel)
                 .and_then(|exchange| exchange.complete(&sent, &form, &outgoing, &mut sink));
             let failure = match outcome {
-<<<<<<< HEAD
-                Ok(mut completion) => {
-                    offer.restore_arguments(&mut completion.content);
-=======
                 Ok(completion)
                     if empty_answers < EMPTY_ANSWER_RETRIES
                         && request.purpose == Purpose::Turn
@@ -232,9 +228,9 @@ impl Provider for HttpProvider {
                     let what = format!("{} answered with nothing", self.options.title);
                     Error::new(ErrorClass::Server, what).into()
                 }
-                Ok(completion) => {
+                Ok(mut completion) => {
+                    offer.restore_arguments(&mut completion.content);
                     sink.pass_held();
->>>>>>> main
                     if let Some((wanted, limit_error)) = refused {
                         lock(&self.limits).learn(name, wanted, limit_error);
                     }
