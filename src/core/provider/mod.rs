@@ -9,6 +9,7 @@ mod anthropic;
 mod body_fields;
 pub mod catalog;
 mod classify_error;
+mod credentials;
 #[cfg(any(test, fuzzing))]
 mod decoder_testing;
 mod error;
