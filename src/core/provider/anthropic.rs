@@ -83,15 +83,7 @@ impl Protocol for Anthropic {
         form: &RequestForm,
     ) -> serde_json::Result<HttpRequest> {
         let body = messages_request::body(request, self.server.stream);
-        let mut headers = Vec::new();
-        let params = request.model.request_params.as_ref();
-        let bytes = with_parameters(&body, params, form, |body, name, value| {
-            if name == BETA {
-                headers.push(("anthropic-beta".to_owned(), header_value(value)));
-            } else {
-                body[name] = value.clone();
-            }
-        })?;
+        let (bytes, headers) = written(&body, request, form)?;
         let mut outgoing = self.server.request("/v1/messages", Some(bytes));
         outgoing.headers.extend(headers);
         Ok(outgoing)
@@ -119,6 +111,38 @@ impl Protocol for Anthropic {
         })?;
         Ok(body.data.into_iter().map(|model| model.id).collect())
     }
+}
+
+/// The JSON text of the body, and the headers, for a server whose URL names the model and whose version of the API is
+/// a field of the body.
+#[cfg(feature = "vertex")]
+pub(super) fn body_without_model(
+    request: &CompletionRequest<'_>,
+    form: &RequestForm,
+    version: &'static str,
+) -> serde_json::Result<(Vec<u8>, Vec<(String, String)>)> {
+    let mut body = messages_request::body(request, true);
+    body.model = None;
+    body.anthropic_version = Some(version);
+    written(&body, request, form)
+}
+
+/// The JSON text of the body with the user's own parameters, and the header that one of them is.
+fn written(
+    body: &messages_request::Body<'_>,
+    request: &CompletionRequest<'_>,
+    form: &RequestForm,
+) -> serde_json::Result<(Vec<u8>, Vec<(String, String)>)> {
+    let mut headers = Vec::new();
+    let params = request.model.request_params.as_ref();
+    let bytes = with_parameters(body, params, form, |body, name, value| {
+        if name == BETA {
+            headers.push(("anthropic-beta".to_owned(), header_value(value)));
+        } else {
+            body[name] = value.clone();
+        }
+    })?;
+    Ok((bytes, headers))
 }
 
 /// A parameter as the value of a header; the items of a list are separated by commas.

@@ -3,7 +3,17 @@
 //! The HTTP provider asks for the headers just before each attempt. It redacts their values in errors as it does
 //! those of the endpoint's own headers.
 
+#[cfg(feature = "bedrock")]
+pub(super) mod aws;
+#[cfg(feature = "bedrock")]
+mod aws_profile;
+#[cfg(feature = "vertex")]
+pub(super) mod google_token;
+#[cfg(feature = "bedrock")]
+pub(super) mod sigv4;
+#[cfg(any(feature = "bedrock", feature = "vertex"))]
 pub(super) mod token_cache;
+#[cfg(any(feature = "bedrock", feature = "vertex"))]
 pub(super) mod token_request;
 
 use super::Error;

@@ -6,6 +6,8 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+#[cfg(feature = "bedrock")]
+mod bedrock;
 mod body_fields;
 pub mod catalog;
 mod classify_error;
@@ -41,6 +43,8 @@ mod tool_names;
 mod tool_output;
 mod tool_schema;
 mod vendor_settings;
+#[cfg(feature = "vertex")]
+mod vertex;
 mod wire_protocol;
 
 pub use catalog::{Catalog, ModelInfo, ProviderDetails, in_process_providers};

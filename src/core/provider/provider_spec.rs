@@ -116,6 +116,14 @@ pub(super) const fn path(name: &'static str, default: &'static str) -> Setting {
     setting(name, SettingRole::Path).required().or(default)
 }
 
+pub(super) const fn parameter(name: &'static str) -> Setting {
+    setting(name, SettingRole::Parameter)
+}
+
+pub(super) const fn credential(name: &'static str) -> Setting {
+    setting(name, SettingRole::Credential)
+}
+
 pub(super) const fn timeout(name: &'static str) -> Setting {
     setting(name, SettingRole::Timeout).or("600")
 }

@@ -20,7 +20,12 @@ const CACHED_MESSAGES: usize = 2;
 /// The body of a request.
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
-    model: &'a str,
+    /// Where the URL does not name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<&'a str>,
+    /// Where no header has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) anthropic_version: Option<&'static str>,
     max_tokens: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Block<'a>>,
@@ -114,7 +119,8 @@ pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool) -> Body<'a
         last.cache_control = EPHEMERAL;
     }
     Body {
-        model: &model.model_name,
+        model: Some(&model.model_name),
+        anthropic_version: None,
         max_tokens: request
             .cap_output((model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name))),
         system,

@@ -20,6 +20,10 @@ static VENDORS: &[&ProviderSpec] = &[
     &crate::provider::ollama::VENDOR,
     #[cfg(feature = "google")]
     &crate::provider::google::VENDOR,
+    #[cfg(feature = "bedrock")]
+    &crate::provider::bedrock::VENDOR,
+    #[cfg(feature = "vertex")]
+    &crate::provider::vertex::VENDOR,
 ];
 
 /// The providers of this build that are part of the program.
@@ -36,7 +40,9 @@ pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
 /// # Errors
 /// [`ErrorClass::Config`] when the build leaves it out.
 pub(super) fn protocol_named(name: &str) -> Result<&'static WireProtocol, Error> {
-    let mut protocols = VENDORS.iter().map(|vendor| vendor.protocol);
+    // A file has no credentials but a key.
+    let keyed = VENDORS.iter().filter(|vendor| vendor.credentials.is_none());
+    let mut protocols = keyed.map(|vendor| vendor.protocol);
     let found = protocols.find(|protocol| protocol.name == name);
     found.ok_or_else(|| {
         let hint = features::hint(name);
