@@ -151,7 +151,7 @@ fn error(status: u16, kind: &str, words: &str) -> Error {
 }
 
 /// A body of events for fuzzing: one for each line, the event's name up to the first space and then its JSON.
-#[cfg(fuzzing)]
+#[cfg(any(test, fuzzing))]
 pub(super) fn stream_of_lines(input: &[u8]) -> Vec<u8> {
     let lines = input.split(|byte| *byte == b'\n');
     let frames = lines.map(|line| {
