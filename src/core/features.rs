@@ -5,6 +5,7 @@
 //! | `acp` | the Agent Client Protocol: the command `gosling acp` |
 //! | `analyze` | the tool of `developer` that outlines source code; needs `developer` |
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
+//! | `bedrock` | the provider `aws_bedrock`: the Converse API of Amazon Bedrock |
 //! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
 //! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension`; needs `streamable-http` |
 //! | `containers` | extensions in Docker or Podman |
@@ -29,6 +30,7 @@
 //! | `streamable-http` | MCP servers that are reached over HTTP, extensions of type `streamable_http` |
 //! | `tls` | `https` to models and MCP servers, and `gosling agent --tls` |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
+//! | `vertex` | the provider `gcp_vertex_ai`: Gemini and Claude on Vertex AI; needs `anthropic` and `google` |
 //!
 //! All are on by default. Those of the builtin servers enable the feature `builtin`, which contains what all of
 //! them need: the command `gosling mcp`, connections inside the process, and the side of MCP that offers tools.
@@ -66,6 +68,7 @@ features! {
     "acp", "the Agent Client Protocol is not spoken", [Get "/acp"];
     "analyze", "", [];
     "anthropic", "", [];
+    "bedrock", "", [];
     "chat", "", [];
     "check", "no server is checked", [Post "/agent/check_extension"];
     "containers", "", [];
@@ -115,6 +118,7 @@ features! {
     "streamable-http", "", [];
     "tls", "", [];
     "todo", "", [];
+    "vertex", "", [];
 }
 
 /// Adds the routes of the features that the build leaves out: each is answered as unknown, and says which feature it

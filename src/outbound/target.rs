@@ -5,6 +5,7 @@ use super::connection_progress::{Connection, MAX_RESPONSE_HEAD};
 use super::ip_literal::ip_literal;
 use super::{proxy, redirect, tls_roots};
 use gosling_text::redact;
+use std::net::IpAddr;
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -88,8 +89,10 @@ impl Target {
                 origin(&uri)
             ));
         }
+        // No proxy reaches the link of this machine, where clouds offer credentials.
+        let is_direct = loopback || is_link_local(&uri);
         // ureq alone would take the first variable that is set, for any scheme, and ignore an invalid one.
-        let proxy = if loopback {
+        let proxy = if is_direct {
             None
         } else {
             proxy::choose(&uri, |name| std::env::var(name).ok())?
@@ -242,6 +245,14 @@ fn is_loopback(uri: &Uri) -> bool {
     match ip_literal(uri) {
         Some(address) => address.to_canonical().is_loopback(),
         None => (uri.host()).is_some_and(|host| host.eq_ignore_ascii_case("localhost")),
+    }
+}
+
+fn is_link_local(uri: &Uri) -> bool {
+    match ip_literal(uri).map(|address| address.to_canonical()) {
+        Some(IpAddr::V4(address)) => address.is_link_local(),
+        Some(IpAddr::V6(address)) => address.is_unicast_link_local(),
+        None => false,
     }
 }
 

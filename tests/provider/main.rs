@@ -9,7 +9,9 @@ mod model_server;
 
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod anthropic_and_google;
-#[cfg(feature = "ollama")]
+#[cfg(feature = "bedrock")]
+mod bedrock;
+#[cfg(any(feature = "bedrock", feature = "ollama", feature = "vertex"))]
 mod catalog;
 mod harness;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
@@ -31,3 +33,5 @@ mod tool_schemas;
 mod transport;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod truncated_calls;
+#[cfg(feature = "vertex")]
+mod vertex;

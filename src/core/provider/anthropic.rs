@@ -69,6 +69,9 @@ const MODELS: &[ModelSpec] = &[
     model("claude-3-haiku", 200_000).output(4_096, &[0.25, 1.25, 0.03, 0.3]),
 ];
 
+/// The JSON text of a body, and a header that belongs to it.
+type Written = (Vec<u8>, Option<(String, String)>);
+
 /// A server with this protocol. It does not implement `Debug`, because headers contain the key.
 pub(super) struct Anthropic {
     /// Its URL is without `/v1/messages`.
@@ -87,6 +90,23 @@ impl Anthropic {
     }
 }
 
+#[cfg(feature = "vertex")]
+impl Anthropic {
+    /// The JSON text of the body, and a header, for a server whose URL names the model and whose version of the API
+    /// is a field of the body.
+    pub(super) fn body_without_model(
+        &self,
+        request: &CompletionRequest<'_>,
+        form: &RequestForm,
+        version: &'static str,
+    ) -> serde_json::Result<Written> {
+        let (mut body, _) = messages_request::body(request, &self.server, form);
+        body.model = None;
+        body.anthropic_version = Some(version);
+        written(&body, request, form)
+    }
+}
+
 impl Protocol for Anthropic {
     fn http_request(
         &self,
@@ -94,23 +114,9 @@ impl Protocol for Anthropic {
         form: &RequestForm,
     ) -> serde_json::Result<HttpRequest> {
         let (body, _) = messages_request::body(request, &self.server, form);
-        let mut betas = Vec::new();
-        if body.drops_thinking() {
-            betas.push(BINDING_CONTROLS.to_owned());
-        }
-        let params = request.model.request_params.as_ref();
-        let bytes = with_parameters(&body, params, form, |body, name, value| {
-            if name == BETA {
-                betas.push(header_value(value));
-            } else {
-                body[name] = value.clone();
-            }
-        })?;
+        let (bytes, headers) = written(&body, request, form)?;
         let mut outgoing = self.server.request("/v1/messages", Some(bytes));
-        if !betas.is_empty() {
-            let betas = ("anthropic-beta".to_owned(), betas.join(","));
-            outgoing.headers.push(betas);
-        }
+        outgoing.headers.extend(headers);
         Ok(outgoing)
     }
 
@@ -145,6 +151,28 @@ impl Protocol for Anthropic {
         })?;
         Ok(body.data.into_iter().map(|model| model.id).collect())
     }
+}
+
+/// The JSON text of the body with the user's own parameters, and the header that some of them are.
+fn written(
+    body: &messages_request::Body<'_>,
+    request: &CompletionRequest<'_>,
+    form: &RequestForm,
+) -> serde_json::Result<Written> {
+    let mut betas = Vec::new();
+    if body.drops_thinking() {
+        betas.push(BINDING_CONTROLS.to_owned());
+    }
+    let params = request.model.request_params.as_ref();
+    let bytes = with_parameters(body, params, form, |body, name, value| {
+        if name == BETA {
+            betas.push(header_value(value));
+        } else {
+            body[name] = value.clone();
+        }
+    })?;
+    let header = ("anthropic-beta".to_owned(), betas.join(","));
+    Ok((bytes, Some(header).filter(|_| !betas.is_empty())))
 }
 
 /// A parameter as the value of a header; the items of a list are separated by commas.

@@ -59,8 +59,13 @@ pub(super) fn with_parameters(
     for (name, value) in params.into_iter().flatten() {
         set(&mut merged, name, value);
     }
-    // Gemini has them one level deeper.
-    for at in ["", "/generationConfig"] {
+    // Gemini and Bedrock have them one level deeper.
+    for at in [
+        "",
+        "/generationConfig",
+        "/inferenceConfig",
+        "/additionalModelRequestFields",
+    ] {
         if let Some(Value::Object(fields)) = merged.pointer_mut(at) {
             fields.retain(|name, _| form.accepts(name));
         }

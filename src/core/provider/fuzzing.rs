@@ -38,6 +38,16 @@ pub(super) const PROTOCOLS: &[(&WireProtocol, Fuzz)] = &[
     (&super::ollama::PROTOCOL, |input| {
         completion(&super::ollama::PROTOCOL, false, input)
     }),
+    #[cfg(feature = "bedrock")]
+    (&super::bedrock::PROTOCOL, |input| {
+        completion(&super::bedrock::PROTOCOL, true, input);
+        let stream = super::bedrock::stream_of_lines(input);
+        completion(&super::bedrock::PROTOCOL, true, &stream);
+    }),
+    #[cfg(feature = "vertex")]
+    (&super::vertex::PROTOCOL, |input| {
+        completion(&super::vertex::PROTOCOL, true, input)
+    }),
     #[cfg(feature = "google")]
     (&super::google::PROTOCOL, |input| {
         completion(&super::google::PROTOCOL, false, input)

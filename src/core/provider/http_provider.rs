@@ -6,6 +6,7 @@
 
 mod exchange;
 
+use super::credentials::Credentials;
 use super::openai::OpenAi;
 use super::output_limit::{self, LearnedLimits};
 use super::request_form::{self, LearnedForms, Refusal, RequestForm};
@@ -21,7 +22,8 @@ use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
 use crate::sys::cancel::Cancel;
 use crate::sys::{lock, random_byte};
 use exchange::Exchange;
-use std::sync::Mutex;
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use ureq::http::StatusCode;
 
@@ -62,6 +64,8 @@ impl HttpProviderOptions {
 pub struct HttpProvider {
     name: String,
     protocol: Box<dyn Protocol>,
+    /// What authorizes each attempt, beyond the headers of the protocol.
+    credentials: Option<Arc<dyn Credentials>>,
     options: HttpProviderOptions,
     addresses: AddressCache,
     /// Connections without an exchange, each with its origin.
@@ -123,12 +127,19 @@ impl HttpProvider {
         HttpProvider {
             name: name.into(),
             protocol,
+            credentials: None,
             options,
             addresses: AddressCache::default(),
             idle: Mutex::default(),
             limits: Mutex::default(),
             forms: Mutex::default(),
         }
+    }
+
+    /// Asks these for the headers that authorize a request, before each attempt.
+    pub(super) fn with_credentials(mut self, credentials: Arc<dyn Credentials>) -> Self {
+        self.credentials = Some(credentials);
+        self
     }
 
     /// The HTTP request in this form, with this limit on output instead of the configured one.
@@ -157,10 +168,17 @@ impl HttpProvider {
         })
     }
 
-    fn target(&self, outgoing: &HttpRequest) -> Result<Target, Error> {
+    /// The server of this request, with the headers that authorize the next attempt.
+    fn target(&self, outgoing: &HttpRequest, cancel: &Cancel) -> Result<Target, Error> {
+        let mut headers = Cow::Borrowed(&outgoing.headers);
+        if let Some(credentials) = &self.credentials {
+            let more = credentials.authorize(outgoing, cancel);
+            let more = more.map_err(|error| self.with_title(error))?;
+            headers.to_mut().extend(more);
+        }
         let options = TargetOptions {
             uri: &outgoing.url,
-            headers: &outgoing.headers,
+            headers: &headers,
             offline: self.options.offline,
             connect_timeout: CONNECT_TIMEOUT,
             read_timeout: Some(self.options.timeout),
@@ -201,7 +219,7 @@ impl Provider for HttpProvider {
         }
         let mut outgoing = self.http_request(&with_tools(request, &offer), &form, max_tokens)?;
         let mut changes = 0;
-        let mut target = self.target(&outgoing)?;
+        let mut target = self.target(&outgoing, cancel)?;
         let mut sink = DeltaWatcher {
             sink,
             has_delta: false,
@@ -210,10 +228,16 @@ impl Provider for HttpProvider {
         let mut attempt = 0;
         let mut empty_answers = 0;
         let mut empty_answer = None;
+        let mut is_reauthorized = false;
         // The limit that the provider refused, and its reason.
         let mut refused = None;
+        let mut is_first = true;
         loop {
             let sent = with_tools(request, &offer);
+            // A signature contains the time and the body, and a token may have expired.
+            if self.credentials.is_some() && !std::mem::take(&mut is_first) {
+                target = self.target(&outgoing, cancel)?;
+            }
             let outcome = Exchange::begin(self, &target, cancel)
                 .and_then(|exchange| exchange.complete(&sent, &form, &outgoing, &mut sink));
             let failure = match outcome {
@@ -248,6 +272,13 @@ impl Provider for HttpProvider {
                 }
                 Err(failure) => failure,
             };
+            if failure.error.class == ErrorClass::Authentication
+                && !std::mem::replace(&mut is_reauthorized, true)
+                && (self.credentials.as_ref()).is_some_and(|credentials| credentials.forget())
+            {
+                log::info!("credentials fetched anew provider={}", self.name);
+                continue;
+            }
             if refused.is_none()
                 && let Some(limit_error) = failure.limit_error
                 && let Some(lower) = limit_error.lowered(max_tokens)
@@ -277,7 +308,7 @@ impl Provider for HttpProvider {
                 }
                 let sent = with_tools(request, &offer);
                 outgoing = self.http_request(&sent, &form, max_tokens)?;
-                target = self.target(&outgoing)?;
+                target = self.target(&outgoing, cancel)?;
                 continue;
             }
             attempt += 1;
@@ -302,7 +333,7 @@ impl Provider for HttpProvider {
 
     fn models(&self, cancel: &Cancel) -> Result<Vec<String>, Error> {
         let outgoing = self.protocol.models_request();
-        let target = self.target(&outgoing)?;
+        let target = self.target(&outgoing, cancel)?;
         let bytes = Exchange::begin(self, &target, cancel)
             .and_then(|exchange| exchange.fetch(&outgoing))
             .map_err(|failure| failure.error)?;

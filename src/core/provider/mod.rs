@@ -6,9 +6,12 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+#[cfg(feature = "bedrock")]
+mod bedrock;
 mod body_fields;
 pub mod catalog;
 mod classify_error;
+mod credentials;
 #[cfg(test)]
 mod decoder_memory_ratio;
 #[cfg(any(test, fuzzing))]
@@ -45,6 +48,8 @@ mod tool_name_encoding;
 mod tool_offer;
 mod tool_result_conversion;
 mod tool_schema;
+#[cfg(feature = "vertex")]
+mod vertex;
 mod wait_in_words;
 mod wire_protocol;
 

@@ -1,5 +1,6 @@
 //! What describes a provider of the program: its settings and its models.
 
+use super::credentials::CredentialsSpec;
 use super::wire_protocol::WireProtocol;
 use super::{Error, Provider};
 use crate::store::Config;
@@ -29,6 +30,10 @@ pub(super) enum SettingRole {
     Deployment,
     /// Azure's version of its API.
     ApiVersion,
+    /// A value that only the provider's [`CredentialsSpec`] reads.
+    Parameter,
+    /// The same for a secret.
+    Credential,
 }
 
 /// A setting, as clients show it.
@@ -65,6 +70,8 @@ pub(super) struct ProviderSpec {
     pub(super) description: &'static str,
     /// The wire protocol that it speaks.
     pub(super) protocol: &'static WireProtocol,
+    /// Its credentials, if they are more than a key.
+    pub(super) credentials: Option<&'static CredentialsSpec>,
     /// Clients show it first.
     pub(super) preferred: bool,
     /// It is a server of the user: no key is required.
@@ -109,6 +116,14 @@ pub(super) const fn path(name: &'static str, default: &'static str) -> Setting {
     setting(name, SettingRole::Path).required().or(default)
 }
 
+pub(super) const fn parameter(name: &'static str) -> Setting {
+    setting(name, SettingRole::Parameter)
+}
+
+pub(super) const fn credential(name: &'static str) -> Setting {
+    setting(name, SettingRole::Credential)
+}
+
 pub(super) const fn timeout(name: &'static str) -> Setting {
     setting(name, SettingRole::Timeout).or("600")
 }
@@ -138,14 +153,18 @@ impl Setting {
     /// Its entry in the table of settings.
     pub(super) const fn declared(&self) -> store::Setting<'static> {
         let kind = match self.role {
-            SettingRole::Key | SettingRole::KeyHeader(_) | SettingRole::Bearer => Kind::Secret,
+            SettingRole::Key
+            | SettingRole::KeyHeader(_)
+            | SettingRole::Bearer
+            | SettingRole::Credential => Kind::Secret,
             SettingRole::Host => Kind::Url,
             SettingRole::Headers => Kind::Headers,
             SettingRole::Timeout => Kind::Count(1, u64::MAX),
             SettingRole::Path
             | SettingRole::Header(_)
             | SettingRole::Deployment
-            | SettingRole::ApiVersion => Kind::Text,
+            | SettingRole::ApiVersion
+            | SettingRole::Parameter => Kind::Text,
         };
         store::Setting {
             name: self.name,
@@ -170,6 +189,7 @@ impl Setting {
                 | SettingRole::KeyHeader(_)
                 | SettingRole::Bearer
                 | SettingRole::Headers
+                | SettingRole::Credential
         )
     }
 }
@@ -181,6 +201,7 @@ pub(super) const fn hosted(protocol: &'static WireProtocol) -> ProviderSpec {
         title: "",
         description: "",
         protocol,
+        credentials: None,
         preferred: false,
         local: false,
         max_context: u64::MAX,

@@ -139,7 +139,7 @@ pub(super) fn openai(url: &str, model: &str, effort: Effort) -> Value {
 }
 
 /// Claude: <https://platform.claude.com/docs/en/build-with-claude/effort>, and a budget for the models before it.
-#[cfg(feature = "anthropic")]
+#[cfg(any(feature = "anthropic", feature = "bedrock"))]
 pub(super) fn anthropic(_: &str, model: &str, effort: Effort) -> Value {
     let name = model.rsplit('/').next().unwrap_or_default();
     let Some(at) = name.find("claude-") else {

@@ -27,7 +27,12 @@ const CACHED_MESSAGES: usize = 2;
 /// The body of a request.
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
-    model: &'a str,
+    /// Where the URL does not name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<&'a str>,
+    /// Where no header has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) anthropic_version: Option<&'static str>,
     max_tokens: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Block<'a>>,
@@ -174,7 +179,8 @@ pub(super) fn body<'a>(
     let budget = thinking.and_then(|thinking| thinking["budget_tokens"].as_u64());
     let max_tokens = (model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name));
     let body = Body {
-        model: &model.model_name,
+        model: Some(&model.model_name),
+        anthropic_version: None,
         max_tokens: request.cap_output(max_tokens.saturating_add(budget.unwrap_or(0))),
         system,
         messages,

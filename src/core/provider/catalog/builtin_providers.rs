@@ -21,6 +21,10 @@ static VENDORS: &[&ProviderSpec] = &[
     &crate::provider::ollama::VENDOR,
     #[cfg(feature = "google")]
     &crate::provider::google::VENDOR,
+    #[cfg(feature = "bedrock")]
+    &crate::provider::bedrock::VENDOR,
+    #[cfg(feature = "vertex")]
+    &crate::provider::vertex::VENDOR,
 ];
 
 /// The providers of this build that are part of the program.
@@ -37,8 +41,10 @@ pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
 /// # Errors
 /// [`ErrorClass::Config`] when the build leaves it out.
 pub(super) fn protocol_named(name: &str) -> Result<&'static WireProtocol, Error> {
-    let vendors = VENDORS.iter().map(|vendor| vendor.protocol);
-    let mut protocols = vendors.chain([&openai::RESPONSES_PROTOCOL]);
+    // A file has no credentials but a key.
+    let keyed = VENDORS.iter().filter(|vendor| vendor.credentials.is_none());
+    let keyed = keyed.map(|vendor| vendor.protocol);
+    let mut protocols = keyed.chain([&openai::RESPONSES_PROTOCOL]);
     let found = protocols.find(|protocol| protocol.name == name);
     found.ok_or_else(|| {
         let hint = features::hint(name);

@@ -171,6 +171,7 @@ impl CustomProvider {
                 stream: self.supports_streaming.unwrap_or(true),
                 ..endpoint(url)
             },
+            credentials: None,
             timeout: (self.timeout_seconds)
                 .filter(|limit| !limit.is_zero())
                 .map_or(DEFAULT_TIMEOUT, TimeLimit::get),

@@ -1,6 +1,7 @@
 //! The settings of a provider, read for every use: its URLs, headers and options.
 
 use crate::outbound::is_loopback_url;
+use crate::provider::credentials::{CredentialsSpec, Parameters};
 use crate::provider::provider_spec::{ProviderSpec, Setting, SettingRole, setting};
 use crate::provider::server_url::{deployment_url, models_url, origin};
 use crate::provider::wire_protocol::{Endpoint, WireProtocol};
@@ -19,8 +20,22 @@ pub(super) struct Settings {
     pub(super) protocol: &'static WireProtocol,
     pub(super) title: String,
     pub(super) endpoint: Endpoint,
+    pub(super) credentials: Option<CredentialSettings>,
     pub(super) timeout: Duration,
     pub(super) key_hint: String,
+}
+
+/// The settings of credentials that are more than a key.
+#[derive(Clone)]
+pub(super) struct CredentialSettings {
+    spec: &'static CredentialsSpec,
+    parameters: Parameters,
+}
+
+impl PartialEq for CredentialSettings {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.spec, other.spec) && self.parameters == other.parameters
+    }
 }
 
 impl Settings {
@@ -32,7 +47,13 @@ impl Settings {
             ..HttpProviderOptions::new(self.title)
         };
         let protocol = (self.protocol.connect)(self.endpoint);
-        Arc::new(HttpProvider::new(name, protocol, options))
+        let provider = HttpProvider::new(name, protocol, options);
+        Arc::new(match self.credentials {
+            Some(CredentialSettings { spec, parameters }) => {
+                provider.with_credentials((spec.connect)(&parameters, offline))
+            }
+            None => provider,
+        })
     }
 }
 
@@ -101,6 +122,7 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
     let mut key = None;
     let mut key_name = None;
     let mut headers = Vec::new();
+    let mut parameters = Parameters::default();
     for setting in spec.settings {
         match setting.role {
             SettingRole::Headers => headers.extend(reader.headers(setting)?),
@@ -115,6 +137,11 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             SettingRole::KeyHeader(name) => {
                 key_name = Some(setting.name);
                 key = (reader.text(setting)?).map(|key| (name.to_owned(), key));
+            }
+            SettingRole::Parameter | SettingRole::Credential => {
+                if let Some(value) = reader.text(setting)? {
+                    parameters.add(setting.name, value);
+                }
             }
             // Whether a key is required depends on the host, so it is checked below.
             SettingRole::Host | SettingRole::Deployment if reader.text(setting)?.is_none() => {
@@ -131,15 +158,22 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
     let vendor = find(SettingRole::Host).and_then(|setting| setting.default);
     let base = (spec.protocol.base_url)(&text(SettingRole::Host)?.unwrap_or_default());
     let deployment = text(SettingRole::Deployment)?;
-    let url = match &deployment {
-        Some(name) => {
+    let credentials = spec.credentials;
+    let own_url = credentials.map(|spec| (spec.url)(&parameters)).transpose();
+    let url = match (
+        own_url.map_err(|error| with_title(spec.title, error))?,
+        &deployment,
+    ) {
+        (Some(url), _) => url,
+        (None, Some(name)) => {
             let version = text(SettingRole::ApiVersion)?.unwrap_or_default();
             deployment_url(&base, name, &version)
         }
-        None => (spec.protocol.endpoint_url)(&base, text(SettingRole::Path)?.as_deref()),
+        (None, None) => (spec.protocol.endpoint_url)(&base, text(SettingRole::Path)?.as_deref()),
     };
     let credential = bearer.or(key);
     if credential.is_none()
+        && credentials.is_none()
         && !spec.local
         && requires_key(spec.protocol, vendor, &base)
         && !has_credential(&headers)
@@ -161,9 +195,14 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             deployment,
             ..endpoint(url)
         },
+        credentials: credentials.map(|spec| CredentialSettings { spec, parameters }),
         timeout: timeout.map_or(DEFAULT_TIMEOUT, |it| TimeLimit::from_secs(it).get()),
         key_hint: key_name.map_or(String::new(), |name| format!("check {name}")),
     })
+}
+
+fn with_title(title: &str, error: Error) -> Error {
+    Error::new(error.class, format!("{title}: {}", error.message))
 }
 
 fn unset(title: &str, name: &str) -> Error {

@@ -2,7 +2,9 @@
 //! Every build has them, because a configuration may hold the keys of a vendor whose protocol the build leaves
 //! out, and they stay secret.
 
-use crate::provider::provider_spec::{Setting, SettingRole, host, key, setting, timeout};
+use crate::provider::provider_spec::{
+    Setting, SettingRole, credential, host, key, parameter, setting, timeout,
+};
 
 pub(in crate::provider) const ANTHROPIC: &[Setting] = &[
     key("ANTHROPIC_API_KEY"),
@@ -31,4 +33,36 @@ pub(in crate::provider) const GOOGLE: &[Setting] = &[
     timeout("GOOGLE_TIMEOUT"),
 ];
 
-pub(in crate::provider) const ALL: [&[Setting]; 3] = [ANTHROPIC, OLLAMA, GOOGLE];
+pub(in crate::provider) const BEDROCK: &[Setting] = &[
+    parameter("AWS_REGION").primary(),
+    parameter("AWS_PROFILE").primary(),
+    credential("AWS_BEARER_TOKEN_BEDROCK"),
+    credential("AWS_ACCESS_KEY_ID"),
+    credential("AWS_SECRET_ACCESS_KEY"),
+    credential("AWS_SESSION_TOKEN"),
+    parameter("AWS_DEFAULT_REGION"),
+    parameter("AWS_CONFIG_FILE"),
+    parameter("AWS_SHARED_CREDENTIALS_FILE"),
+    parameter("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
+    parameter("AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+    credential("AWS_CONTAINER_AUTHORIZATION_TOKEN"),
+    parameter("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
+    parameter("AWS_EC2_METADATA_DISABLED"),
+    parameter("AWS_EC2_METADATA_SERVICE_ENDPOINT"),
+    parameter("AWS_ENDPOINT_URL_BEDROCK_RUNTIME"),
+    timeout("AWS_BEDROCK_TIMEOUT"),
+];
+
+pub(in crate::provider) const VERTEX: &[Setting] = &[
+    parameter("GCP_PROJECT_ID").required().primary(),
+    parameter("GCP_LOCATION")
+        .required()
+        .or("us-central1")
+        .primary(),
+    parameter("GOOGLE_APPLICATION_CREDENTIALS"),
+    parameter("GCE_METADATA_HOST"),
+    parameter("GCP_VERTEX_AI_HOST"),
+    timeout("GCP_VERTEX_AI_TIMEOUT"),
+];
+
+pub(in crate::provider) const ALL: [&[Setting]; 5] = [ANTHROPIC, OLLAMA, GOOGLE, BEDROCK, VERTEX];

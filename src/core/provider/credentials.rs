@@ -1,0 +1,72 @@
+//! Credentials that a request needs beyond a fixed header: tokens that expire, and signatures of the request.
+//!
+//! The HTTP provider asks for the headers just before each attempt. It redacts their values in errors as it does
+//! those of the endpoint's own headers.
+
+#[cfg(feature = "bedrock")]
+pub(super) mod aws;
+#[cfg(feature = "bedrock")]
+mod aws_profile;
+#[cfg(feature = "vertex")]
+pub(super) mod google_token;
+#[cfg(feature = "bedrock")]
+pub(super) mod sigv4;
+#[cfg(any(feature = "bedrock", feature = "vertex"))]
+pub(super) mod token_cache;
+#[cfg(any(feature = "bedrock", feature = "vertex"))]
+pub(super) mod token_request;
+
+use super::Error;
+use super::wire_protocol::HttpRequest;
+use crate::sys::cancel::Cancel;
+use std::sync::Arc;
+
+/// Where a provider gets the headers that authorize a request.
+pub(super) trait Credentials: Send + Sync {
+    /// The headers for one attempt of this request. May fetch a token, within
+    /// [`token_request::TIMEOUT`] for each HTTP request that it takes.
+    ///
+    /// # Errors
+    /// [`ErrorClass::Config`](super::ErrorClass::Config) if there are no credentials,
+    /// [`ErrorClass::Authentication`](super::ErrorClass::Authentication) if a token is refused, and those of the
+    /// network. The message names what the user can correct, and contains no secret; the caller adds the
+    /// provider's name.
+    fn authorize(
+        &self,
+        request: &HttpRequest,
+        cancel: &Cancel,
+    ) -> Result<Vec<(String, String)>, Error>;
+
+    /// Forgets what is cached, after the server has rejected it; false if nothing was, so that another attempt
+    /// would send the same.
+    fn forget(&self) -> bool;
+}
+
+/// The values of a provider's [`Parameter`](super::provider_spec::SettingRole::Parameter) and
+/// [`Credential`](super::provider_spec::SettingRole::Credential) settings, by name.
+///
+/// It does not implement `Debug`, because some are secrets.
+#[derive(Clone, Default, PartialEq)]
+pub(super) struct Parameters(Vec<(&'static str, String)>);
+
+impl Parameters {
+    /// Adds a value.
+    pub(super) fn add(&mut self, name: &'static str, value: String) {
+        self.0.push((name, value));
+    }
+
+    /// The value of a setting, if it is set and not blank.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| *known == name);
+        let value = found.map(|(_, value)| value.trim());
+        value.filter(|value| !value.is_empty())
+    }
+}
+
+/// What a provider with credentials of its own kind makes from its settings.
+pub(super) struct CredentialsSpec {
+    /// The URL of the endpoint.
+    pub(super) url: fn(&Parameters) -> Result<String, Error>,
+    /// The credentials; `offline` refuses every host but this machine.
+    pub(super) connect: fn(&Parameters, offline: bool) -> Arc<dyn Credentials>,
+}
