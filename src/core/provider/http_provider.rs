@@ -6,6 +6,7 @@
 
 mod exchange;
 
+use super::model_facts::ModelFacts;
 use super::openai::OpenAi;
 use super::output_limit::{self, LearnedLimits};
 use super::request_form::{self, LearnedForms, Refusal, RequestForm};
@@ -18,7 +19,7 @@ use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
 use crate::sys::cancel::Cancel;
 use crate::sys::{lock, random_byte};
 use exchange::Exchange;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use ureq::http::StatusCode;
 
@@ -67,6 +68,8 @@ pub struct HttpProvider {
     limits: Mutex<LearnedLimits>,
     /// The forms of requests that its models accepted after they had refused others, likewise.
     forms: Mutex<LearnedForms>,
+    /// What the catalog knows of its models.
+    facts: Option<Arc<dyn ModelFacts>>,
 }
 
 /// Why one attempt failed.
@@ -118,6 +121,15 @@ impl HttpProvider {
             idle: Mutex::default(),
             limits: Mutex::default(),
             forms: Mutex::default(),
+            facts: None,
+        }
+    }
+
+    /// With what is known of its models.
+    pub(super) fn with_facts(self, facts: Arc<dyn ModelFacts>) -> Self {
+        HttpProvider {
+            facts: Some(facts),
+            ..self
         }
     }
 
@@ -178,6 +190,7 @@ impl Provider for HttpProvider {
         let name = &request.model.model_name;
         let mut max_tokens = lock(&self.limits).apply(name, request.model.max_tokens);
         let mut form = lock(&self.forms).of(name);
+        form.traits = self.facts.as_ref().map(|facts| facts.traits(name));
         let mut outgoing = self.http_request(request, &form, max_tokens)?;
         let mut changes = 0;
         let mut target = self.target(&outgoing)?;
@@ -254,6 +267,9 @@ impl Provider for HttpProvider {
         let bytes = Exchange::begin(self, &target, cancel)
             .and_then(|exchange| exchange.fetch(&outgoing))
             .map_err(|failure| failure.error)?;
+        if let Some(facts) = &self.facts {
+            facts.learn(&bytes);
+        }
         let names = self.protocol.parse_models(&bytes);
         names.map_err(|error| self.describe(&target, error, None))
     }

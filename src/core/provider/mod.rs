@@ -21,8 +21,11 @@ mod http_provider;
 mod json_splitter;
 pub mod lead_worker;
 mod lenient_json;
+mod listed_limits;
 #[cfg(test)]
 mod memory_ratio;
+mod model_facts;
+mod model_families;
 mod model_traits;
 #[cfg(feature = "ollama")]
 mod ollama;

@@ -5,6 +5,7 @@
 //! say: the lists of models that a program ships are older than the servers that it talks to.
 
 use super::CompletionRequest;
+use super::model_traits::ModelTraits;
 use std::collections::{BTreeSet, HashMap};
 
 /// The most models of a provider whose forms are remembered.
@@ -13,7 +14,7 @@ const MAX_MODELS: usize = 1_000;
 pub(super) const MAX_CHANGES: usize = 8;
 /// The parameters of requests that a server may refuse, and that a request can do without, by the last name in
 /// their path.
-const OPTIONAL: [&str; 9] = [
+const OPTIONAL: [&str; 10] = [
     "temperature",
     "top_p",
     "stream_options",
@@ -23,7 +24,10 @@ const OPTIONAL: [&str; 9] = [
     "prompt_cache_key",
     "thinking",
     "include",
+    REASONING_CONTENT,
 ];
+/// The reasoning of earlier answers, a field of messages.
+pub(super) const REASONING_CONTENT: &str = "reasoning_content";
 /// The same for parameters whose name is a word of its own in other errors, too.
 const OPTIONAL_PHRASES: [(&str, &str); 5] = [
     ("reasoning.summary", SUMMARY),
@@ -77,6 +81,8 @@ pub(super) struct RequestForm {
     left_out: BTreeSet<&'static str>,
     /// Which of OpenAI's protocols, if the server refused the other.
     pub(super) openai_api: Option<OpenAiApi>,
+    /// What the catalog knows of the model.
+    pub(super) traits: Option<ModelTraits>,
 }
 
 /// One of OpenAI's two protocols.
@@ -95,6 +101,11 @@ pub(super) struct Refusal<'a> {
 }
 
 impl RequestForm {
+    /// The traits of the model of this name: those that the catalog knows, else what the name says.
+    pub(super) fn traits_of(&self, model: &str) -> ModelTraits {
+        self.traits.unwrap_or_else(|| ModelTraits::of(model))
+    }
+
     /// Whether the parameter may be sent.
     pub(super) fn accepts(&self, parameter: &str) -> bool {
         !self.left_out.contains(parameter)

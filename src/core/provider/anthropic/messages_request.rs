@@ -1,6 +1,7 @@
 //! The body of a request of the Anthropic messages API.
 
 use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
+use crate::provider::model_families::limits_of;
 use crate::provider::thinking_origin::is_own;
 use crate::provider::tool_calls::replayed_call;
 use crate::provider::tool_names::encode_tool_name;
@@ -10,10 +11,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The limit on output tokens if neither the catalog nor the user sets one.
+/// The limit on output tokens if neither the catalog nor the user sets one, and the model is of no known family.
 const MAX_TOKENS: u64 = 8192;
-/// The same for the oldest models, which refuse more.
-const MAX_TOKENS_OF_OLD: u64 = 4096;
 /// How many of the last user messages have a cache breakpoint. With those of the system prompt and the tools
 /// there are four, the API's maximum.
 const CACHED_MESSAGES: usize = 2;
@@ -127,12 +126,7 @@ pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool, own: &str)
 }
 
 fn max_tokens(model: &str) -> u64 {
-    const OLD: [&str; 3] = ["claude-3-opus", "claude-3-sonnet", "claude-3-haiku"];
-    if OLD.iter().any(|old| model.contains(old)) {
-        MAX_TOKENS_OF_OLD
-    } else {
-        MAX_TOKENS
-    }
+    limits_of(model).map_or(MAX_TOKENS, |limits| limits.output)
 }
 
 fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {
