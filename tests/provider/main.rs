@@ -15,6 +15,8 @@ mod harness;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod images;
 #[cfg(feature = "ollama")]
+mod model_lists;
+#[cfg(feature = "ollama")]
 mod ollama;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod output_limits;

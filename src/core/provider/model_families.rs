@@ -23,6 +23,7 @@ const FAMILIES: &[(&str, u64, u64)] = &[
     ("gpt-oss", 131_072, 32_768),
     ("gpt-3", 16_385, 4_096),
     ("gpt-4-1", 1_047_576, 32_768),
+    ("gpt-4o", 128_000, 4_096),
     ("gpt-4", 128_000, 4_096),
     ("gpt-5", 400_000, 128_000),
     ("gpt-6", 400_000, 128_000),
@@ -88,8 +89,6 @@ fn begins_with(text: &str, family: &str) -> bool {
     let next = rest.chars().next();
     match next {
         None | Some('-') => true,
-        // `gpt-4o`
-        Some('o') => family == "gpt-4",
         Some(c) => !ends_in_digit && (c.is_ascii_digit() || c == 'v'),
     }
 }
