@@ -220,6 +220,11 @@ impl ModelTable {
         self.providers.values().flatten().try_for_each(Model::check)
     }
 
+    /// The date of a table in this text, without reading the models.
+    pub(super) fn date_of(json: &str) -> Option<String> {
+        Unread::of(json).ok().map(|table| table.date)
+    }
+
     /// The models of one provider in the text of a table, without reading the others.
     pub(super) fn models_of(json: &str, provider: &str) -> Vec<Model> {
         let unread = Unread::of(json).ok();

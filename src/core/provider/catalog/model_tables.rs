@@ -2,8 +2,9 @@
 //! first; of the program's table only the models of the providers in use stay in memory.
 
 use super::model_table::{MAX_TABLE, Model, ModelTable, SNAPSHOT};
+use crate::store::Result;
+use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::files::{self, Cached};
-use crate::store::{Error, Result};
 use crate::sys::clock::{self, Utc};
 use crate::sys::lock;
 use std::path::{Path, PathBuf};
@@ -104,22 +105,19 @@ impl ModelTables {
 /// The date of the program's table.
 pub(super) fn snapshot_date() -> &'static str {
     static DATE: OnceLock<String> = OnceLock::new();
-    DATE.get_or_init(|| ModelTable::parse(SNAPSHOT).map_or(String::new(), |table| table.date))
+    DATE.get_or_init(|| ModelTable::date_of(SNAPSHOT).unwrap_or_default())
 }
 
 /// Stores a table as the user's.
 ///
 /// # Errors
-/// [`Error::Io`].
+/// [`store::Error::Io`](crate::store::Error::Io).
 pub fn replace_table(data: &Path, table: &ModelTable) -> Result<PathBuf> {
     let path = data.join(FILE);
     files::ensure_dir(data)?;
-    let _lock = crate::store::file_lock::FileLock::acquire(
-        &files::beside(&path, ".", ".lock"),
-        crate::store::file_lock::LOCK_TIMEOUT,
-    )?;
+    let _lock = FileLock::acquire(&files::beside(&path, ".", ".lock"), LOCK_TIMEOUT)?;
     files::write_atomic(&path, table.to_json().as_bytes())?;
-    Ok::<_, Error>(path)
+    Ok(path)
 }
 
 /// Today's date in UTC, `YYYY-MM-DD`.
