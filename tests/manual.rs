@@ -169,6 +169,7 @@ fn help_prints_a_page_as_it_is() {
         let is_command = match topic.name {
             "chat" | "extensions" => !is_left_out("chat"),
             name @ ("acp" | "check") => !is_left_out(name),
+            "models" => true,
             _ => false,
         };
         assert_eq!(text.starts_with("usage:"), is_command, "{text}");
@@ -436,6 +437,14 @@ fn code_names() -> Code {
             names.insert(name.clone(), short.clone());
         }
         literals.extend(code.literals);
+    }
+    // The settings of providers that are data.
+    let hosts = "src/core/provider/catalog/hosts.json";
+    let text = fs::read_to_string(root().join(hosts)).unwrap();
+    let names_there = text.split('"').filter(|text| text.contains('_'));
+    for name in names_there.filter(|text| is_variable(text)) {
+        names.insert(name.to_owned(), hosts.into());
+        literals.insert(name.to_owned());
     }
     Code { names, literals }
 }

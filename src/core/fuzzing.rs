@@ -17,6 +17,7 @@ const TARGETS: &[Target] = &[
     Target::new("http_head", http::fuzzing::head, 150),
     Target::new("http_chunked", http::fuzzing::chunked, 50),
     Target::new("http_json", http::fuzzing::json_body, 300),
+    Target::new("catalog", provider::fuzzing::catalog, 600),
     Target::new("tool_schema", provider::fuzzing::tool_schema, 1000),
     Target::new("tool_result", provider::fuzzing::tool_result, 1000),
     Target::new("yaml", store::fuzzing::yaml, 1000),

@@ -16,6 +16,8 @@ mod catalog;
 mod harness;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod images;
+#[cfg(feature = "ollama")]
+mod model_lists;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod odd_answers;
 #[cfg(feature = "ollama")]

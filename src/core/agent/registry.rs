@@ -76,7 +76,9 @@ impl Registry {
         let (config, secrets) = (stores.config.clone(), stores.secrets.clone());
         let cancel = Cancel::new();
         Registry {
-            catalog: Catalog::new(config, secrets, offline).with(provider::in_process_providers()),
+            catalog: Catalog::new(config, secrets, offline)
+                .with_data(&stores.paths.data)
+                .with(provider::in_process_providers()),
             stores,
             offline,
             has_user_interfaces: false,

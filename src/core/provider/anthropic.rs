@@ -10,7 +10,7 @@ mod tests;
 
 use super::body_fields::with_parameters;
 use super::catalog::vendor_settings;
-use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
 use super::thinking_effort::{self, EffortParams};
@@ -48,26 +48,11 @@ pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     title: "Anthropic",
     description: "Claude models, over the messages API",
     preferred: true,
-    default_model: "claude-sonnet-4-5",
-    models: MODELS,
+    families: &["claude-sonnet-*"],
     doc: "https://docs.anthropic.com/en/docs/about-claude/models",
     settings: vendor_settings::ANTHROPIC,
     ..hosted(&PROTOCOL)
 };
-
-const MODELS: &[ModelSpec] = &[
-    model("claude-sonnet-4-5", 200_000).output(64_000, &[3.0, 15.0, 0.3, 3.75]),
-    model("claude-haiku-4-5", 200_000).output(64_000, &[1.0, 5.0, 0.1, 1.25]),
-    model("claude-opus-4-5", 200_000).output(64_000, &[5.0, 25.0, 0.5, 6.25]),
-    model("claude-opus-4-1", 200_000).output(32_000, &[15.0, 75.0, 1.5, 18.75]),
-    model("claude-opus-4", 200_000).output(32_000, &[15.0, 75.0, 1.5, 18.75]),
-    model("claude-sonnet-4", 200_000).output(64_000, &[3.0, 15.0, 0.3, 3.75]),
-    model("claude-3-7-sonnet", 200_000).output(64_000, &[3.0, 15.0, 0.3, 3.75]),
-    model("claude-3-5-sonnet", 200_000).output(8_192, &[3.0, 15.0, 0.3, 3.75]),
-    model("claude-3-5-haiku", 200_000).output(8_192, &[0.8, 4.0, 0.08, 1.0]),
-    model("claude-3-opus", 200_000).output(4_096, &[15.0, 75.0, 1.5, 18.75]),
-    model("claude-3-haiku", 200_000).output(4_096, &[0.25, 1.25, 0.03, 0.3]),
-];
 
 /// The JSON text of a body, and a header that belongs to it.
 type Written = (Vec<u8>, Option<(String, String)>);

@@ -12,7 +12,7 @@ use super::body_fields::with_parameters;
 use super::catalog::vendor_settings;
 use super::credentials::sigv4::UNRESERVED;
 use super::credentials::{CredentialsSpec, aws};
-use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
 use super::thinking_effort::{self, EffortParams};
@@ -74,23 +74,11 @@ pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     description: "Models of many vendors in one's own account of AWS",
     credentials: Some(&CREDENTIALS),
     lists_models: false,
-    default_model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-    models: MODELS,
+    families: &["us.anthropic.claude-sonnet-*"],
     doc: "https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html",
     settings: vendor_settings::BEDROCK,
     ..hosted(&PROTOCOL)
 };
-
-const MODELS: &[ModelSpec] = &[
-    model("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 200_000)
-        .output(64_000, &[3.0, 15.0, 0.3, 3.75]),
-    model("us.anthropic.claude-haiku-4-5-20251001-v1:0", 200_000)
-        .output(64_000, &[1.0, 5.0, 0.1, 1.25]),
-    model("us.anthropic.claude-opus-4-5-20251101-v1:0", 200_000)
-        .output(64_000, &[5.0, 25.0, 0.5, 6.25]),
-    model("us.amazon.nova-pro-v1:0", 300_000).output(10_000, &[0.8, 3.2, 0.2]),
-    model("us.amazon.nova-lite-v1:0", 300_000).output(10_000, &[0.06, 0.24, 0.015]),
-];
 
 /// A server with this protocol.
 struct Bedrock {

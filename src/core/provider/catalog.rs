@@ -5,15 +5,24 @@
 
 mod builtin_providers;
 pub mod custom_providers;
-pub(super) mod known_models;
+mod default_model;
+mod hosts;
+mod known_facts;
+mod listed_models;
+pub mod litellm_table;
+pub mod model_table;
+mod model_tables;
 mod provider_settings;
 #[cfg(test)]
 mod tests;
 pub(super) mod vendor_settings;
 
-use super::provider_spec::{InProcessProvider, ModelSpec, ProviderSpec};
+use super::listed_limits::ListedLimits;
+use super::model_families;
+use super::provider_spec::{InProcessProvider, ProviderSpec};
 use super::{Error, ErrorClass, ModelConfig, Provider};
 pub use builtin_providers::in_process_providers;
+pub use model_tables::{replace_table, today};
 
 use crate::features;
 use crate::outbound::is_loopback_url;
@@ -22,9 +31,14 @@ use crate::store::{Config, Secrets};
 use crate::sys::lock;
 use builtin_providers::{builtin_providers, builtin_settings};
 use custom_providers::{CustomProvider, CustomProviders};
+use default_model::default_model;
+use known_facts::{KnownFacts, ProviderFacts};
+use model_table::{Model, ModelTable};
+use model_tables::soon;
 use provider_settings::{Settings, SettingsReader};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// The context size of a model that is not in a list.
@@ -41,6 +55,7 @@ pub struct Catalog {
     own: Vec<InProcessProvider>,
     offline: bool,
     made: Mutex<HashMap<String, Made>>,
+    facts: Arc<KnownFacts>,
 }
 
 /// A provider in use, and the settings that it was made with.
@@ -184,7 +199,15 @@ impl Catalog {
             own: Vec::new(),
             offline,
             made: Mutex::default(),
+            facts: Arc::default(),
         }
+    }
+
+    /// With the table of models in this folder if it is newer than that of the program, and what providers have
+    /// told of their models.
+    pub fn with_data(mut self, data: &Path) -> Self {
+        self.facts = Arc::new(KnownFacts::new(data));
+        self
     }
 
     /// Adds providers that are part of the program.
@@ -203,9 +226,10 @@ impl Catalog {
             let message = format!("Failed to create {name} provider: {}", error.message);
             Error::new(error.class, message)
         };
-        let settings = match self.find(name).map_err(failed)? {
+        let found = self.find(name).map_err(failed)?;
+        let settings = match &found {
             Found::InProcess(own) => return (own.make)(&self.config).map_err(failed),
-            found => self.settings_of(&found).map_err(failed)?,
+            found => self.settings_of(found).map_err(failed)?,
         };
         if self.offline && !is_loopback_url(&settings.endpoint.url) {
             return Err(failed(Error::new(
@@ -214,19 +238,26 @@ impl Catalog {
                  start it without --offline",
             )));
         }
-        let mut made = lock(&self.made);
-        if let Some(known) = made.get(name)
+        if let Some(known) = lock(&self.made).get(name)
             && known.settings == settings
         {
             return Ok(known.provider.clone());
         }
-        let provider = settings.clone().provider(name, self.offline);
+        self.facts.listed.begin(name, &settings.endpoint.url);
+        let url = settings.endpoint.url.clone();
+        let facts = ProviderFacts {
+            all: self.facts.clone(),
+            provider: name.to_owned(),
+            table: found.table_name().unwrap_or_default().to_owned(),
+            url,
+        };
+        let provider = (settings.clone()).provider(name, self.offline, Arc::new(facts));
         let now = Made {
             settings,
             provider: provider.clone(),
         };
         // One entry for each name, so the map stays small.
-        made.insert(name.to_owned(), now);
+        lock(&self.made).insert(name.to_owned(), now);
         Ok(provider)
     }
 
@@ -256,18 +287,19 @@ impl Catalog {
     pub fn lists_models(&self, name: &str) -> Result<bool, Error> {
         Ok(match self.find(name)? {
             Found::Builtin(spec) => spec.lists_models,
-            Found::Custom(_) | Found::InProcess(_) => true,
+            Found::Custom(custom) => custom.lists_models(),
+            Found::InProcess(_) => true,
         })
     }
 
-    /// The models of a provider that the catalog knows.
+    /// The models of a provider that the catalog knows and that are not retired, the one to begin with first.
     pub fn known_models(&self, name: &str) -> Vec<String> {
         match self.find(name) {
-            Ok(Found::Builtin(spec)) => spec
-                .models
-                .iter()
-                .map(|model| model.name.to_owned())
-                .collect(),
+            Ok(Found::Builtin(spec)) => {
+                let models = self.facts.tables.of(spec.table_name());
+                let offered = offered(&models, spec.families);
+                offered.map(|model| model.name.clone()).collect()
+            }
             Ok(Found::Custom(custom)) => {
                 custom.models.into_iter().map(|model| model.name).collect()
             }
@@ -277,46 +309,132 @@ impl Catalog {
     }
 
     /// A model with its limits: from the user's settings (`GOOSE_CONTEXT_LIMIT`, `GOOSE_MAX_TOKENS`,
-    /// `GOOSE_TEMPERATURE`), or the known ones.
+    /// `GOOSE_TEMPERATURE`), or the known ones, or those of its family.
     pub fn model_config(&self, provider: &str, model: &str) -> ModelConfig {
         let found = self.find(provider).ok();
-        let known = (found.as_ref()).and_then(|found| found.model_info(provider, model));
-        let (most_context, sends_output_limit) = match &found {
+        let known = (found.as_ref()).and_then(|found| self.info(found, provider, model));
+        let family = model_families::limits_of(model);
+        let (most_context, requires_output_limit) = match &found {
             Some(Found::Builtin(spec)) => (spec.max_context, spec.protocol.requires_output_limit),
-            // The user's file sets the limit.
-            Some(Found::Custom(_)) => (u64::MAX, true),
-            Some(Found::InProcess(_)) | None => (u64::MAX, false),
+            Some(Found::Custom(_) | Found::InProcess(_)) | None => (u64::MAX, false),
         };
-        let context = (known.as_ref()).map_or(DEFAULT_CONTEXT, |known| known.context_limit);
-        let context = context.min(most_context);
+        let context = match (&known, family) {
+            (Some(known), _) => known.context_limit,
+            (None, Some(family)) => family.window,
+            (None, None) => DEFAULT_CONTEXT,
+        };
         // If a request may omit the limit, the server knows better: it may run the model with another
-        // context, or count the limit as output against a rate limit.
+        // context, or count the limit as output against a rate limit. In a file the user sets it.
+        let sends_output_limit = requires_output_limit || matches!(found, Some(Found::Custom(_)));
         let output = known.filter(|_| sends_output_limit);
         let output = output.and_then(|known| known.max_output_tokens);
+        let of_family = family.filter(|_| requires_output_limit);
+        let output = output.or(of_family.map(|family| family.output));
         ModelConfig {
             model_name: model.to_owned(),
-            context_limit: CONTEXT_LIMIT.count_if_set(&self.config).or(Some(context)),
+            context_limit: (CONTEXT_LIMIT.count_if_set(&self.config))
+                .or(Some(context.min(most_context))),
             temperature: TEMPERATURE.number(&self.config),
             max_tokens: MAX_TOKENS.count_if_set(&self.config).or(output),
             ..ModelConfig::default()
         }
     }
 
-    /// The entry of a model in the provider's own list. A dated or otherwise extended name means the longest
-    /// known name that it begins with. The lists of other providers do not count: they run a model of the
-    /// same name with other limits and prices.
+    /// What is known of a model: the limits in the provider's own list of models, and its entry in the table. A
+    /// dated or otherwise extended name means the longest known name that it begins with. Other providers do not
+    /// count: they run a model of the same name with other limits and prices.
     pub fn model_info(&self, provider: &str, model: &str) -> Option<ModelInfo> {
-        self.find(provider).ok()?.model_info(provider, model)
+        self.info(&self.find(provider).ok()?, provider, model)
+    }
+
+    fn info(&self, found: &Found<'_>, provider: &str, model: &str) -> Option<ModelInfo> {
+        if let Found::Custom(custom) = found
+            && let Some(own) = custom.models.iter().find(|own| own.name == model)
+        {
+            let (context_limit, max_output_tokens) = (own.context_limit, own.max_tokens);
+            return Some(ModelInfo {
+                context_limit,
+                max_output_tokens,
+                ..ModelInfo::nothing(provider, model)
+            });
+        }
+        let table = found.table_name();
+        let known = table.and_then(|table| self.facts.model(table, model));
+        let listed = self.facts.listed.of(provider, model);
+        known
+            .as_ref()
+            .map(|known| known.window)
+            .or(listed.map(|listed| listed.window))?;
+        let mut info = ModelInfo::nothing(provider, model);
+        if let Some(known) = known {
+            let price = |kind: usize| known.price.get(kind).copied().flatten();
+            info = ModelInfo {
+                context_limit: known.window,
+                max_output_tokens: known.output,
+                input_token_cost: price(0),
+                output_token_cost: price(1),
+                cache_read_token_cost: price(2),
+                cache_write_token_cost: price(3),
+                ..info
+            };
+        }
+        if let Some(ListedLimits { window, output }) = listed {
+            info.context_limit = window;
+            info.max_output_tokens = output.or(info.max_output_tokens);
+        }
+        Some(info)
+    }
+
+    /// What the user should know of a model that its provider has retired or retires soon: one sentence. A server
+    /// elsewhere than at the vendor runs what it wants.
+    pub fn retirement(&self, provider: &str, model: &str) -> Option<String> {
+        let Ok(Found::Builtin(spec)) = self.find(provider) else {
+            return None;
+        };
+        let settings = provider_settings::resolve(spec, self.reader()).ok()?;
+        if !provider_settings::is_at_vendor(spec, &settings.endpoint.url) {
+            return None;
+        }
+        let known = self.facts.model(spec.table_name(), model)?;
+        let date = known
+            .retired
+            .as_deref()
+            .filter(|_| known.is_retired(&soon()))?;
+        let title = spec.title;
+        let what = if known.is_retired(&today()) {
+            format!("{title} has retired the model {model} on {date}")
+        } else {
+            format!("{title} retires the model {model} on {date}")
+        };
+        Some(match known.successor {
+            Some(successor) => format!("{what}; its successor is {successor}."),
+            None => format!("{what}; choose another model."),
+        })
+    }
+
+    /// The table of models in use, and whether it is that of the program.
+    pub fn model_table(&self) -> (ModelTable, bool) {
+        self.facts.tables.whole()
+    }
+
+    /// The names of the builtin providers, each with the name that the table of models has for it.
+    pub fn table_names(&self) -> Vec<(&'static str, &'static str)> {
+        builtin_providers()
+            .map(|spec| (spec.name, spec.table_name()))
+            .collect()
     }
 
     /// All providers, in the order in which clients show them.
     pub fn entries(&self) -> Vec<ProviderDetails> {
-        let builtin = builtin_providers().map(|spec| self.builtin_details(spec));
+        let (table, _) = self.facts.tables.whole();
+        let customs = self.custom.read();
+        let is_custom = |name: &str| customs.iter().any(|custom| custom.name == name);
+        let builtin = builtin_providers().filter(|spec| !(spec.yields && is_custom(spec.name)));
+        let builtin = builtin.map(|spec| self.builtin_details(spec, &table));
         let own = self.own.iter().map(|own| self.own_details(own));
         let is_own = |name: &str| self.own.iter().any(|own| own.name == name);
-        let custom = self.custom.read().into_iter();
-        let custom = custom.filter(|custom| !is_own(&custom.name));
-        let custom = custom.map(|custom| self.custom_details(&custom));
+        let custom = customs.iter().filter(|custom| !is_own(&custom.name));
+        let custom = custom.map(|custom| self.custom_details(custom));
         builtin.chain(own).chain(custom).collect()
     }
 
@@ -361,7 +479,10 @@ impl Catalog {
     }
 
     fn find(&self, name: &str) -> Result<Found<'_>, Error> {
-        if let Some(spec) = builtin_providers().find(|spec| spec.name == name) {
+        let named = builtin_providers().find(|spec| spec.name == name);
+        if let Some(spec) = named
+            && !spec.yields
+        {
             return Ok(Found::Builtin(spec));
         }
         if let Some(own) = self.own.iter().find(|own| own.name == name) {
@@ -370,6 +491,10 @@ impl Catalog {
         let mut customs = self.custom.read();
         if let Some(at) = customs.iter().position(|custom| custom.name == name) {
             return Ok(Found::Custom(Box::new(customs.swap_remove(at))));
+        }
+        let alias = || builtin_providers().find(|spec| spec.aliases.contains(&name));
+        if let Some(spec) = named.or_else(alias) {
+            return Ok(Found::Builtin(spec));
         }
         let builtin = builtin_providers().map(|spec| spec.name);
         let own = self.own.iter().map(|own| own.name);
@@ -413,8 +538,9 @@ impl Catalog {
         provider_settings::resolve(spec, reader).is_ok() && (!spec.local || is_mentioned())
     }
 
-    fn builtin_details(&self, spec: &ProviderSpec) -> ProviderDetails {
-        let models = spec.models.iter();
+    fn builtin_details(&self, spec: &ProviderSpec, table: &ModelTable) -> ProviderDetails {
+        let models = table.providers.get(spec.table_name());
+        let models = offered(models.map_or(&[][..], Vec::as_slice), spec.families);
         let config_keys = spec.settings.iter().map(|setting| ConfigKey {
             name: setting.name.to_owned(),
             required: setting.required,
@@ -426,12 +552,11 @@ impl Catalog {
         let metadata = ProviderMetadata {
             display_name: spec.title.to_owned(),
             description: spec.description.to_owned(),
-            default_model: spec.default_model.to_owned(),
             model_doc_link: spec.doc.to_owned(),
             config_keys: config_keys.collect(),
             ..ProviderMetadata::new(
                 spec.name,
-                models.map(|model| KnownModel::new(model.name, model.context)),
+                models.map(|model| KnownModel::new(&model.name, model.window)),
             )
         };
         let provider_type = if spec.preferred {
@@ -502,52 +627,43 @@ impl ProviderMetadata {
 }
 
 impl Found<'_> {
-    fn model_info(&self, provider: &str, model: &str) -> Option<ModelInfo> {
-        let (context_limit, max_output_tokens, prices) = match self {
-            Found::Custom(custom) => {
-                let own = custom.models.iter().find(|own| own.name == model)?;
-                (own.context_limit, own.max_tokens, &[][..])
-            }
-            Found::Builtin(spec) => {
-                let known = longest_prefix(spec.models, model)?;
-                (known.context, known.output, known.prices)
-            }
-            Found::InProcess(_) => return None,
-        };
-        let price = |kind: usize| prices.get(kind).copied();
-        Some(ModelInfo {
-            provider: provider.to_owned(),
-            model: model.to_owned(),
-            context_limit,
-            max_output_tokens,
-            input_token_cost: price(0),
-            output_token_cost: price(1),
-            cache_read_token_cost: price(2),
-            cache_write_token_cost: price(3),
-            currency: "$",
-        })
+    /// The provider in the table of models that has its models, if there is one.
+    fn table_name(&self) -> Option<&str> {
+        match self {
+            Found::Builtin(spec) => Some(spec.table_name()),
+            Found::Custom(custom) => custom.catalog_provider(),
+            Found::InProcess(_) => None,
+        }
     }
 }
 
-fn is_builtin(name: &str) -> bool {
-    builtin_providers().any(|spec| spec.name == name)
+impl ModelInfo {
+    /// Without limits and prices.
+    fn nothing(provider: &str, model: &str) -> Self {
+        ModelInfo {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            context_limit: 0,
+            max_output_tokens: None,
+            input_token_cost: None,
+            output_token_cost: None,
+            cache_read_token_cost: None,
+            cache_write_token_cost: None,
+            currency: "$",
+        }
+    }
 }
 
-/// The known model with the longest name that is a prefix of this name.
-fn longest_prefix(models: &'static [ModelSpec], name: &str) -> Option<&'static ModelSpec> {
-    let name = normalized(name);
-    models
-        .iter()
-        .filter(|known| {
-            let rest = name.strip_prefix(&normalized(known.name));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
-        })
-        .max_by_key(|known| known.name.len())
+/// The models to offer: those that are not retired, the one to begin with first.
+fn offered<'m>(models: &'m [Model], families: &[&str]) -> impl Iterator<Item = &'m Model> {
+    let first = default_model(models, families, &soon());
+    let today = today();
+    let is_first = move |model: &Model| first.is_some_and(|first| first.name == model.name);
+    let others = (models.iter()).filter(move |model| !model.is_retired(&today) && !is_first(model));
+    first.into_iter().chain(others)
 }
 
-/// A model's name without the prefixes and spellings of single providers.
-fn normalized(name: &str) -> String {
-    let name = name.rsplit('/').next().unwrap_or(name);
-    let name = name.strip_prefix("databricks-").unwrap_or(name);
-    name.to_lowercase().replace('.', "-")
+/// Whether no file of the user can have this name.
+fn is_reserved(name: &str) -> bool {
+    builtin_providers().any(|spec| spec.name == name && !spec.yields)
 }

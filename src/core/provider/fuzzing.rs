@@ -1,6 +1,9 @@
 //! Fuzz targets for the wire protocols: response streams, and tool schemas and tool results in requests.
 
+use super::catalog::litellm_table::parse_any;
+use super::catalog::model_table::{Model, ModelTable};
 use super::decoder_testing;
+use super::listed_limits::listed_limits;
 use super::openai;
 use super::request_form::RequestForm;
 use super::tool_call_conversion::reject_truncated_call;
@@ -233,6 +236,30 @@ pub fn tool_schema(input: &[u8]) {
         let body = [body(), body()];
         assert!(body[0] == body[1], "the prompt cache would be cold");
         json::from_slice::<&RawValue>(&body[0]).expect("a question is JSON");
+    }
+}
+
+/// A table of models that is read can be written and read again, and limits in a list of models make sense.
+pub fn catalog(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    if let Ok(table) = parse_any(&text, "2026-11-26", |_| true) {
+        let again = ModelTable::parse(&table.to_json()).expect("what is written can be read");
+        let facts = |table: &ModelTable| -> Vec<(String, Vec<Model>)> {
+            let lists = table.providers.iter();
+            // Reading a price may change its last digit.
+            let priceless = |model: &Model| Model {
+                price: Vec::new(),
+                ..model.clone()
+            };
+            lists
+                .map(|(name, models)| (name.clone(), models.iter().map(priceless).collect()))
+                .collect()
+        };
+        assert_eq!(facts(&again), facts(&table));
+    }
+    for (name, limits) in listed_limits(input) {
+        assert!(!name.is_empty() && limits.window > 0);
+        assert!(limits.output.is_none_or(|output| output <= limits.window));
     }
 }
 

@@ -10,7 +10,7 @@ mod tests;
 
 use super::body_fields::with_parameters;
 use super::catalog::vendor_settings;
-use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
 use super::thinking_effort::{self, EffortParams};
@@ -58,23 +58,11 @@ pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     title: "Google Gemini",
     description: "Gemini models, over Google's own API",
     preferred: true,
-    default_model: "gemini-2.5-pro",
-    models: MODELS,
+    families: &["gemini-*-pro", "gemini-*-flash"],
     doc: "https://ai.google.dev/gemini-api/docs/models",
     settings: vendor_settings::GOOGLE,
     ..hosted(&PROTOCOL)
 };
-
-const MODELS: &[ModelSpec] = &[
-    model("gemini-2.5-pro", 1_048_576).output(65_536, &[1.25, 10.0, 0.125]),
-    model("gemini-2.5-flash", 1_048_576).output(65_536, &[0.3, 2.5, 0.03]),
-    model("gemini-2.5-flash-lite", 1_048_576).output(65_536, &[0.1, 0.4, 0.01]),
-    model("gemini-2.5-flash-image", 32_768).output(32_768, &[0.3, 30.0]),
-    model("gemini-2.0-flash", 1_048_576).output(8_192, &[0.1, 0.4, 0.025]),
-    model("gemini-2.0-flash-lite", 1_048_576).output(8_192, &[0.075, 0.3]),
-    model("gemini-3-pro-preview", 1_048_576).output(65_536, &[2.0, 12.0, 0.2]),
-    model("gemini-3-flash-preview", 1_048_576).output(65_536, &[0.5, 3.0, 0.05]),
-];
 
 /// A server with this protocol. It does not implement `Debug`, because headers contain the key.
 pub(super) struct Google {

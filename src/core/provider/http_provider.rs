@@ -7,6 +7,7 @@
 mod exchange;
 
 use super::credentials::Credentials;
+use super::model_facts::ModelFacts;
 use super::openai::OpenAi;
 use super::output_limit::{self, LearnedLimits};
 use super::request_form::{self, LearnedForms, Refusal, RequestForm};
@@ -74,6 +75,8 @@ pub struct HttpProvider {
     limits: Mutex<LearnedLimits>,
     /// The forms of requests that its models accepted after they had refused others, likewise.
     forms: Mutex<LearnedForms>,
+    /// What the catalog knows of its models.
+    facts: Option<Arc<dyn ModelFacts>>,
 }
 
 /// How many times a turn's request is repeated because the answer was empty, which Gemini's often is.
@@ -133,6 +136,15 @@ impl HttpProvider {
             idle: Mutex::default(),
             limits: Mutex::default(),
             forms: Mutex::default(),
+            facts: None,
+        }
+    }
+
+    /// With what is known of its models.
+    pub(super) fn with_facts(self, facts: Arc<dyn ModelFacts>) -> Self {
+        HttpProvider {
+            facts: Some(facts),
+            ..self
         }
     }
 
@@ -212,6 +224,7 @@ impl Provider for HttpProvider {
         let name = &request.model.model_name;
         let mut max_tokens = lock(&self.limits).apply(name, request.model.max_tokens);
         let mut form = lock(&self.forms).of(name);
+        form.traits = self.facts.as_ref().map(|facts| facts.traits(name));
         let rules = self.protocol.schema_rules();
         let mut offer = ToolOffer::new(request.tools, rules, &form);
         for why in &offer.left_out {
@@ -337,6 +350,9 @@ impl Provider for HttpProvider {
         let bytes = Exchange::begin(self, &target, cancel)
             .and_then(|exchange| exchange.fetch(&outgoing))
             .map_err(|failure| failure.error)?;
+        if let Some(facts) = &self.facts {
+            facts.learn(&bytes);
+        }
         let names = self.protocol.parse_models(&bytes);
         names.map_err(|error| self.describe(&target, error, None))
     }

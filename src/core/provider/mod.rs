@@ -26,6 +26,9 @@ mod http_provider;
 mod json_splitter;
 pub mod lead_worker;
 mod lenient_json;
+mod listed_limits;
+mod model_facts;
+mod model_families;
 mod model_traits;
 #[cfg(feature = "ollama")]
 mod ollama;

@@ -7,7 +7,7 @@ mod ollama_request;
 
 use super::catalog::vendor_settings::{self, OLLAMA_PORT};
 use super::lenient_json::JsonStr;
-use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::with_scheme;
 use super::thinking_effort::{self, EffortParams};
@@ -43,23 +43,11 @@ pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     preferred: true,
     local: true,
     max_context: MAX_CONTEXT,
-    default_model: "qwen3",
-    models: MODELS,
+    families: &["qwen*"],
     doc: "https://ollama.com/library",
     settings: vendor_settings::OLLAMA,
     ..hosted(&PROTOCOL)
 };
-
-const MODELS: &[ModelSpec] = &[
-    model("qwen3", 40_960),
-    model("qwen2.5", 32_768),
-    model("llama3.3", 131_072),
-    model("llama3.2", 131_072),
-    model("llama3.1", 131_072),
-    model("mistral-nemo", 131_072),
-    model("gpt-oss", 131_072),
-    model("deepseek-r1", 131_072),
-];
 
 /// A server with this protocol. It does not implement `Debug`, because header values are secrets.
 struct Ollama {

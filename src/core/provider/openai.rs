@@ -16,8 +16,6 @@ mod provider_fields;
 #[cfg(test)]
 mod tests;
 
-use super::catalog::known_models;
-use super::model_traits::ModelTraits;
 use super::provider_spec::{
     ProviderSpec, SettingRole, host, hosted, optional_key, path, setting, timeout,
 };
@@ -68,13 +66,15 @@ static RULES: SchemaRules = SchemaRules {
     property_names: None,
 };
 
+/// The families of the models to begin with.
+pub(super) const FAMILIES: &[&str] = &["gpt-*-sol", "gpt-*"];
+
 pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     name: "openai",
     title: "OpenAI",
     description: "GPT models, and any server that speaks OpenAI's chat completions or Responses",
     preferred: true,
-    default_model: "gpt-4o",
-    models: known_models::OPENAI,
+    families: FAMILIES,
     doc: "https://platform.openai.com/docs/models",
     settings: &[
         optional_key("OPENAI_API_KEY"),
@@ -118,7 +118,7 @@ impl OpenAi {
 
     /// The protocol of a request in this form.
     fn api(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> OpenAiApi {
-        let needs_responses = || ModelTraits::of(&request.model.model_name).needs_responses;
+        let needs_responses = || form.traits_of(&request.model.model_name).needs_responses;
         match (self.endpoint.responses, form.openai_api) {
             (UseResponses::Always, _) => OpenAiApi::Responses,
             (_, Some(api)) => api,

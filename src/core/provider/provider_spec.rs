@@ -84,8 +84,17 @@ pub(super) struct ProviderSpec {
     pub(super) counts_on_request: bool,
     /// It expects the model's reasoning back.
     pub(super) wants_reasoning: bool,
-    pub(super) default_model: &'static str,
-    pub(super) models: &'static [ModelSpec],
+    /// The families of the models to begin with, the preferred one first, with `*` for the version:
+    /// `claude-sonnet-*`.
+    pub(super) families: &'static [&'static str],
+    /// The provider in the table of models that has its models; its own name if empty.
+    pub(super) models: &'static str,
+    /// Other names of it in configurations, unless a file of the user has such a name.
+    pub(super) aliases: &'static [&'static str],
+    /// The path of chat completions if it is no setting; that of the protocol if empty.
+    pub(super) path: &'static str,
+    /// A file of the user with this name takes its place.
+    pub(super) yields: bool,
     pub(super) doc: &'static str,
     pub(super) settings: &'static [Setting],
 }
@@ -194,6 +203,16 @@ impl Setting {
     }
 }
 
+impl ProviderSpec {
+    /// The provider in the table of models that has its models.
+    pub(super) fn table_name(&self) -> &'static str {
+        match self.models {
+            "" => self.name,
+            other => other,
+        }
+    }
+}
+
 /// The defaults of most providers.
 pub(super) const fn hosted(protocol: &'static WireProtocol) -> ProviderSpec {
     ProviderSpec {
@@ -208,44 +227,12 @@ pub(super) const fn hosted(protocol: &'static WireProtocol) -> ProviderSpec {
         lists_models: true,
         counts_on_request: true,
         wants_reasoning: false,
-        default_model: "",
-        models: &[],
+        families: &[],
+        models: "",
+        aliases: &[],
+        path: "",
+        yields: false,
         doc: "",
         settings: &[],
-    }
-}
-
-/// A model with its limits and prices.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ModelSpec {
-    pub(super) name: &'static str,
-    pub(super) context: u64,
-    /// The limit on output, if it is known.
-    pub(super) output: Option<u64>,
-    /// Of input, of output, of input from the cache, of writing to the cache, as far as they are known.
-    pub(super) prices: &'static [f64],
-}
-
-/// A model of this name with a context of so many tokens.
-pub(super) const fn model(name: &'static str, context: u64) -> ModelSpec {
-    ModelSpec {
-        name,
-        context,
-        output: None,
-        prices: &[],
-    }
-}
-
-impl ModelSpec {
-    pub(super) const fn prices(self, prices: &'static [f64]) -> Self {
-        ModelSpec { prices, ..self }
-    }
-
-    /// With a limit on output of so many tokens.
-    pub(super) const fn output(self, tokens: u64, prices: &'static [f64]) -> Self {
-        ModelSpec {
-            output: Some(tokens),
-            ..self.prices(prices)
-        }
     }
 }

@@ -4,6 +4,7 @@
 //! A server that refuses something by its name is asked once more without it, whatever the vendor's documents
 //! say: the lists of models that a program ships are older than the servers that it talks to.
 
+use super::model_traits::ModelTraits;
 use super::tool_name_encoding::encode_tool_name;
 use super::{CompletionRequest, ToolSpec};
 use crate::conversation::Content;
@@ -15,7 +16,7 @@ const MAX_MODELS: usize = 1_000;
 pub(super) const MAX_CHANGES: usize = 8;
 /// The parameters of requests that a server may refuse, and that a request can do without, by the last name in
 /// their path.
-const OPTIONAL: [&str; 9] = [
+const OPTIONAL: [&str; 10] = [
     "temperature",
     "top_p",
     "stream_options",
@@ -25,7 +26,10 @@ const OPTIONAL: [&str; 9] = [
     "prompt_cache_key",
     "thinking",
     "include",
+    REASONING_CONTENT,
 ];
+/// The reasoning of earlier answers, a field of messages.
+pub(super) const REASONING_CONTENT: &str = "reasoning_content";
 /// The same for parameters whose name is a word of its own in other errors, too.
 const OPTIONAL_PHRASES: [(&str, &str); 8] = [
     ("block_binding", BLOCK_BINDING),
@@ -115,6 +119,8 @@ pub(super) struct RequestForm {
     pub(super) without_tools: bool,
     /// The origins of reasoning that the server refused, in the order of their names.
     pub(super) refused_thinking: BTreeSet<String>,
+    /// What the catalog knows of the model.
+    pub(super) traits: Option<ModelTraits>,
 }
 
 /// One of OpenAI's two protocols.
@@ -133,6 +139,11 @@ pub(super) struct Refusal<'a> {
 }
 
 impl RequestForm {
+    /// The traits of the model of this name: those that the catalog knows, else what the name says.
+    pub(super) fn traits_of(&self, model: &str) -> ModelTraits {
+        self.traits.unwrap_or_else(|| ModelTraits::of(model))
+    }
+
     /// Whether the parameter may be sent.
     pub(super) fn accepts(&self, parameter: &str) -> bool {
         !self.left_out.contains(parameter)

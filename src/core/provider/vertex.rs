@@ -10,7 +10,7 @@ use super::anthropic::Anthropic;
 use super::catalog::vendor_settings;
 use super::credentials::{CredentialsSpec, Parameters, google_token};
 use super::google::Google;
-use super::provider_spec::{ModelSpec, ProviderSpec, hosted, model};
+use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
 use super::thinking_effort::{self, EffortParams};
@@ -52,20 +52,12 @@ pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     description: "Gemini and Claude in one's own project of Google Cloud",
     credentials: Some(&CREDENTIALS),
     lists_models: false,
-    default_model: "gemini-2.5-pro",
-    models: MODELS,
+    families: &["gemini-*-pro", "gemini-*-flash"],
+    models: "google",
     doc: "https://cloud.google.com/vertex-ai/generative-ai/docs/models",
     settings: vendor_settings::VERTEX,
     ..hosted(&PROTOCOL)
 };
-
-const MODELS: &[ModelSpec] = &[
-    model("gemini-2.5-pro", 1_048_576).output(65_536, &[1.25, 10.0, 0.125]),
-    model("gemini-2.5-flash", 1_048_576).output(65_536, &[0.3, 2.5, 0.03]),
-    model("claude-sonnet-4-5", 200_000).output(64_000, &[3.0, 15.0, 0.3, 3.75]),
-    model("claude-haiku-4-5", 200_000).output(64_000, &[1.0, 5.0, 0.1, 1.25]),
-    model("claude-opus-4-5", 200_000).output(64_000, &[5.0, 25.0, 0.5, 6.25]),
-];
 
 /// The URL of the project at its location.
 ///

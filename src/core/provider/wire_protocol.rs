@@ -110,6 +110,8 @@ pub struct Endpoint {
     /// Send the model's reasoning back as `reasoning_content` with its tool calls. DeepSeek requires it;
     /// others ignore or refuse it.
     pub reasoning_back: bool,
+    /// The same, but only where the model has sent some.
+    pub reasoning_if_any: bool,
     /// When requests go over Responses instead of chat completions, for OpenAI's protocols.
     pub responses: UseResponses,
     /// Azure's name for the deployed model, sent in place of the model's name unless the URL contains it.
@@ -128,6 +130,7 @@ impl Endpoint {
             stream: true,
             stream_usage: true,
             reasoning_back: false,
+            reasoning_if_any: false,
             deployment: None,
         }
     }

@@ -15,7 +15,9 @@ use crate::agent::turn::turn_state_lru::TurnStateLru;
 use crate::agent::turn::{Turn, TurnContext, TurnReport, TurnTally};
 use crate::agent::{Error, Event, EventSink, Mode, Stores};
 use crate::builtin::ClientWorkspace;
-use crate::conversation::{Action, Content, ExtensionData, Message, Role, Session, TokenState};
+use crate::conversation::{
+    Action, Content, ExtensionData, Message, NotificationType, Role, Session, TokenState,
+};
 use crate::provider::{LeadWorker, Progress};
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
@@ -103,6 +105,12 @@ impl TurnStart<'_> {
         let attended = input.attended;
         let mut turn = self.turn(session, state, output, make_recipe, attended, turn_cancel)?;
         (agent.channel).begin_turn(&turn.model, turn.mode, attended);
+        if turn.state.journal.messages().is_empty() {
+            let (provider, model) = (turn.model.provider.name(), &turn.model.config.model_name);
+            if let Some(told) = self.models.catalog.retirement(provider, model) {
+                turn.output.notify(NotificationType::InlineMessage, told);
+            }
+        }
         let end = turn.run(input.user);
         turn.finish(end)?;
         let report = turn.report();

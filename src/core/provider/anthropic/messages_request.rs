@@ -3,6 +3,7 @@
 use super::Endpoint;
 use super::bound_origin::BoundOrigin;
 use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
+use crate::provider::model_families::limits_of;
 use crate::provider::model_traits::ModelTraits;
 use crate::provider::request_form::{BLOCK_BINDING, RequestForm};
 use crate::provider::thinking_origin::{is_own, origin};
@@ -16,10 +17,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The limit on output tokens if neither the catalog nor the user sets one.
+/// The limit on output tokens if neither the catalog nor the user sets one, and the model is of no known family.
 const MAX_TOKENS: u64 = 8192;
-/// The same for the oldest models, which refuse more.
-const MAX_TOKENS_OF_OLD: u64 = 4096;
 /// How many of the last user messages have a cache breakpoint. With those of the system prompt and the tools
 /// there are four, the API's maximum.
 const CACHED_MESSAGES: usize = 2;
@@ -230,12 +229,7 @@ impl ReasoningBack<'_> {
 }
 
 fn max_tokens(model: &str) -> u64 {
-    const OLD: [&str; 3] = ["claude-3-opus", "claude-3-sonnet", "claude-3-haiku"];
-    if OLD.iter().any(|old| model.contains(old)) {
-        MAX_TOKENS_OF_OLD
-    } else {
-        MAX_TOKENS
-    }
+    limits_of(model).map_or(MAX_TOKENS, |limits| limits.output)
 }
 
 fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {

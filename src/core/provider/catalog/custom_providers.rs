@@ -28,6 +28,8 @@ pub const MAX_HEADERS: usize = 64;
 /// The longest name of a provider, a model or a header, in bytes.
 pub const MAX_NAME: usize = 128;
 const MAX_TEXT: usize = 4096;
+/// The most settings in the URL of a provider.
+const MAX_VARIABLES: usize = 16;
 /// The wire protocols, by their names in files. Those that the build leaves out count.
 const ENGINES: [&str; 4] = ["openai", "openai_responses", "anthropic", "ollama"];
 
@@ -53,6 +55,31 @@ pub struct CustomProvider {
     supports_streaming: Option<bool>,
     #[serde(default = "yes")]
     requires_auth: bool,
+    /// Whether the model's reasoning goes back with its tool calls; for OpenAI's protocol it does if absent.
+    #[serde(default)]
+    preserves_thinking: Option<bool>,
+    /// The path of chat completions, if `base_url` is the server's.
+    #[serde(default)]
+    base_path: Option<String>,
+    /// Settings that `base_url` names as `${NAME}`.
+    #[serde(default)]
+    env_vars: Option<Vec<UrlVariable>>,
+    /// False if the server lists no models, so that those of the file count.
+    #[serde(default)]
+    dynamic_models: Option<bool>,
+    /// The provider whose entries in the table of models count for models that the file does not describe.
+    #[serde(default)]
+    catalog_provider_id: Option<String>,
+}
+
+/// A setting in the URL of such a provider.
+#[derive(Clone, Deserialize)]
+struct UrlVariable {
+    name: String,
+    #[serde(default)]
+    secret: bool,
+    #[serde(default)]
+    default: Option<String>,
 }
 
 /// A model of such a provider.
@@ -94,8 +121,15 @@ impl CustomProvider {
         {
             return Err("a text is longer than 4096 bytes".to_owned());
         }
-        if !(custom.base_url.starts_with("http://") || custom.base_url.starts_with("https://")) {
-            return Err("`base_url` does not begin with http:// or https://".to_owned());
+        if !custom.base_url.starts_with("${") {
+            check_url(&custom.base_url)?;
+        }
+        let names = (custom.env_vars.iter().flatten()).map(|variable| &variable.name);
+        if names.clone().count() > MAX_VARIABLES || names.into_iter().any(|it| it.len() > MAX_NAME)
+        {
+            return Err(format!(
+                "it has more than {MAX_VARIABLES} `env_vars`, or a name that is too long"
+            ));
         }
         if custom.models.len() > MAX_MODELS {
             return Err(format!("it has more than {MAX_MODELS} models"));
@@ -140,6 +174,44 @@ impl CustomProvider {
         self.requires_auth && self.key_name().is_some()
     }
 
+    /// Whether its server lists its models.
+    pub(super) fn lists_models(&self) -> bool {
+        self.dynamic_models != Some(false) || self.models.is_empty()
+    }
+
+    /// The provider of the table of models whose entries count for its models, too.
+    pub(super) fn catalog_provider(&self) -> Option<&str> {
+        self.catalog_provider_id.as_deref()
+    }
+
+    /// The server's URL, with the settings in it.
+    fn url(&self, reader: SettingsReader<'_>) -> Result<String, Error> {
+        let mut url = self.base_url.clone();
+        for UrlVariable {
+            name,
+            secret,
+            default,
+        } in self.env_vars.iter().flatten()
+        {
+            let place = format!("${{{name}}}");
+            if !url.contains(&place) {
+                continue;
+            }
+            let value = reader
+                .text_named(name, *secret)?
+                .or_else(|| default.clone());
+            let Some(value) = value else {
+                let why = format!("{} needs {name}, which is not set", self.display_name);
+                return Err(Error::new(ErrorClass::Config, why));
+            };
+            url = url.replace(&place, value.trim_end_matches('/'));
+        }
+        match check_url(&url) {
+            Ok(()) => Ok(url),
+            Err(why) => Err(Error::new(ErrorClass::Config, why)),
+        }
+    }
+
     /// Its URLs, headers and options.
     ///
     /// # Errors
@@ -162,13 +234,22 @@ impl CustomProvider {
             None => Vec::new(),
         };
         headers.extend(key.map(|key| key_header(protocol, &key)));
-        let url = (protocol.url_in_file)(&(protocol.base_url)(&self.base_url));
+        let base = (protocol.base_url)(&self.url(reader)?);
+        let url = match self
+            .base_path
+            .as_deref()
+            .filter(|path| !path.trim().is_empty())
+        {
+            Some(path) if is_openai(engine) => (protocol.endpoint_url)(&base, Some(path)),
+            _ => (protocol.url_in_file)(&base),
+        };
         Ok(Settings {
             protocol,
             title: self.display_name.clone(),
             endpoint: Endpoint {
                 headers,
                 stream: self.supports_streaming.unwrap_or(true),
+                reasoning_if_any: (self.preserves_thinking).unwrap_or(is_openai(engine)),
                 ..endpoint(url)
             },
             credentials: None,
@@ -180,6 +261,18 @@ impl CustomProvider {
                 .map_or(String::new(), |name| format!("check {name}")),
         })
     }
+}
+
+fn check_url(url: &str) -> Result<(), String> {
+    if url.starts_with("http://") || url.starts_with("https://") {
+        return Ok(());
+    }
+    Err("`base_url` does not begin with http:// or https://".to_owned())
+}
+
+/// Whether an engine has a setting for the path.
+fn is_openai(engine: &str) -> bool {
+    engine.starts_with("openai")
 }
 
 /// The wire protocol of an `engine`, which may end with `_compatible`.
@@ -259,7 +352,7 @@ impl CustomProviders {
                 _ => read_file(&path),
             };
             let reason = match read {
-                Ok(custom) if super::is_builtin(&custom.name) => {
+                Ok(custom) if super::is_reserved(&custom.name) => {
                     "a provider of gosling has this name".to_owned()
                 }
                 Ok(custom) if found.iter().any(|(_, other)| other.name == custom.name) => {

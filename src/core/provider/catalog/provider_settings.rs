@@ -2,6 +2,7 @@
 
 use crate::outbound::is_loopback_url;
 use crate::provider::credentials::{CredentialsSpec, Parameters};
+use crate::provider::model_facts::ModelFacts;
 use crate::provider::provider_spec::{ProviderSpec, Setting, SettingRole, setting};
 use crate::provider::server_url::{deployment_url, models_url, origin};
 use crate::provider::wire_protocol::{Endpoint, WireProtocol};
@@ -39,7 +40,12 @@ impl PartialEq for CredentialSettings {
 }
 
 impl Settings {
-    pub(super) fn provider(self, name: &str, offline: bool) -> Arc<dyn Provider> {
+    pub(super) fn provider(
+        self,
+        name: &str,
+        offline: bool,
+        facts: Arc<dyn ModelFacts>,
+    ) -> Arc<dyn Provider> {
         let options = HttpProviderOptions {
             timeout: self.timeout,
             offline,
@@ -47,7 +53,7 @@ impl Settings {
             ..HttpProviderOptions::new(self.title)
         };
         let protocol = (self.protocol.connect)(self.endpoint);
-        let provider = HttpProvider::new(name, protocol, options);
+        let provider = HttpProvider::new(name, protocol, options).with_facts(facts);
         Arc::new(match self.credentials {
             Some(CredentialSettings { spec, parameters }) => {
                 provider.with_credentials((spec.connect)(&parameters, offline))
@@ -80,6 +86,16 @@ impl SettingsReader<'_> {
         const KEY: store::Setting<'static> = setting("", SettingRole::Key).declared();
         let key = store::Setting { name, ..KEY };
         Ok(key.text_of(self.given_secret(name)?)?)
+    }
+
+    /// The text of a setting that a file of the user names; `None` if it is not set.
+    pub(super) fn text_named(&self, name: &str, secret: bool) -> Result<Option<String>, Error> {
+        if secret {
+            return self.key(name);
+        }
+        const TEXT: store::Setting<'static> = setting("", SettingRole::Path).declared();
+        let text = store::Setting { name, ..TEXT };
+        Ok(text.text_of(self.given(name)?)?)
     }
 
     /// The value of a setting, from where it belongs; `None` if it is not set.
@@ -169,7 +185,11 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             let version = text(SettingRole::ApiVersion)?.unwrap_or_default();
             deployment_url(&base, name, &version)
         }
-        (None, None) => (spec.protocol.endpoint_url)(&base, text(SettingRole::Path)?.as_deref()),
+        (None, None) => {
+            let path = text(SettingRole::Path)?;
+            let fixed = Some(spec.path).filter(|path| !path.is_empty());
+            (spec.protocol.endpoint_url)(&base, path.as_deref().or(fixed))
+        }
     };
     let credential = bearer.or(key);
     if credential.is_none()
@@ -203,6 +223,16 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
 
 fn with_title(title: &str, error: Error) -> Error {
     Error::new(error.class, format!("{title}: {}", error.message))
+}
+
+/// Whether the URL is at the vendor's own server, or the provider has none.
+pub(super) fn is_at_vendor(spec: &ProviderSpec, url: &str) -> bool {
+    let mut settings = spec.settings.iter();
+    let host = settings.find(|setting| setting.role == SettingRole::Host);
+    match host.and_then(|setting| setting.default) {
+        Some(vendor) => origin(&(spec.protocol.base_url)(vendor)) == origin(url),
+        None => true,
+    }
 }
 
 fn unset(title: &str, name: &str) -> Error {

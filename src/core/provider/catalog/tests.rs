@@ -1,5 +1,5 @@
 use super::*;
-use crate::provider::{Completion, CompletionRequest, DeltaSink};
+use crate::provider::{Completion, CompletionRequest, DeltaSink, model_facts};
 use crate::sys::cancel::Cancel;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -520,26 +520,241 @@ fn a_provider_that_is_part_of_the_program_stands_beside_the_others() {
 }
 
 #[test]
-fn every_default_model_is_known_and_every_name_is_once() {
+fn every_family_has_a_model_and_every_name_is_once() {
     let mut names = std::collections::HashSet::new();
+    let (table, _) = TestFolder::new().catalog(&[]).model_table();
     for spec in builtin_providers() {
-        assert!(names.insert(spec.name), "{} is there twice", spec.name);
-        let known = spec
-            .models
-            .iter()
-            .any(|model| model.name == spec.default_model);
-        assert!(known || spec.models.is_empty(), "{}", spec.name);
+        let aliases = spec.aliases.iter().copied();
+        for name in std::iter::once(spec.name).chain(aliases) {
+            assert!(names.insert(name), "{name} is there twice");
+        }
         let paths = spec.doc.starts_with("https://") && !spec.settings.is_empty();
         assert!(paths && !spec.title.is_empty(), "{}", spec.name);
+        if let [family, ..] = spec.families {
+            let models = &table.providers[spec.table_name()];
+            let (before, _) = family.split_once('*').unwrap_or((family, ""));
+            let default = default_model(models, spec.families, "2026-11-26").unwrap();
+            assert!(
+                default.name.starts_with(before) || spec.families.len() > 1,
+                "{}: {}",
+                spec.name,
+                default.name
+            );
+        }
     }
 }
 
 #[test]
-fn models_that_cannot_be_asked_are_not_offered() {
-    let names = TestFolder::new().catalog(&[]).known_models("openai");
-    assert!(names.iter().any(|name| name == "gpt-5"), "{names:?}");
-    assert!(
-        names.iter().all(|name| !name.contains("codex")),
-        "{names:?}"
+fn the_newest_model_of_a_family_is_offered_first_and_retired_ones_are_not() {
+    let place = TestFolder::new();
+    for (provider, first) in [
+        ("openai", "gpt-6.1-sol"),
+        ("anthropic", "claude-sonnet-5-5"),
+        ("google", "gemini-3.8-flash"),
+        ("deepseek", "deepseek-v4-flash"),
+        ("xai", "grok-build-latest"),
+        ("openrouter", "anthropic/claude-sonnet-5.5"),
+        ("groq", "openai/gpt-oss-120b"),
+        ("databricks", "databricks-claude-sonnet-5-5"),
+        ("zhipu", "glm-5.3"),
+        ("ollama", "qwen3"),
+    ]
+    .into_iter()
+    .filter(|(provider, _)| is_built(provider))
+    {
+        let names = place.catalog(&[]).known_models(provider);
+        assert_eq!(names[0], first, "{names:?}");
+        for gone in ["gpt-4", "o3-mini", "deepseek-chat", "grok-code-fast-1"] {
+            assert!(names.iter().all(|name| name != gone), "{names:?}");
+        }
+    }
+}
+
+/// A table with one model of OpenAI, newer than that of the program.
+fn newer_table(model: &str) -> String {
+    format!(
+        r#"{{"format":"gosling-models-1","date":"2126-01-01","source":"test","providers":{{"openai":[{model}]}}}}"#
+    )
+}
+
+#[test]
+fn a_newer_table_of_the_user_replaces_that_of_the_program() {
+    let place = TestFolder::new();
+    let catalog = place.catalog(&[]).with_data(&place.root);
+    assert_eq!(catalog.known_models("openai")[0], "gpt-6.1-sol");
+    place.file(
+        "models.json",
+        &newer_table(r#"{"name":"gpt-9-sol","window":9000000,"price":[1,2,null,3]}"#),
     );
+    assert_eq!(catalog.known_models("openai"), ["gpt-9-sol"]);
+    let info = catalog
+        .model_info("openai", "gpt-9-sol-2126-01-01")
+        .unwrap();
+    assert_eq!(info.context_limit, 9_000_000);
+    assert_eq!(
+        (info.cache_read_token_cost, info.cache_write_token_cost),
+        (None, Some(3.0))
+    );
+    assert_eq!(catalog.known_models("groq")[0], "openai/gpt-oss-120b");
+    let (table, is_of_program) = catalog.model_table();
+    assert_eq!((table.date.as_str(), is_of_program), ("2126-01-01", false));
+    for useless in [
+        "{",
+        &newer_table("{}"),
+        &newer_table("").replace("2126", "2000"),
+    ] {
+        place.file("models.json", useless);
+        assert_eq!(
+            catalog.known_models("openai")[0],
+            "gpt-6.1-sol",
+            "{useless}"
+        );
+    }
+}
+
+#[test]
+fn a_model_that_is_retired_soon_is_told_with_its_successor() {
+    let place = TestFolder::new();
+    let catalog = place
+        .catalog(&[("OPENAI_API_KEY", "k")])
+        .with_data(&place.root);
+    for (retired, successor, told) in [
+        (
+            "2001-02-03",
+            r#","successor":"gpt-9""#,
+            Some("OpenAI has retired the model m on 2001-02-03; its successor is gpt-9."),
+        ),
+        ("2120-02-03", "", None),
+    ] {
+        let model = format!(r#"{{"name":"m","window":1,"retired":"{retired}"{successor}}}"#);
+        place.file("models.json", &newer_table(&model));
+        assert_eq!(catalog.retirement("openai", "m").as_deref(), told);
+    }
+    let soon = model_tables::soon();
+    let model = format!(r#"{{"name":"m","window":1,"retired":"{soon}"}}"#);
+    place.file("models.json", &newer_table(&model));
+    assert_eq!(
+        catalog.retirement("openai", "m-2").unwrap(),
+        format!("OpenAI retires the model m-2 on {soon}; choose another model.")
+    );
+    assert_eq!(catalog.retirement("groq", "m"), None);
+    assert_eq!(catalog.retirement("nope", "m"), None);
+    let own = place.catalog(&[("OPENAI_HOST", "http://127.0.0.1:9")]);
+    assert_eq!(own.with_data(&place.root).retirement("openai", "m"), None);
+}
+
+#[test]
+fn what_a_provider_lists_beats_the_table_and_is_known_after_a_restart() {
+    let place = TestFolder::new();
+    let variables = [("OPENAI_HOST", "http://127.0.0.1:9")];
+    let catalog = place.catalog(&variables).with_data(&place.root);
+    let facts = |catalog: &Catalog, url: &str| ProviderFacts {
+        all: catalog.facts.clone(),
+        provider: "openai".to_owned(),
+        table: "openai".to_owned(),
+        url: url.to_owned(),
+    };
+    let list = br#"{"data":[{"id":"gpt-4o","context_window":5000,"max_completion_tokens":50},
+        {"id":"new","context_length":7000}]}"#;
+    catalog.provider("openai").unwrap();
+    let url = catalog.url("openai").unwrap();
+    model_facts::ModelFacts::learn(&facts(&catalog, &url), list);
+    for catalog in [&catalog, &place.catalog(&variables).with_data(&place.root)] {
+        let info = catalog.model_info("openai", "gpt-4o").unwrap();
+        assert_eq!(
+            (info.context_limit, info.max_output_tokens),
+            (5000, Some(50))
+        );
+        assert_eq!(info.input_token_cost, Some(2.5));
+        assert_eq!(
+            catalog.model_config("openai", "new").context_limit,
+            Some(7000)
+        );
+        assert_eq!(
+            catalog.model_config("groq", "new").context_limit,
+            Some(DEFAULT_CONTEXT)
+        );
+    }
+    let elsewhere = place.catalog(&[("OPENAI_HOST", "http://127.0.0.1:8")]);
+    let elsewhere = elsewhere.with_data(&place.root);
+    elsewhere.provider("openai").unwrap();
+    assert_eq!(
+        elsewhere.model_config("openai", "new").context_limit,
+        Some(DEFAULT_CONTEXT)
+    );
+}
+
+#[test]
+fn a_file_of_the_user_takes_the_place_of_a_host_of_its_name_and_aliases_yield() {
+    let place = TestFolder::new();
+    let file = |name: &str| {
+        place.file(
+            &format!("{FOLDER}/{name}.json"),
+            &format!(
+                r#"{{"name": "{name}", "engine": "openai", "display_name": "Own", "base_url": "http://own.example"}}"#
+            ),
+        );
+    };
+    let catalog = place.catalog(&[("DEEPSEEK_API_KEY", "k"), ("ZHIPU_API_KEY", "z")]);
+    let url = |name: &str| resolved(&catalog, name).unwrap().endpoint.url;
+    assert_eq!(
+        url("custom_deepseek"),
+        "https://api.deepseek.com/v1/chat/completions"
+    );
+    assert_eq!(
+        url("zhipu"),
+        "https://open.bigmodel.cn/api/paas/v4/chat/completions"
+    );
+    file("custom_deepseek");
+    file("zhipu");
+    for name in ["custom_deepseek", "zhipu"] {
+        assert_eq!(url(name), "http://own.example/v1/chat/completions");
+        let entries = catalog.entries().into_iter();
+        assert_eq!(entries.filter(|entry| entry.name == name).count(), 1);
+    }
+}
+
+#[test]
+fn files_have_the_fields_of_todays_goose() {
+    let place = TestFolder::new();
+    place.file(
+        &format!("{FOLDER}/a.json"),
+        r#"{"name": "a", "engine": "openai", "display_name": "A", "api_key_env": "", "models": [{"name": "m"}],
+        "base_url": "${A_HOST}/x", "base_path": "y/chat/completions", "dynamic_models": false,
+        "env_vars": [{"name": "A_HOST", "required": true, "secret": false, "default": "http://h"}],
+        "catalog_provider_id": "anthropic", "skip_canonical_filtering": true, "preserves_thinking": false,
+        "model_doc_link": null, "setup_steps": [], "fast_model": null, "toolshim": false, "setup": null}"#,
+    );
+    let default = resolved(&place.catalog(&[]), "a").unwrap();
+    assert_eq!(default.endpoint.url, "http://h/x/y/chat/completions");
+    assert!(!default.endpoint.reasoning_if_any);
+    let catalog = place.catalog(&[("A_HOST", "https://set.example/")]);
+    let set = resolved(&catalog, "a").unwrap();
+    assert_eq!(set.endpoint.url, "https://set.example/x/y/chat/completions");
+    assert!(!catalog.lists_models("a").unwrap());
+    let info = catalog.model_info("a", "claude-sonnet-5-5").unwrap();
+    assert_eq!(info.max_output_tokens, Some(128_000));
+    let file = |name: &str, rest: &str| {
+        let text =
+            format!(r#"{{"name": "{name}", "engine": "openai", "display_name": "B", {rest}}}"#);
+        place.file(&format!("{FOLDER}/{name}.json"), &text);
+        resolved(&catalog, name)
+    };
+    assert!(
+        file("b", r#""base_url": "http://b""#)
+            .unwrap()
+            .endpoint
+            .reasoning_if_any
+    );
+    let unset = r#""base_url": "${B_HOST}", "env_vars": [{"name": "B_HOST"}]"#;
+    let error = file("c", unset).err().unwrap();
+    assert!(
+        error.message.contains("B_HOST, which is not set"),
+        "{error}"
+    );
+    let strange =
+        r#""base_url": "${A_HOST}", "env_vars": [{"name": "A_HOST", "default": "file:///"}]"#;
+    assert!(file("d", strange).is_ok());
+    let unknown = file("e", r#""base_url": "${UNDECLARED}""#).err().unwrap();
+    assert!(unknown.message.contains("http://"), "{unknown}");
 }

@@ -6,8 +6,7 @@ use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::CompletionRequest;
 use crate::provider::body_fields::BodyFields;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
-use crate::provider::model_traits::ModelTraits;
-use crate::provider::request_form::RequestForm;
+use crate::provider::request_form::{REASONING_CONTENT, RequestForm};
 use crate::provider::thinking_origin::is_own;
 use crate::provider::tool_call_conversion::{as_text, replayed_call};
 use crate::provider::tool_name_encoding::encode_tool_name;
@@ -61,7 +60,7 @@ impl Serialize for Body<'_> {
                 fields.write("stream_options", json!({"include_usage": true}))?;
             }
         }
-        let reasons = ModelTraits::of(&model.model_name).reasons;
+        let reasons = self.form.traits_of(&model.model_name).reasons;
         if let Some(temperature) = model.temperature
             && !reasons
         {
@@ -149,6 +148,7 @@ impl<'a> ChatMessage<'a> {
 /// The rules of the endpoint and the model for messages.
 struct Dialect {
     reasoning_back: bool,
+    reasoning_if_any: bool,
     origin: String,
     is_mistral: bool,
     /// Google's own endpoint and a model that refuses calls without a signature.
@@ -160,7 +160,8 @@ impl Dialect {
         let (options, model) = (body.options, &body.request.model.model_name);
         let url = &options.url;
         Dialect {
-            reasoning_back: options.reasoning_back,
+            reasoning_back: options.reasoning_back && body.form.accepts(REASONING_CONTENT),
+            reasoning_if_any: options.reasoning_if_any && body.form.accepts(REASONING_CONTENT),
             origin: body.own.to_owned(),
             is_mistral: mistral::is_mistral(url, model),
             wants_signatures: url.contains("googleapis.com/") && needs_signatures(model),
@@ -297,8 +298,9 @@ fn assistant<'a>(dialect: &Dialect, message: &'a Message) -> Option<ChatMessage<
         let signature = json!({"google": {"thought_signature": FOREIGN_SIGNATURE}});
         first.extra_content = Some(Cow::Owned(signature));
     }
-    if dialect.reasoning_back && !out.tool_calls.is_empty() {
-        // The provider requires the field even if it is empty.
+    let goes_back = dialect.reasoning_back || (dialect.reasoning_if_any && !thoughts.is_empty());
+    if goes_back && !out.tool_calls.is_empty() {
+        // A provider that requires the field does so even if it is empty.
         out.reasoning_content = Some(thoughts.join("\n"));
     }
     (out.content.is_some() || !out.tool_calls.is_empty()).then_some(out)

@@ -3,7 +3,6 @@
 use super::reasoning_signature::ReasoningSignature;
 use crate::conversation::{Content, Message, Role, Thinking};
 use crate::provider::body_fields::BodyFields;
-use crate::provider::model_traits::ModelTraits;
 use crate::provider::request_form::{ENCRYPTED_CONTENT, RequestForm, SUMMARY};
 use crate::provider::thinking_origin::is_own;
 use crate::provider::tool_call_conversion::{as_text, replayed_call};
@@ -67,7 +66,7 @@ impl Serialize for Body<'_> {
             fields.write("stream", true)?;
         }
         fields.write("store", false)?;
-        let reasons = ModelTraits::of(&model.model_name).reasons;
+        let reasons = self.form.traits_of(&model.model_name).reasons;
         if reasons {
             fields.write("include", ["reasoning.encrypted_content"])?;
         }

@@ -133,6 +133,26 @@ fn calls_and_their_results_go_back_in_order() {
         &[],
     );
     assert_eq!(thinking["messages"][0]["reasoning_content"], "hm");
+    let preserved = |messages: &[Message]| {
+        body(
+            |options, _| options.reasoning_if_any = true,
+            "",
+            messages,
+            &[],
+        )
+    };
+    assert_eq!(
+        preserved(&messages)["messages"][0]["reasoning_content"],
+        "hm"
+    );
+    let mut thoughtless = messages;
+    let is_call = |part: &Content| matches!(part, Content::ToolRequest(_));
+    thoughtless[0].content.retain(is_call);
+    let sent = preserved(&thoughtless);
+    assert!(
+        sent["messages"][0].get("reasoning_content").is_none(),
+        "{sent}"
+    );
 }
 
 #[test]

@@ -1,0 +1,64 @@
+//! What the catalog knows of models: the table, and what providers have told of theirs.
+
+use super::listed_models::ListedModels;
+use super::model_table::{Model, ModelEndpoint, longest_prefix};
+use super::model_tables::{FILE, ModelTables};
+use crate::provider::listed_limits::listed_limits;
+use crate::provider::model_facts::ModelFacts;
+use crate::provider::model_traits::ModelTraits;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What is known of all models.
+#[derive(Default)]
+pub(super) struct KnownFacts {
+    pub(super) tables: ModelTables,
+    pub(super) listed: ListedModels,
+}
+
+impl KnownFacts {
+    /// With the files in this folder.
+    pub(super) fn new(data: &Path) -> Self {
+        KnownFacts {
+            tables: ModelTables::new(data.join(FILE)),
+            listed: ListedModels::new(data),
+        }
+    }
+
+    /// The entry of a model in the table.
+    pub(super) fn model(&self, table: &str, name: &str) -> Option<Model> {
+        longest_prefix(&self.tables.of(table), name).cloned()
+    }
+}
+
+/// What is known of the models of one provider.
+pub(super) struct ProviderFacts {
+    pub(super) all: Arc<KnownFacts>,
+    pub(super) provider: String,
+    /// The provider of the table that has its models.
+    pub(super) table: String,
+    pub(super) url: String,
+}
+
+impl ModelFacts for ProviderFacts {
+    fn traits(&self, model: &str) -> ModelTraits {
+        let by_name = ModelTraits::of(model);
+        // Only OpenAI's rows say which of its protocols a model needs, and which models refuse a temperature.
+        if self.table != "openai" {
+            return by_name;
+        }
+        match self.all.model(&self.table, model) {
+            Some(known) => ModelTraits {
+                reasons: known.thinking,
+                needs_responses: known.endpoint == ModelEndpoint::Responses,
+                ..by_name
+            },
+            None => by_name,
+        }
+    }
+
+    fn learn(&self, list: &[u8]) {
+        let limits = listed_limits(list);
+        (self.all.listed).learn(&self.provider, &self.url, limits);
+    }
+}
