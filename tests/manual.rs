@@ -47,6 +47,9 @@ const NEEDS: [(&str, &str); 10] = [
 
 /// Strings in the code that look like variables and are not read from the environment or from settings.
 const NOT_VARIABLES: &[&str] = &[
+    // A kind of token, and an argument.
+    "JWT",
+    "RECIPE",
     // What cargo tells the compiler.
     "CARGO_PKG_VERSION",
     // What gosling tells programs and scripts of its own that it starts.

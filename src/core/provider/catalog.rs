@@ -461,6 +461,16 @@ impl Catalog {
         names
     }
 
+    /// The names of the secrets that extensions do not inherit.
+    pub fn key_names(&self) -> Vec<String> {
+        let own = builtin_settings().filter(|setting| setting.is_own_secret());
+        let mut names: Vec<String> = own.map(|setting| setting.name.to_owned()).collect();
+        let customs = self.custom.read();
+        let keys = customs.iter().filter_map(CustomProvider::key_name);
+        names.extend(keys.map(str::to_owned));
+        names
+    }
+
     /// The settings of builtin providers.
     pub fn settings(&self) -> Vec<Setting<'static>> {
         builtin_settings()

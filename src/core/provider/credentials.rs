@@ -56,6 +56,7 @@ impl Parameters {
     }
 
     /// The value of a setting, if it is set and not blank.
+    #[cfg(any(feature = "bedrock", feature = "vertex"))]
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| *known == name);
         let value = found.map(|(_, value)| value.trim());

@@ -190,6 +190,12 @@ impl Setting {
         }
     }
 
+    /// Whether it is a secret of this program alone. The credentials of a cloud are those of all programs of the
+    /// user, so that MCP servers may inherit them.
+    pub(super) fn is_own_secret(&self) -> bool {
+        self.secret() && self.role != SettingRole::Credential
+    }
+
     /// Whether it is stored with the secrets.
     pub(super) fn secret(&self) -> bool {
         matches!(

@@ -80,13 +80,9 @@ impl ExtensionSetup<'_> {
 
     /// What extensions inherit of this server's environment: the setting `GOOSE_ENV_POLICY`.
     pub fn inherited(self) -> Inherited {
-        let names = self.catalog.setting_names().into_iter();
         Inherited {
             clean: settings::ENV_POLICY.word(&self.stores.config) == "clean",
-            provider_keys: names
-                .filter(|(_, is_secret)| *is_secret)
-                .map(|(name, _)| name)
-                .collect(),
+            provider_keys: self.catalog.key_names(),
         }
     }
 

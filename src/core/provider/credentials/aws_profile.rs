@@ -2,8 +2,7 @@
 
 use super::Parameters;
 use super::sigv4::AwsKey;
-use std::fs::File;
-use std::io::Read;
+use crate::sys::fs::read_start;
 use std::path::PathBuf;
 
 /// The most bytes of a file that are read.
@@ -71,10 +70,9 @@ impl Profile {
 
 /// The text of a file, if it is not too long.
 pub(super) fn read_file(path: PathBuf) -> Option<String> {
-    let mut text = String::new();
-    let file = File::open(path).ok()?;
-    let length = file.take(MAX_FILE + 1).read_to_string(&mut text).ok()?;
-    (length as u64 <= MAX_FILE).then_some(text)
+    let text = read_start(&path, MAX_FILE + 1).ok()?;
+    let fits = text.len() as u64 <= MAX_FILE;
+    String::from_utf8(text).ok().filter(|_| fits)
 }
 
 /// The values of the sections of these titles. Indented lines belong to the value above, and none of those that are

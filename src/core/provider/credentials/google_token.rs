@@ -11,6 +11,7 @@ use crate::provider::wire_protocol::HttpRequest;
 use crate::provider::{Error, ErrorClass};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::unix_seconds;
+use crate::sys::fs::read_start;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -18,8 +19,6 @@ use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde::Deserialize;
 use serde_json::json;
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -158,21 +157,16 @@ impl Google {
         let Some(path) = set.or_else(gcloud_file) else {
             return Ok(None);
         };
-        let mut text = String::new();
-        let read = File::open(path).and_then(|file| {
-            let read = file.take(MAX_FILE).read_to_string(&mut text);
-            read.map(drop)
-        });
-        match read {
+        let text = match read_start(&path, MAX_FILE) {
             Err(_) if !is_set => return Ok(None),
             Err(error) => {
                 let message = format!("the file of {VARIABLE} cannot be read: {error}");
                 return Err(config(message));
             }
-            Ok(()) => {}
-        }
+            Ok(text) => text,
+        };
         // The error of serde could contain a part of the file.
-        let file = crate::json::from_str(&text)
+        let file = crate::json::from_slice(&text)
             .map_err(|_| config("the file of credentials is not one of Google's"))?;
         Ok(Some(file))
     }
