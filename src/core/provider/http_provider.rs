@@ -445,7 +445,7 @@ impl HttpProvider {
 struct DeltaWatcher<'a> {
     sink: &'a mut dyn DeltaSink,
     has_delta: bool,
-    /// White space at the start, which is no delta as long as nothing follows it.
+    /// White space at the start, which is held back until something follows it.
     held: String,
 }
 

@@ -1,4 +1,4 @@
-//! The limits of models in a server's list of models, whoever wrote it: each server names them in its own way. No I/O.
+//! The limits of models in a server's list of models; each server has names of its own for them. No I/O.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -91,7 +91,7 @@ pub(super) struct ProviderSpec {
     pub(super) models: &'static str,
     /// Other names of it in configurations, unless a file of the user has such a name.
     pub(super) aliases: &'static [&'static str],
-    /// The path of chat completions if it is no setting; that of the protocol if empty.
+    /// The path of chat completions if it is not a setting; that of the protocol if empty.
     pub(super) path: &'static str,
     /// A file of the user with this name takes its place.
     pub(super) yields: bool,

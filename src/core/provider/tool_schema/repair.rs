@@ -196,7 +196,7 @@ impl Repair<'_> {
     }
 }
 
-/// One type is no list, and what is no type says nothing.
+/// Replaces a list of one type by the type, and removes what is not a type.
 fn repair_type(fields: &mut Map<String, Value>) {
     let Some(kind) = fields.get_mut("type") else {
         return;
@@ -261,7 +261,7 @@ fn merge_alternatives(fields: &mut Map<String, Value>) -> String {
     note.join(" ")
 }
 
-/// The part that a reference to a definition means, or the part itself; empty if it is no object.
+/// The part that a reference to a definition means, or the part itself; empty if it is not an object.
 fn resolved(part: Value, definitions: &[Option<Value>; 2]) -> Map<String, Value> {
     let target = part["$ref"].as_str().and_then(|reference| {
         let name = reference.rsplit('/').next()?;

@@ -39,7 +39,7 @@ enum Kind {
     Type,
 }
 
-/// A rule that does not hold. Nobody reads it.
+/// A rule does not hold. The caller drops the text.
 fn broken<E: Error>() -> E {
     E::custom("the schema does not hold the rules")
 }
