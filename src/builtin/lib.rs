@@ -34,19 +34,24 @@ pub const PART: Part = Part {
 /// Creates a server; with `pages`, its lists have several pages if it can do that.
 type Create = fn(pages: bool, &BuiltinContext<'_>) -> Server;
 
-/// The servers of this build.
-const SERVERS: &[(&str, Create)] = &[
-    #[cfg(feature = "demo")]
-    ("demo", |pages, _| demo_server::server(pages)),
-    #[cfg(feature = "developer")]
-    ("developer", |_, context| {
+macro_rules! servers {
+    ($($name:literal => $create:expr;)*) => {
+        /// The servers of this build; each has a feature of its name.
+        const SERVERS: &[(&str, Create)] = &[$(
+            #[cfg(feature = $name)]
+            ($name, $create),
+        )*];
+    };
+}
+
+servers! {
+    "demo" => |pages, _| demo_server::server(pages);
+    "developer" => |_, context| {
         developer::server(context.paths, context.data.clone(), context.offline)
-    }),
-    #[cfg(feature = "memory")]
-    ("memory", |_, context| memory::server(context.paths)),
-    #[cfg(feature = "todo")]
-    ("todo", |_, context| todo::server(context.data.clone())),
-];
+    };
+    "memory" => |_, context| memory::server(context.paths);
+    "todo" => |_, context| todo::server(context.data.clone());
+}
 
 /// Creates the server of this name, one of [`builtin::names`](gosling_core::builtin::names), for one client. With
 /// `pages`, the lists of `demo` have several pages.

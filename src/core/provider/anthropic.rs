@@ -3,6 +3,7 @@
 //! <https://docs.anthropic.com/en/api/messages>, version 2023-06-01.
 
 mod bound_origin;
+mod claude_effort;
 mod messages_decoder;
 mod messages_request;
 #[cfg(test)]
@@ -13,11 +14,12 @@ use super::catalog::vendor_settings;
 use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
-use super::thinking_effort::{self, EffortParams};
+use super::thinking_effort::EffortParams;
 use super::tool_name_encoding::ToolNames;
 use super::tool_schema::SchemaRules;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
+pub(super) use claude_effort::claude_effort;
 use messages_decoder::MessagesDecoder;
 use serde::Deserialize;
 use serde_json::Value;
@@ -110,7 +112,7 @@ impl Protocol for Anthropic {
     }
 
     fn effort_params(&self) -> (EffortParams, &str) {
-        (thinking_effort::anthropic, &self.server.url)
+        (claude_effort, &self.server.url)
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder> {

@@ -2,20 +2,23 @@
 //!
 //! <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html>
 
+mod aws;
+mod aws_profile;
 mod converse_decoder;
 mod converse_request;
 mod event_frames;
+mod sigv4;
 #[cfg(test)]
 mod tests;
 
+use super::anthropic::claude_effort;
 use super::body_fields::with_parameters;
 use super::catalog::vendor_settings;
-use super::credentials::sigv4::UNRESERVED;
-use super::credentials::{CredentialsSpec, aws};
+use super::credentials::CredentialsSpec;
 use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
-use super::thinking_effort::{self, EffortParams};
+use super::thinking_effort::EffortParams;
 use super::thinking_origin::origin;
 use super::tool_name_encoding::ToolNames;
 use super::tool_schema::SchemaRules;
@@ -24,6 +27,7 @@ use super::{CompletionRequest, Error, ErrorClass, classify_error};
 use converse_decoder::ConverseDecoder;
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
+use sigv4::UNRESERVED;
 
 /// The request parameters that are fields of the API; the model gets all others.
 const API_FIELDS: [&str; 8] = [
@@ -112,7 +116,7 @@ impl Protocol for Bedrock {
 
     fn effort_params(&self) -> (EffortParams, &str) {
         let params: EffortParams = |url, model, effort| match model.contains("claude-") {
-            true => thinking_effort::anthropic(url, model, effort),
+            true => claude_effort(url, model, effort),
             false => Value::Null,
         };
         (params, &self.server.url)

@@ -44,7 +44,7 @@ impl<'p, M: SerializeMap> BodyFields<'p, M> {
 
 /// The JSON text of a body with the user's own parameters, each put in its place by `set`, without those that the
 /// server refuses.
-#[cfg(any(feature = "anthropic", feature = "google", feature = "bedrock"))]
+#[cfg(any(feature = "anthropic", feature = "google"))]
 pub(super) fn with_parameters(
     body: &impl Serialize,
     params: Option<&Map<String, Value>>,

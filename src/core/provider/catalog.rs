@@ -16,6 +16,7 @@ mod provider_settings;
 #[cfg(test)]
 mod tests;
 pub(super) mod vendor_settings;
+pub(super) mod vendors;
 
 use super::listed_limits::ListedLimits;
 use super::model_families;

@@ -3,18 +3,8 @@
 //! The HTTP provider asks for the headers just before each attempt. It redacts their values in errors as it does
 //! those of the endpoint's own headers.
 
-#[cfg(feature = "bedrock")]
-pub(super) mod aws;
-#[cfg(feature = "bedrock")]
-mod aws_profile;
-#[cfg(feature = "vertex")]
-pub(super) mod google_token;
-#[cfg(feature = "bedrock")]
-pub(super) mod sigv4;
-#[cfg(any(feature = "bedrock", feature = "vertex"))]
-pub(super) mod token_cache;
-#[cfg(any(feature = "bedrock", feature = "vertex"))]
-pub(super) mod token_request;
+#[cfg(feature = "credentials")]
+pub(super) mod tokens;
 
 use super::Error;
 use super::wire_protocol::HttpRequest;
@@ -23,8 +13,8 @@ use std::sync::Arc;
 
 /// Where a provider gets the headers that authorize a request.
 pub(super) trait Credentials: Send + Sync {
-    /// The headers for one attempt of this request. May fetch a token, within
-    /// [`token_request::TIMEOUT`] for each HTTP request that it takes.
+    /// The headers for one attempt of this request. May fetch a token, within ten seconds for each HTTP request
+    /// that it takes.
     ///
     /// # Errors
     /// [`ErrorClass::Config`](super::ErrorClass::Config) if there are no credentials,
@@ -53,14 +43,6 @@ impl Parameters {
     /// Adds a value.
     pub(super) fn add(&mut self, name: &'static str, value: String) {
         self.0.push((name, value));
-    }
-
-    /// The value of a setting, if it is set and not blank.
-    #[cfg(any(feature = "bedrock", feature = "vertex"))]
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        let found = self.0.iter().find(|(known, _)| *known == name);
-        let value = found.map(|(_, value)| value.trim());
-        value.filter(|value| !value.is_empty())
     }
 }
 

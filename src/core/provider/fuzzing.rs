@@ -24,38 +24,36 @@ const DEPTH: usize = 100;
 /// A fuzz target: panics when a property does not hold for these bytes.
 type Fuzz = fn(&[u8]);
 
-/// The wire protocols of this build, each with its fuzz target.
-pub(super) const PROTOCOLS: &[(&WireProtocol, Fuzz)] = &[
-    (&openai::PROTOCOL, |input| {
-        completion(&openai::PROTOCOL, false, input)
-    }),
-    // The parts of a response may grow in parallel, so text deltas need not come in the order of the content.
-    (&openai::RESPONSES_PROTOCOL, |input| {
-        completion(&openai::RESPONSES_PROTOCOL, true, input)
-    }),
-    #[cfg(feature = "anthropic")]
-    (&super::anthropic::PROTOCOL, |input| {
-        completion(&super::anthropic::PROTOCOL, true, input)
-    }),
-    #[cfg(feature = "ollama")]
-    (&super::ollama::PROTOCOL, |input| {
-        completion(&super::ollama::PROTOCOL, false, input)
-    }),
-    #[cfg(feature = "bedrock")]
-    (&super::bedrock::PROTOCOL, |input| {
+macro_rules! protocols {
+    ($($feature:literal => $module:ident, $fuzz:expr;)*) => {
+        /// The wire protocols of this build, each with its fuzz target.
+        pub(super) const PROTOCOLS: &[(&WireProtocol, Fuzz)] = &[
+            (&openai::PROTOCOL, |input| {
+                completion(&openai::PROTOCOL, false, input)
+            }),
+            // The parts of a response may grow in parallel, so text deltas need not come in the order of the content.
+            (&openai::RESPONSES_PROTOCOL, |input| {
+                completion(&openai::RESPONSES_PROTOCOL, true, input)
+            }),
+            $(
+                #[cfg(feature = $feature)]
+                (&super::$module::PROTOCOL, $fuzz),
+            )*
+        ];
+    };
+}
+
+protocols! {
+    "anthropic" => anthropic, |input| completion(&super::anthropic::PROTOCOL, true, input);
+    "ollama" => ollama, |input| completion(&super::ollama::PROTOCOL, false, input);
+    "bedrock" => bedrock, |input| {
         completion(&super::bedrock::PROTOCOL, true, input);
         let stream = super::bedrock::stream_of_lines(input);
         completion(&super::bedrock::PROTOCOL, true, &stream);
-    }),
-    #[cfg(feature = "vertex")]
-    (&super::vertex::PROTOCOL, |input| {
-        completion(&super::vertex::PROTOCOL, true, input)
-    }),
-    #[cfg(feature = "google")]
-    (&super::google::PROTOCOL, |input| {
-        completion(&super::google::PROTOCOL, false, input)
-    }),
-];
+    };
+    "vertex" => vertex, |input| completion(&super::vertex::PROTOCOL, true, input);
+    "google" => google, |input| completion(&super::google::PROTOCOL, false, input);
+}
 
 /// The fuzz targets of the wire protocols, by name.
 pub fn protocols() -> impl Iterator<Item = (&'static str, Fuzz)> {

@@ -3,6 +3,7 @@
 //! <https://ai.google.dev/api/generate-content>, `v1beta`, always as a stream of server-sent events.
 
 mod gemini_decoder;
+mod gemini_effort;
 mod gemini_request;
 mod gemini_schema;
 #[cfg(test)]
@@ -13,7 +14,7 @@ use super::catalog::vendor_settings;
 use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
-use super::thinking_effort::{self, EffortParams};
+use super::thinking_effort::EffortParams;
 use super::tool_name_encoding::ToolNames;
 use super::tool_schema::SchemaRules;
 use super::wait_in_words::wait_in_words;
@@ -21,6 +22,7 @@ use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtoco
 use super::{CompletionRequest, Error, ErrorClass, classify_error};
 use crate::outbound::wait_of;
 use gemini_decoder::GeminiDecoder;
+pub(super) use gemini_effort::gemini_effort;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::Value;
@@ -100,7 +102,7 @@ impl Protocol for Google {
     }
 
     fn effort_params(&self) -> (EffortParams, &str) {
-        (thinking_effort::google, &self.server.url)
+        (gemini_effort, &self.server.url)
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {

@@ -3,6 +3,7 @@
 //! <https://docs.ollama.com/api/chat>
 
 mod ollama_decoder;
+mod ollama_effort;
 mod ollama_request;
 
 use super::catalog::vendor_settings::{self, OLLAMA_PORT};
@@ -10,11 +11,12 @@ use super::lenient_json::JsonStr;
 use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::with_scheme;
-use super::thinking_effort::{self, EffortParams};
+use super::thinking_effort::EffortParams;
 use super::tool_schema::SchemaRules;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
 use ollama_decoder::OllamaDecoder;
+use ollama_effort::ollama_effort;
 use serde::Deserialize;
 
 /// The largest context to request, unless the user sets another. Ollama allocates the memory for all of it at once;
@@ -98,7 +100,7 @@ impl Protocol for Ollama {
     }
 
     fn effort_params(&self) -> (EffortParams, &str) {
-        (thinking_effort::ollama, &self.server.url)
+        (ollama_effort, &self.server.url)
     }
 
     fn decoder(&self, _: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {

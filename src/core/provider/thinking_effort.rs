@@ -40,7 +40,7 @@ impl Effort {
     }
 
     /// The middle efforts by name; the others as `off` and `max`.
-    fn word(self, off: &'static str, max: &'static str) -> &'static str {
+    pub(super) fn word(self, off: &'static str, max: &'static str) -> &'static str {
         match self {
             Effort::Off => off,
             Effort::Low => "low",
@@ -138,77 +138,5 @@ pub(super) fn openai(url: &str, model: &str, effort: Effort) -> Value {
     json!({"reasoning_effort": word})
 }
 
-/// Claude: <https://platform.claude.com/docs/en/build-with-claude/effort>, and a budget for the models before it.
-#[cfg(any(feature = "anthropic", feature = "bedrock"))]
-pub(super) fn anthropic(_: &str, model: &str, effort: Effort) -> Value {
-    let name = model.rsplit('/').next().unwrap_or_default();
-    let Some(at) = name.find("claude-") else {
-        let kind = if effort == Effort::Off {
-            "disabled"
-        } else {
-            "enabled"
-        };
-        return json!({"thinking": {"type": kind}});
-    };
-    let version = claude_version(&name[at..]);
-    // A name without a number means the newest.
-    if version >= (4, 6) || version == (0, 0) {
-        let always_thinks = name.contains("fable") || name.contains("mythos");
-        return match effort {
-            Effort::Off if always_thinks => json!({"output_config": {"effort": "low"}}),
-            Effort::Off => json!({"thinking": {"type": "disabled"}}),
-            effort => {
-                let mut thinking = json!({"type": "adaptive"});
-                if ModelTraits::of(model).can_drop_thinking {
-                    thinking["block_binding"] = json!({"prefix_mismatch_behavior": "drop_block"});
-                }
-                json!({"thinking": thinking, "output_config": {"effort": effort.word("", "max")}})
-            }
-        };
-    }
-    let budget = match effort {
-        Effort::Off => 0,
-        Effort::Low => 4_096,
-        Effort::Medium => 16_384,
-        Effort::High => 32_768,
-        Effort::Max => 49_152,
-    };
-    match budget {
-        1.. if version >= (3, 7) => {
-            json!({"thinking": {"type": "enabled", "budget_tokens": budget}})
-        }
-        _ => Value::Null,
-    }
-}
-
-/// Gemini: <https://ai.google.dev/gemini-api/docs/thinking>
-#[cfg(feature = "google")]
-pub(super) fn google(_: &str, model: &str, effort: Effort) -> Value {
-    let thinking = if model.contains("gemini-2.5") {
-        let least = if model.contains("pro") { 128 } else { 0 };
-        let budget = match effort {
-            Effort::Off => least,
-            Effort::Low => 1_024,
-            Effort::Medium => 8_192,
-            Effort::High | Effort::Max => 24_576,
-        };
-        json!({"thinkingBudget": budget})
-    } else if model.contains("gemini-1") || model.contains("gemini-2") || model.contains("gemma") {
-        return Value::Null;
-    } else {
-        json!({"thinkingLevel": effort.word("low", "high")})
-    };
-    json!({"generationConfig": {"thinkingConfig": thinking}})
-}
-
-/// Ollama: <https://docs.ollama.com/capabilities/thinking>
-#[cfg(feature = "ollama")]
-pub(super) fn ollama(_: &str, model: &str, effort: Effort) -> Value {
-    match model.contains("gpt-oss") {
-        true => json!({"think": effort.word("low", "high")}),
-        false => json!({"think": effort != Effort::Off}),
-    }
-}
-
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

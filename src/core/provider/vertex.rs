@@ -3,17 +3,18 @@
 //! <https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference>,
 //! <https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude>
 
+mod google_token;
 #[cfg(test)]
 mod tests;
 
-use super::anthropic::Anthropic;
+use super::anthropic::{Anthropic, claude_effort};
 use super::catalog::vendor_settings;
-use super::credentials::{CredentialsSpec, Parameters, google_token};
-use super::google::Google;
+use super::credentials::{CredentialsSpec, Parameters};
+use super::google::{Google, gemini_effort};
 use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
-use super::thinking_effort::{self, EffortParams};
+use super::thinking_effort::EffortParams;
 use super::tool_schema::SchemaRules;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error, ErrorClass};
@@ -148,8 +149,8 @@ impl Protocol for Vertex {
 
     fn effort_params(&self) -> (EffortParams, &str) {
         let params: EffortParams = |url, model, effort| match model.starts_with("claude") {
-            true => thinking_effort::anthropic(url, model, effort),
-            false => thinking_effort::google(url, model, effort),
+            true => claude_effort(url, model, effort),
+            false => gemini_effort(url, model, effort),
         };
         (params, &self.server.url)
     }

@@ -1,29 +1,13 @@
 //! The builtin table of providers.
 
-use super::hosts::hosts;
+use super::hosts::{self, hosts};
 use super::vendor_settings;
-use crate::features;
+use super::vendors::VENDORS;
+use crate::provider::openai;
 use crate::provider::provider_spec::{
     InProcessProvider, ProviderSpec, Setting, SettingRole, host, hosted, key, optional_key, path,
     setting, timeout,
 };
-use crate::provider::wire_protocol::WireProtocol;
-use crate::provider::{Error, ErrorClass, openai};
-
-/// The vendors of the wire protocols of this build, in the order in which clients show them.
-static VENDORS: &[&ProviderSpec] = &[
-    &openai::VENDOR,
-    #[cfg(feature = "anthropic")]
-    &crate::provider::anthropic::VENDOR,
-    #[cfg(feature = "ollama")]
-    &crate::provider::ollama::VENDOR,
-    #[cfg(feature = "google")]
-    &crate::provider::google::VENDOR,
-    #[cfg(feature = "bedrock")]
-    &crate::provider::bedrock::VENDOR,
-    #[cfg(feature = "vertex")]
-    &crate::provider::vertex::VENDOR,
-];
 
 /// The providers of this build that are part of the program.
 pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
@@ -34,26 +18,9 @@ pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
     makers.iter().map(|make| make())
 }
 
-/// The wire protocol of this name.
-///
-/// # Errors
-/// [`ErrorClass::Config`] when the build leaves it out.
-pub(super) fn protocol_named(name: &str) -> Result<&'static WireProtocol, Error> {
-    // A file has no credentials but a key.
-    let keyed = VENDORS.iter().filter(|vendor| vendor.credentials.is_none());
-    let keyed = keyed.map(|vendor| vendor.protocol);
-    let mut protocols = keyed.chain([&openai::RESPONSES_PROTOCOL]);
-    let found = protocols.find(|protocol| protocol.name == name);
-    found.ok_or_else(|| {
-        let hint = features::hint(name);
-        let reason = format!("the protocol `{name}` is not available{hint}");
-        Error::new(ErrorClass::Config, reason)
-    })
-}
-
 /// The providers whose protocol this build contains, in the order in which clients show them.
 pub(super) fn builtin_providers() -> impl Iterator<Item = &'static ProviderSpec> {
-    let is_built = |spec: &&ProviderSpec| !features::is_left_out(spec.protocol.name);
+    let is_built = |spec: &&ProviderSpec| *spec.protocol != hosts::LEFT_OUT;
     let hosts = hosts().iter().filter(is_built);
     VENDORS.iter().copied().chain(hosts).chain(COMPATIBLE)
 }

@@ -2,10 +2,10 @@
 //!
 //! The files are not trusted: their number, and every field, is limited.
 
-use super::builtin_providers::protocol_named;
 use super::provider_settings::{
     DEFAULT_TIMEOUT, Settings, SettingsReader, endpoint, key_header, missing_key,
 };
+use super::vendors::protocol_named;
 use crate::provider::wire_protocol::Endpoint;
 use crate::provider::{Error, ErrorClass};
 use crate::store::files;

@@ -1,6 +1,7 @@
 //! The providers that are a row of data: hosts that speak OpenAI's or Anthropic's protocol without settings of their
 //! own. `hosts.json` has them; it is read when it is needed first.
 
+use super::vendors::protocol_named;
 use crate::provider::openai;
 use crate::provider::provider_spec::{
     ProviderSpec, Setting, SettingRole, host, hosted, key, path, setting, timeout,
@@ -95,32 +96,15 @@ impl Host {
             yields: true,
             doc: self.doc,
             settings: settings.leak(),
-            ..hosted(protocol(self.engine))
+            ..hosted(protocol_named(self.engine).unwrap_or(&LEFT_OUT))
         }
     }
 }
 
-/// The protocol of this name. A build without it leaves its rows out.
-fn protocol(engine: &str) -> &'static WireProtocol {
-    match engine {
-        #[cfg(feature = "anthropic")]
-        "anthropic" => &crate::provider::anthropic::PROTOCOL,
-        #[cfg(not(feature = "anthropic"))]
-        "anthropic" => &LEFT_OUT,
-        _ => &openai::PROTOCOL,
-    }
-}
-
-/// In place of a protocol that the build leaves out: only its name counts.
-#[cfg(not(feature = "anthropic"))]
-static LEFT_OUT: WireProtocol = WireProtocol {
-    name: "anthropic",
-    key_header: openai::PROTOCOL.key_header,
-    base_url: openai::PROTOCOL.base_url,
-    endpoint_url: openai::PROTOCOL.endpoint_url,
-    url_in_file: openai::PROTOCOL.url_in_file,
-    requires_output_limit: true,
-    connect: openai::PROTOCOL.connect,
+/// In place of a protocol that the build leaves out. Only the settings count of a row that has it.
+pub(super) static LEFT_OUT: WireProtocol = WireProtocol {
+    name: "",
+    ..openai::PROTOCOL
 };
 
 /// The rows.

@@ -9,7 +9,12 @@ fn model(name: &str, params: Value) -> ModelConfig {
 }
 
 /// The name of the model and the parameters of a request.
-fn sent(name: &str, params: Value, url: &str, protocol: EffortParams) -> (String, Value) {
+pub(in crate::provider) fn sent(
+    name: &str,
+    params: Value,
+    url: &str,
+    protocol: EffortParams,
+) -> (String, Value) {
     let model = model(name, params);
     let sent = applied(&model, url, protocol).unwrap_or(model);
     (sent.model_name, json!(sent.request_params))
@@ -68,82 +73,4 @@ fn the_users_own_parameters_come_first() {
     // A word that is none is not sent.
     let (_, params) = sent("gpt-5", json!({EFFORT: "lots"}), "https://h/", openai);
     assert_eq!(params, Value::Null);
-}
-
-#[cfg(feature = "anthropic")]
-#[test]
-fn claude_has_an_effort_or_a_budget() {
-    for (name, effort, params) in [
-        ("claude-3-5-haiku", "high", Value::Null),
-        (
-            "claude-sonnet-4-5",
-            "low",
-            json!({"thinking": {"type": "enabled", "budget_tokens": 4096}}),
-        ),
-        ("claude-sonnet-4-5", "off", Value::Null),
-        (
-            "claude-opus-4-7",
-            "max",
-            json!({"thinking": {"type": "adaptive"}, "output_config": {"effort": "max"}}),
-        ),
-        (
-            "claude-opus-5",
-            "off",
-            json!({"thinking": {"type": "disabled"}}),
-        ),
-        (
-            "claude-fable-5",
-            "off",
-            json!({"output_config": {"effort": "low"}}),
-        ),
-        (
-            "claude-fable-5-1",
-            "high",
-            json!({"thinking": {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}},
-                "output_config": {"effort": "high"}}),
-        ),
-        (
-            "deepseek-v4",
-            "high",
-            json!({"thinking": {"type": "enabled"}}),
-        ),
-    ] {
-        let (_, sent) = sent(name, json!({EFFORT: effort}), "", anthropic);
-        assert_eq!(sent, params, "{name} {effort}");
-    }
-}
-
-#[cfg(all(feature = "google", feature = "ollama"))]
-#[test]
-fn gemini_and_ollama_have_their_own_words() {
-    let config = |thinking: Value| json!({"generationConfig": {"thinkingConfig": thinking}});
-    for (name, effort, params) in [
-        (
-            "gemini-2.5-pro",
-            "off",
-            config(json!({"thinkingBudget": 128})),
-        ),
-        (
-            "gemini-2.5-flash",
-            "off",
-            config(json!({"thinkingBudget": 0})),
-        ),
-        (
-            "gemini-4-argon",
-            "max",
-            config(json!({"thinkingLevel": "high"})),
-        ),
-        ("gemini-2.0-flash", "high", Value::Null),
-    ] {
-        let (_, sent) = sent(name, json!({EFFORT: effort}), "", google);
-        assert_eq!(sent, params, "{name} {effort}");
-    }
-    for (name, effort, think) in [
-        ("gpt-oss:20b", "max", json!("high")),
-        ("qwen3", "low", json!(true)),
-        ("qwen3", "off", json!(false)),
-    ] {
-        let (_, sent) = sent(name, json!({EFFORT: effort}), "", ollama);
-        assert_eq!(sent, json!({"think": think}), "{name} {effort}");
-    }
 }

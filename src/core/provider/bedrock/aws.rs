@@ -3,10 +3,9 @@
 
 use super::aws_profile::{Profile, read_file};
 use super::sigv4::{AwsKey, Scope, SignedPart, sign};
-use super::token_cache::{Fetched, TokenCache};
-use super::token_request::{TIMEOUT, TokenRequest};
-use super::{Credentials, Parameters};
 use crate::outbound::is_loopback_url;
+use crate::provider::credentials::tokens::{Fetched, TIMEOUT, TokenCache, TokenRequest};
+use crate::provider::credentials::{Credentials, Parameters};
 use crate::provider::wire_protocol::HttpRequest;
 use crate::provider::{Error, ErrorClass};
 use crate::sys::cancel::Cancel;
@@ -31,7 +30,7 @@ const CONTAINER_HOSTS: [&str; 3] = ["169.254.170.2", "169.254.170.23", "[fd00:ec
 ///
 /// # Errors
 /// [`ErrorClass::Config`] if there is none, or it cannot be a part of a host's name.
-pub(in crate::provider) fn region(parameters: &Parameters) -> Result<String, Error> {
+pub(super) fn region(parameters: &Parameters) -> Result<String, Error> {
     let set = ["AWS_REGION", "AWS_DEFAULT_REGION"].map(|name| parameters.get(name));
     let region = set.into_iter().flatten().next().map(str::to_owned);
     let region = region.or_else(|| Profile::read(parameters).get("region").map(str::to_owned));
@@ -48,7 +47,7 @@ pub(in crate::provider) fn region(parameters: &Parameters) -> Result<String, Err
 }
 
 /// Credentials for a service.
-pub(in crate::provider) fn connect(
+pub(super) fn connect(
     service: &'static str,
     parameters: &Parameters,
     offline: bool,

@@ -3,10 +3,9 @@
 //!
 //! <https://developers.google.com/identity/protocols/oauth2/service-account>
 
-use super::token_cache::{Fetched, TokenCache};
-use super::token_request::{TIMEOUT, TokenRequest};
-use super::{Credentials, Parameters};
 use crate::outbound::is_loopback_url;
+use crate::provider::credentials::tokens::{Fetched, TIMEOUT, TokenCache, TokenRequest};
+use crate::provider::credentials::{Credentials, Parameters};
 use crate::provider::wire_protocol::HttpRequest;
 use crate::provider::{Error, ErrorClass};
 use crate::sys::cancel::Cancel;
@@ -38,7 +37,7 @@ const MAX_FILE: u64 = 64 << 10;
 const VARIABLE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 
 /// Credentials from the file of the settings, that of gcloud, or the metadata.
-pub(in crate::provider) fn connect(parameters: &Parameters, offline: bool) -> Arc<dyn Credentials> {
+pub(super) fn connect(parameters: &Parameters, offline: bool) -> Arc<dyn Credentials> {
     Arc::new(Google {
         parameters: parameters.clone(),
         offline,

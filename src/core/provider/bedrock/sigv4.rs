@@ -7,7 +7,7 @@ use ring::{digest, hmac};
 use std::fmt::Write;
 
 /// The characters that a canonical request does not escape.
-pub(in crate::provider) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+pub(super) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
@@ -16,35 +16,35 @@ const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
 /// A key of an AWS account. It does not implement `Debug`.
 #[derive(Clone, PartialEq)]
-pub(in crate::provider) struct AwsKey {
-    pub(in crate::provider) id: String,
-    pub(in crate::provider) secret: String,
+pub(super) struct AwsKey {
+    pub(super) id: String,
+    pub(super) secret: String,
     /// Of a key that expires.
-    pub(in crate::provider) session_token: Option<String>,
+    pub(super) session_token: Option<String>,
 }
 
 /// What a signature is valid for.
-pub(in crate::provider) struct Scope<'a> {
-    pub(in crate::provider) region: &'a str,
-    pub(in crate::provider) service: &'a str,
+pub(super) struct Scope<'a> {
+    pub(super) region: &'a str,
+    pub(super) service: &'a str,
     /// `YYYYMMDDTHHMMSSZ`.
-    pub(in crate::provider) time: &'a str,
+    pub(super) time: &'a str,
 }
 
 /// A request, as far as it is signed.
-pub(in crate::provider) struct SignedPart<'a> {
-    pub(in crate::provider) method: &'a str,
+pub(super) struct SignedPart<'a> {
+    pub(super) method: &'a str,
     /// With the port, if the URL has one.
-    pub(in crate::provider) authority: &'a str,
+    pub(super) authority: &'a str,
     /// As it is sent: escaped once.
-    pub(in crate::provider) path: &'a str,
+    pub(super) path: &'a str,
     /// As it is sent, without the question mark.
-    pub(in crate::provider) query: &'a str,
-    pub(in crate::provider) body: &'a [u8],
+    pub(super) query: &'a str,
+    pub(super) body: &'a [u8],
 }
 
 /// The headers that sign the request, the time and the session's token among them.
-pub(in crate::provider) fn sign(
+pub(super) fn sign(
     part: &SignedPart<'_>,
     scope: &Scope<'_>,
     key: &AwsKey,

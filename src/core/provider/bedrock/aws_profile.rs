@@ -1,7 +1,7 @@
 //! The files of AWS's own programs: `~/.aws/credentials` and `~/.aws/config`.
 
-use super::Parameters;
 use super::sigv4::AwsKey;
+use crate::provider::credentials::Parameters;
 use crate::sys::fs::read_start;
 use std::path::PathBuf;
 
