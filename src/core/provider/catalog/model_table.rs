@@ -256,10 +256,15 @@ impl ModelTable {
 
 /// The model with the longest name that is a prefix of this name. A dated or otherwise extended name means it.
 pub(super) fn longest_prefix<'m>(models: &'m [Model], name: &str) -> Option<&'m Model> {
-    let name = normalized(name);
+    let name = own_name(name);
     let is_prefix = |known: &&Model| {
-        let rest = name.strip_prefix(&normalized(&known.name));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
+        let known = own_name(&known.name);
+        let Some((start, rest)) = name.split_at_checked(known.len()) else {
+            return false;
+        };
+        let mut pairs = start.iter().zip(known);
+        pairs.all(|(one, other)| folded(*one) == folded(*other))
+            && rest.first().is_none_or(|next| b"-.:@".contains(next))
     };
     models
         .iter()
@@ -267,11 +272,20 @@ pub(super) fn longest_prefix<'m>(models: &'m [Model], name: &str) -> Option<&'m 
         .max_by_key(|known| known.name.len())
 }
 
-/// A model's name without the prefixes and spellings of single providers.
-fn normalized(name: &str) -> String {
+/// A model's name without the prefixes of single providers.
+fn own_name(name: &str) -> &[u8] {
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.strip_prefix("databricks-").unwrap_or(name);
-    name.to_lowercase().replace('.', "-")
+    name.as_bytes()
+}
+
+/// A byte of a model's name without the spelling of single providers. Names are read with every request, so this
+/// makes no copy of them.
+fn folded(byte: u8) -> u8 {
+    match byte {
+        b'.' => b'-',
+        other => other.to_ascii_lowercase(),
+    }
 }
 
 #[cfg(test)]
