@@ -31,6 +31,10 @@ pub(super) struct ClientCapabilities {
     pub(super) is_goose: bool,
     /// Goose's own notifications.
     pub(super) goose_updates: bool,
+    /// Goose's own request for the values of a recipe's parameters.
+    pub(super) recipe_parameters: bool,
+    /// The client shows an error in place of the conversation, or hardly at all: a model's error is told as an answer.
+    pub(super) hides_errors: bool,
 }
 
 /// The parameters of `initialize`.
@@ -40,6 +44,8 @@ pub(super) struct Initialize {
     protocol_version: Value,
     #[serde(default)]
     client_capabilities: Value,
+    #[serde(default)]
+    client_info: Value,
 }
 
 impl ClientCapabilities {
@@ -75,6 +81,8 @@ impl Initialize {
             terminal_output: is_true("/_meta/terminal_output"),
             is_goose: is_given("/_meta/goose"),
             goose_updates: is_true("/_meta/goose/customNotifications"),
+            recipe_parameters: is_true("/_meta/goose/recipeParameterRequests"),
+            hides_errors: is_given("/_meta/goose") || self.client_info["name"] == "zed",
         }
     }
 }

@@ -1,11 +1,17 @@
 //! One client's connection: dispatch, the table of its sessions, and its end. It does no I/O of its own.
 
 mod client_workspace;
+mod extension_methods;
 mod goose_methods;
 mod prompt_turn;
+mod provider_methods;
 mod questions;
+mod recipe_sessions;
+mod route_methods;
 mod session_methods;
+mod stored_session_methods;
 
+use self::goose_methods::GooseMethod;
 use self::prompt_turn::Prompt;
 use self::session_methods::{Opened, SessionOnly};
 use super::capabilities::{self, ClientCapabilities, Initialize};
@@ -16,6 +22,7 @@ use super::updates;
 use crate::agent::{Registry, SessionObserver};
 use crate::conversation::Session;
 use crate::error_objects::{AUTHENTICATION_REQUIRED, error_object, invalid_params};
+use crate::http::Router;
 use crate::mcp::incoming_requests::{IncomingRequests, Limits, RequestGuard};
 use crate::mcp::jsonrpc::beginning::{Beginning, Kind};
 use crate::mcp::jsonrpc::{
@@ -54,6 +61,8 @@ pub struct Connection {
 /// What the threads of a connection share.
 pub(super) struct ConnectionState {
     pub(super) registry: Arc<Registry>,
+    /// The routes of the HTTP API.
+    pub(super) routes: Arc<Router>,
     pub(super) outbox: Outbox,
     pub(super) requests: ClientRequests,
     /// Distinguishes ids that this connection makes from those of others.
@@ -69,8 +78,13 @@ pub(super) struct ConnectionState {
 
 impl Connection {
     /// The connection of a client that has just connected. Its messages are queued in `outbox`; `cancel` ends
-    /// its turns.
-    pub fn new(registry: Arc<Registry>, outbox: Outbox, cancel: &Cancel) -> Self {
+    /// its turns. Goose's methods call `routes`, those of the HTTP API.
+    pub fn new(
+        registry: Arc<Registry>,
+        routes: Arc<Router>,
+        outbox: Outbox,
+        cancel: &Cancel,
+    ) -> Self {
         let state = Arc::new(ConnectionState {
             requests: ClientRequests::new(outbox.clone()),
             outbox,
@@ -81,6 +95,7 @@ impl Connection {
             client: OnceLock::new(),
             sessions: Mutex::default(),
             registry,
+            routes,
         });
         state.registry.observe(&state);
         Connection { state }
@@ -307,10 +322,12 @@ impl ConnectionState {
                 Ok(params) => self.prompt(pending, params),
                 Err(error) => pending.answer(Err(error)),
             },
-            _ => match goose_methods::find(method) {
-                Some(run) => match goose_methods::Params::read(method, params) {
+            _ => match GooseMethod::find(method) {
+                Some(found) => match goose_methods::Params::read(method, params) {
                     Ok(params) => {
-                        pending.run(method, move |state, cancel| run(state, &params, cancel));
+                        pending.run(method, move |state, cancel| {
+                            found.run(state, &params, cancel)
+                        });
                     }
                     Err(error) => pending.answer(Err(error)),
                 },

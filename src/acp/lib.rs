@@ -26,8 +26,8 @@
 #![forbid(unsafe_code)]
 
 use gosling_core::{
-    agent, builtin, command_line, conversation, extension, http, json, mcp, provider, sorting,
-    store, sys, text,
+    agent, api, builtin, command_line, conversation, extension, features, http, json, mcp,
+    provider, sorting, store, sys, text,
 };
 
 mod acp_command;

@@ -5,6 +5,7 @@ use super::terminal_output::TerminalOutput;
 use super::updates::Status;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -44,6 +45,8 @@ pub(super) struct ShownCall {
     /// The checklist that the call writes.
     pub(super) checklist: Option<String>,
     pub(super) output: TerminalOutput,
+    /// The user interface of the tool, for Goose's clients.
+    pub(super) app: Option<Value>,
     /// The request to the client for a permission, while it is pending.
     pub(super) question: Option<i64>,
 }

@@ -1,7 +1,7 @@
 //! The history of a session as updates, for `session/load`.
 
 use super::file_diffs;
-use super::tool_call_display::{Display, SHELL, TEXT_EDITOR, goose_meta};
+use super::tool_call_display::{Display, SHELL, TEXT_EDITOR, goose_meta, mcp_app};
 use super::updates::{self, Speaker, Status};
 use crate::conversation::{Content, Message, Outcome, ToolRequest, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
@@ -88,6 +88,9 @@ fn finished_call(
     update["status"] = json!(status);
     if is_goose {
         update["_meta"] = goose_meta(name);
+        if let Some(app) = mcp_app(request) {
+            update["_meta"]["goose"]["mcpApp"] = app;
+        }
     }
     // Goose's clients do not show diffs.
     let is_edit = !is_goose && name == TEXT_EDITOR && status == Status::Completed;
@@ -97,7 +100,7 @@ fn finished_call(
     update["content"] = match (diff, response.map(|response| &response.tool_result)) {
         (Some(diff), _) => json!([diff]),
         (None, Some(Outcome::Success { value })) => {
-            updates::result_contents(value, name == SHELL).into()
+            updates::result_contents(value, name == SHELL && !is_goose).into()
         }
         (None, Some(Outcome::Error { error })) => json!([updates::text_content(error)]),
         (None, None) => json!([]),

@@ -3,6 +3,7 @@
 use super::client_connection::MAX_MESSAGE;
 use super::{Connection, MessageWriter, Outbox};
 use crate::agent::Registry;
+use crate::api;
 use crate::json;
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -32,7 +33,8 @@ pub fn serve_stdio_process(registry: &Arc<Registry>, gone: &Cancel) -> io::Resul
         buffer: Vec::new(),
     };
     let outbox = Outbox::new("acp", writer, gone.clone())?;
-    let connection = Connection::new(registry.clone(), outbox.clone(), gone);
+    let routes = Arc::new(api::router(registry.clone()));
+    let connection = Connection::new(registry.clone(), routes, outbox.clone(), gone);
     let ended = receive_lines(&connection, BufReader::new(input), gone);
     connection.close(TURN_GRACE);
     outbox.close(WRITE_GRACE);

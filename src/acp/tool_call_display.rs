@@ -1,5 +1,6 @@
 //! How a tool call is shown before its result: title, kind and locations, from the tool's name and arguments.
 
+use crate::conversation::ToolRequest;
 use crate::mcp::jsonrpc::RawJson;
 use crate::text::printable;
 use serde::Deserialize;
@@ -102,6 +103,19 @@ impl Display {
 pub(super) fn goose_meta(name: &str) -> Value {
     let extension = name.split_once("__").map(|(extension, _)| extension);
     json!({"goose": {"toolCall": {"toolName": name, "extensionName": extension}}})
+}
+
+/// The user interface of the tool that is called, where Goose's clients read it.
+pub(super) fn mcp_app(request: &ToolRequest) -> Option<Value> {
+    let meta = request.meta.as_ref()?;
+    let uri = meta["ui"]["resourceUri"].as_str()?;
+    let name = &request.tool_call.value()?.name;
+    let tool = name
+        .split_once("__")
+        .map_or(name.as_str(), |(_, tool)| tool);
+    Some(json!({
+        "resourceUri": uri, "extensionName": meta["goose_extension"], "toolName": tool,
+    }))
 }
 
 /// The command in the arguments of a call of [`SHELL`].

@@ -1,7 +1,7 @@
 //! The notification `session/update` and the content blocks in it.
 
-use crate::conversation::{Content, Image, NotificationType, Role, ToolResponse};
-use crate::mcp::jsonrpc;
+use crate::conversation::{Content, Image, NotificationType, Role, TokenState, ToolResponse};
+use crate::mcp::jsonrpc::{self, RawJson};
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::text::fenced_block;
 use serde::Serialize;
@@ -184,6 +184,52 @@ pub(super) fn notice(severity: &str, title: &str, description: Option<&str>) -> 
         notice["description"] = description.into();
     }
     notice
+}
+
+/// The tokens of a session and the size of its model's context, for the update `usage_update`.
+pub(super) fn usage(tokens: &TokenState, size: u64) -> Value {
+    json!({
+        "sessionUpdate": "usage_update", "used": tokens.total_tokens.max(0), "size": size,
+    })
+}
+
+/// The same as an update of Goose's own.
+pub(super) fn goose_usage(tokens: &TokenState, size: u64) -> Value {
+    json!({
+        "sessionUpdate": "usage_update",
+        "used": tokens.total_tokens.max(0),
+        "contextLimit": size,
+        "accumulatedInputTokens": tokens.accumulated_input_tokens.max(0),
+        "accumulatedOutputTokens": tokens.accumulated_output_tokens.max(0),
+    })
+}
+
+/// A notification of gosling as an update of Goose's own, of the kinds that it has there.
+pub(super) fn status_message(kind: NotificationType, text: &str) -> Option<Value> {
+    let kind = match kind {
+        NotificationType::InlineMessage => "notice",
+        NotificationType::ThinkingMessage => "progress",
+        NotificationType::CreditsExhausted => return None,
+    };
+    Some(json!({
+        "sessionUpdate": "status_message", "status": {"type": kind, "message": text},
+    }))
+}
+
+/// What a server has told during a call, where Goose's clients read it: its progress, or a message.
+pub(super) fn tool_notification(call: &str, notification: &RawJson) -> Option<Value> {
+    let notification: Value = crate::json::from_str(notification.get()).ok()?;
+    let kind = match notification["method"].as_str()? {
+        "notifications/message" => "message",
+        "notifications/progress" => "progress",
+        _ => return None,
+    };
+    Some(json!({
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": call,
+        "status": Status::InProgress,
+        "_meta": {"toolNotification": {"type": kind, "params": notification["params"]}},
+    }))
 }
 
 /// The severity of a notification of gosling.

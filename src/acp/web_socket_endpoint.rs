@@ -30,14 +30,14 @@ fn connect(registry: &Arc<Registry>, request: &Request) -> Result<Response, Erro
         let error = Error::new(406, "Connect with a WebSocket: `/acp` has nothing else");
         return Err(error.header("Upgrade", "websocket"));
     }
-    let registry = registry.clone();
+    let (registry, routes) = (registry.clone(), request.router());
     web_socket::accept(request, MAX_MESSAGE, move |socket| {
-        serve(&registry, socket);
+        serve(&registry, routes, socket);
     })
 }
 
 /// Serves the client of a WebSocket on the calling thread, until it leaves or the registry is closed.
-fn serve(registry: &Arc<Registry>, socket: &mut WebSocket<'_, '_>) {
+fn serve(registry: &Arc<Registry>, routes: Arc<Router>, socket: &mut WebSocket<'_, '_>) {
     let sender = socket.sender().clone();
     let gone = registry.cancel().child();
     let writer = TextWriter(sender.clone());
@@ -49,7 +49,7 @@ fn serve(registry: &Arc<Registry>, socket: &mut WebSocket<'_, '_>) {
         let sender = sender.clone();
         move || sender.stop_receiving()
     });
-    let connection = Connection::new(registry.clone(), outbox.clone(), &gone);
+    let connection = Connection::new(registry.clone(), routes, outbox.clone(), &gone);
     while let Some(message) = socket.receive() {
         match message {
             Message::Text(text) => connection.receive(&text),

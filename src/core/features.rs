@@ -77,7 +77,8 @@ features! {
     "desktop", "this is for the pages of Goose Desktop", [
         Get "/agent/export_app/{name}" "/agent/list_apps" "/config/custom-providers/{id}"
             "/config/prompts" "/config/prompts/{name}" "/config/provider-catalog"
-            "/config/validate" "/diagnostics/{session_id}" "/dictation/config" "/gateway/status"
+            "/config/validate" "/diagnostics/{session_id}" "/diagnostics/{session_id}/report"
+            "/dictation/config" "/gateway/status"
             "/local-inference/models" "/mcp-app-proxy" "/mcp-app-view" "/mcp-ui-proxy"
             "/system_info" "/tunnel/status",
         Post "/agent/import_app" "/config/backup" "/config/custom-providers"

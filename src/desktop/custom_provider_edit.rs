@@ -40,6 +40,15 @@ pub(crate) struct CustomProviderRequest {
     pub(crate) requires_auth: Option<bool>,
     /// Whether the server streams.
     pub(crate) supports_streaming: Option<bool>,
+    /// The path of chat completions below the URL. Part of Goose's API after 1.24, as what follows.
+    #[serde(default)]
+    pub(crate) base_path: Option<String>,
+    /// The provider of the catalog that it was made from.
+    #[serde(default)]
+    pub(crate) catalog_provider_id: Option<String>,
+    /// Whether the model gets its thinking back.
+    #[serde(default)]
+    pub(crate) preserves_thinking: Option<bool>,
 }
 
 /// Why a custom provider cannot be created, read, changed or deleted.
@@ -115,6 +124,12 @@ impl CustomProviderRequest {
             let reason = format!("has more than {MAX_MODELS} names");
             return Err(invalid("models", reason));
         }
+        let texts = [&self.base_path, &self.catalog_provider_id];
+        let is_bad = |text: &&String| text.len() > MAX_VALUE || text.contains(char::is_control);
+        if texts.into_iter().flatten().any(|text| is_bad(&text)) {
+            let reason = format!("is longer than {MAX_VALUE} bytes or has control characters");
+            return Err(invalid("base_path", reason));
+        }
         let is_bad = |name: &String| {
             name.trim().is_empty() || name.len() > MAX_NAME || name.contains(char::is_control)
         };
@@ -153,6 +168,15 @@ impl CustomProviderRequest {
         }
         if let Some(streams) = self.supports_streaming {
             set("supports_streaming", streams.into());
+        }
+        if let Some(path) = &self.base_path {
+            set("base_path", path.trim().into());
+        }
+        if let Some(id) = &self.catalog_provider_id {
+            set("catalog_provider_id", id.as_str().into());
+        }
+        if let Some(preserves) = self.preserves_thinking {
+            set("preserves_thinking", preserves.into());
         }
     }
 }

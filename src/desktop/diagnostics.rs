@@ -8,7 +8,7 @@ use crate::sys::clock;
 use crate::system_info::SystemInfo;
 use crate::text::{Cut, redact, redact_credentials, redact_excerpt, url_userinfo};
 use crate::zip::{DosTime, ZipWriter};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::env;
 use std::fs::File;
@@ -26,6 +26,9 @@ const MAX_FILE: u64 = 4 << 20;
 
 /// How much of the end of the messages is included, in bytes.
 const MAX_MESSAGES: u64 = 64 << 20;
+
+/// How much of the end of one file is in a report that is JSON, in bytes.
+const MAX_IN_JSON: u64 = 1 << 20;
 
 /// The largest JSON file that is read as a whole, in bytes. A larger one is left out.
 const MAX_JSON: u64 = 8 << 20;
@@ -97,6 +100,66 @@ impl Diagnostics {
         report.texts.insert(0, ("system.txt".to_owned(), system));
         report.secrets = secrets.into_patterns();
         Ok(report)
+    }
+
+    /// The report as JSON, in the form of Goose's clients since 1.41: of each file the last [`MAX_IN_JSON`] bytes.
+    pub(crate) fn to_json(&self, registry: &Registry) -> Value {
+        let (mut files, mut errors) = (Vec::new(), Vec::new());
+        let clean = |text: &str| redact_credentials(&redact(text, &self.secrets)).into_owned();
+        for (name, text) in &self.texts {
+            files.push(json!({"path": name, "content": clean(text), "truncated": false}));
+        }
+        for (name, path, limit) in &self.files {
+            let read = Tail::open(path, (*limit).min(MAX_IN_JSON)).and_then(|tail| {
+                let Some(mut tail) = tail else {
+                    return Ok(None);
+                };
+                let mut text = Vec::new();
+                let written = tail.write_redacted(&self.secrets, &mut text);
+                written.map_err(|error| error.to_string())?;
+                let text = String::from_utf8_lossy(&text).into_owned();
+                Ok(Some(
+                    json!({"path": name, "content": text, "truncated": tail.start > 0}),
+                ))
+            });
+            match read {
+                Ok(file) => files.extend(file),
+                Err(reason) => errors.push(json!({"path": name, "message": reason})),
+            }
+        }
+        let named = |wanted: &dyn Fn(&str) -> bool| {
+            let mut found = files.iter();
+            found
+                .find(|file| file["path"].as_str().is_some_and(wanted))
+                .cloned()
+        };
+        let parsed = |file: Option<Value>| {
+            let text = file.map(|file| file["content"].clone());
+            let text = text.as_ref().and_then(Value::as_str);
+            text.and_then(|text| crate::json::from_str::<Value>(text).ok())
+        };
+        let is_session = |name: &str| name.ends_with(".json") && !name.starts_with("schedule");
+        let config = named(&|name| name == "config.yaml").unwrap_or_default();
+        let system = SystemInfo::of(registry);
+        json!({
+            "schemaVersion": 1,
+            "generatedAt": clock::now_rfc3339(),
+            "level": "full",
+            "extensions": {"enabled": system.enabled_extensions},
+            "system": system,
+            "config": {
+                "configPath": registry.stores().config.path(),
+                "configYaml": config["content"],
+                "truncated": false,
+            },
+            "session": parsed(named(&is_session)),
+            "logs": {"server": named(&|name| name.starts_with("logs/")), "llm": []},
+            "prompts": [],
+            "schedule": parsed(named(&|name| name.starts_with("schedule"))),
+            "scheduledRecipes": [],
+            "files": files,
+            "errors": errors,
+        })
     }
 
     /// Writes the report as a ZIP archive. A file that cannot be read is replaced by the reason.

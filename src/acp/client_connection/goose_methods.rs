@@ -1,19 +1,24 @@
-//! Goose's own methods, `_goose/unstable/…`, as far as Goose Desktop needs them to start and to chat, and
-//! `session/fork`. Every other one is answered as unknown.
+//! Goose's own methods, `_goose/unstable/…`, and `session/fork`: the table, and those about settings. Every other one is
+//! answered as unknown.
 
 use super::ConnectionState;
-use super::session_methods::{START_LIMIT, commands, describe};
+use super::route_methods::{self, RouteMethod};
+use super::session_methods::{START_LIMIT, commands};
+use super::{extension_methods, provider_methods, stored_session_methods};
 use crate::agent::{self, ShownSetting};
 use crate::conversation::Session;
 use crate::error_objects::{error_object, invalid_params};
+use crate::extension::ExtensionConfig;
 use crate::extension::configured::{self, Change};
-use crate::extension::{ExtensionConfig, config};
-use crate::goose_extensions::{self, from_goose, to_goose};
+use crate::goose_extensions::{self, from_goose};
+use crate::http::Method as Verb;
 use crate::mcp::jsonrpc::ErrorObject;
 use crate::store::settings::{self, Setting};
 use crate::sys::cancel::Cancel;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// What the names of Goose's methods begin with.
 const PREFIX: &str = "_goose/unstable/";
@@ -24,57 +29,123 @@ pub(crate) type Method = fn(&ConnectionState, &Params, &Cancel) -> Outcome;
 /// The result of a request, or why there is none.
 pub(crate) type Outcome = Result<Value, ErrorObject>;
 
-/// The method of this name.
-pub(crate) fn find(name: &str) -> Option<Method> {
-    if name == "session/fork" {
-        return Some(fork);
-    }
-    Some(match name.strip_prefix(PREFIX)? {
-        "config/extensions/add" => add_extension,
-        "config/extensions/list" => list_extensions,
-        "config/extensions/remove" => {
-            |state, params, _| change_extension(state, params, Change::Remove)
-        }
-        "config/extensions/set-enabled" => |state, params, _| {
-            let change = if params.flag("enabled") {
-                Change::Enable
-            } else {
-                Change::Disable
-            };
-            change_extension(state, params, change)
-        },
-        "config/read" => read_setting,
-        "config/read-all" => |state, _, _| {
-            let registry = &state.registry;
-            let config = ShownSetting::all(registry.stores(), registry.catalog());
-            let config = config.map_err(error_object)?;
-            Ok(json!({ "config": config }))
-        },
-        "config/remove" => remove_setting,
-        "config/upsert" => set_setting,
-        "defaults/read" => read_defaults,
-        "defaults/save" => save_defaults,
-        "providers/canonical-model-info" => model_info,
-        "providers/list" => list_providers,
-        "resources/read" => read_resource,
-        "session/conversation/truncate" => truncate,
-        "session/info" => |state, params, _| {
-            let mut session = state.stored(params.text("sessionId")?)?;
-            state.registry.models().show(&mut session);
-            Ok(json!({ "session": describe(&session) }))
-        },
-        "session/rename" => |state, params, _| {
-            let renamed = (state.registry).rename(params.text("sessionId")?, params.text("title")?);
-            done(renamed)
-        },
-        "slash-commands/list" => {
-            |state, _, _| Ok(json!({ "availableCommands": commands(&state.registry) }))
-        }
-        "tools/call" => call_tool,
-        "tools/list" => list_tools,
-        _ => return None,
-    })
+/// A method of Goose's, ready to run.
+#[derive(Clone, Copy)]
+pub(crate) enum GooseMethod {
+    Own(Method),
+    Route(&'static RouteMethod),
 }
+
+impl GooseMethod {
+    /// The method of this name.
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        if name == "session/fork" {
+            return Some(GooseMethod::Own(stored_session_methods::fork));
+        }
+        let name = name.strip_prefix(PREFIX)?;
+        let own = METHODS.iter().find(|(known, _)| *known == name);
+        let own = own.map(|(_, run)| GooseMethod::Own(*run));
+        own.or_else(|| route_methods::find(name).map(GooseMethod::Route))
+    }
+
+    pub(crate) fn run(self, state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
+        match self {
+            GooseMethod::Own(run) => run(state, params, cancel),
+            GooseMethod::Route(route) => route.run(state, params, cancel),
+        }
+    }
+}
+
+/// Those that are not routes, without the prefix.
+const METHODS: &[(&str, Method)] = &[
+    // gosling has no agents but its own, and no skills.
+    ("agent-mentions/list", |_, _, _| Ok(json!({"agents": []}))),
+    ("apps/list", extension_methods::list_apps),
+    ("config/extensions/add", extension_methods::add_extension),
+    ("config/extensions/list", extension_methods::list_extensions),
+    ("config/extensions/remove", |state, params, _| {
+        extension_methods::change_extension(state, params, Change::Remove)
+    }),
+    ("config/extensions/set-enabled", |state, params, _| {
+        let change = match params.flag("enabled") {
+            true => Change::Enable,
+            false => Change::Disable,
+        };
+        extension_methods::change_extension(state, params, change)
+    }),
+    ("config/read", read_setting),
+    ("config/read-all", |state, _, _| {
+        let registry = &state.registry;
+        let config = ShownSetting::all(registry.stores(), registry.catalog());
+        let config = config.map_err(error_object)?;
+        Ok(json!({ "config": config }))
+    }),
+    ("config/remove", remove_setting),
+    ("config/upsert", set_setting),
+    ("defaults/clear", clear_defaults),
+    ("defaults/read", read_defaults),
+    ("defaults/save", save_defaults),
+    ("dictation/config", |_, _, _| Ok(json!({"providers": {}}))),
+    ("extensions/available", extension_methods::list_available),
+    ("onboarding/import/scan", |_, _, _| {
+        Ok(json!({"candidates": []}))
+    }),
+    ("preferences/read", read_preferences),
+    ("preferences/remove", remove_preferences),
+    ("preferences/save", save_preferences),
+    (
+        "providers/canonical-model-info",
+        provider_methods::model_info,
+    ),
+    (
+        "providers/config/authenticate",
+        provider_methods::authenticate,
+    ),
+    ("providers/config/delete", provider_methods::delete_config),
+    ("providers/config/read", provider_methods::read_config),
+    ("providers/config/save", provider_methods::save_config),
+    ("providers/config/status", provider_methods::statuses),
+    ("providers/custom/create", provider_methods::create_custom),
+    ("providers/custom/delete", provider_methods::delete_custom),
+    ("providers/custom/read", provider_methods::read_custom),
+    ("providers/custom/update", provider_methods::update_custom),
+    ("providers/inventory/refresh", provider_methods::refresh),
+    ("providers/list", provider_methods::list),
+    ("providers/secrets/delete", provider_methods::delete_secret),
+    ("providers/secrets/list", provider_methods::list_secrets),
+    (
+        "providers/setup/catalog/list",
+        provider_methods::setup_catalog,
+    ),
+    (
+        "providers/supported-models/list",
+        provider_methods::supported_models,
+    ),
+    ("recipes/save", save_recipe),
+    ("resources/read", extension_methods::read_resource),
+    (
+        "session/conversation/truncate",
+        stored_session_methods::truncate,
+    ),
+    ("session/extensions/add", extension_methods::add_to_session),
+    (
+        "session/extensions/list",
+        extension_methods::list_of_session,
+    ),
+    ("session/import", stored_session_methods::import),
+    ("session/info", stored_session_methods::info),
+    ("session/rename", stored_session_methods::rename),
+    (
+        "session/working-dir/update",
+        stored_session_methods::update_working_dir,
+    ),
+    ("slash-commands/list", |state, _, _| {
+        Ok(json!({ "availableCommands": commands(&state.registry) }))
+    }),
+    ("sources/list", |_, _, _| Ok(json!({"sources": []}))),
+    ("tools/call", extension_methods::call_tool),
+    ("tools/list", extension_methods::list_tools),
+];
 
 /// The parameters of a request.
 pub(crate) struct Params {
@@ -94,18 +165,34 @@ impl Params {
         })
     }
 
+    /// The value of a field; null if it is absent.
+    pub(crate) fn value(&self, field: &str) -> &Value {
+        &self.all[field]
+    }
+
     /// The string in a field.
-    fn text(&self, field: &str) -> Result<&str, ErrorObject> {
+    pub(crate) fn text(&self, field: &str) -> Result<&str, ErrorObject> {
         let text = self.all[field].as_str();
         text.ok_or_else(|| self.invalid(field, "it is not a string"))
     }
 
     /// Whether a field is `true`.
-    fn flag(&self, field: &str) -> bool {
+    pub(crate) fn flag(&self, field: &str) -> bool {
         self.all[field] == Value::Bool(true)
     }
 
-    fn invalid(&self, field: &str, why: &str) -> ErrorObject {
+    /// A path with the string of a field as a segment.
+    pub(crate) fn in_path(
+        &self,
+        before: &str,
+        field: &str,
+        behind: &str,
+    ) -> Result<String, ErrorObject> {
+        let segment = utf8_percent_encode(self.text(field)?, NON_ALPHANUMERIC);
+        Ok(format!("{before}{segment}{behind}"))
+    }
+
+    pub(crate) fn invalid(&self, field: &str, why: &str) -> ErrorObject {
         invalid_params(&self.method, &format!("`{field}`: {why}"))
     }
 }
@@ -114,7 +201,7 @@ impl ConnectionState {
     /// The extensions that the `_meta` of `session/new` asks for instead of the configured ones.
     ///
     /// # Errors
-    /// If one of them is none, or a recipe is asked for.
+    /// If one of them is none.
     pub(crate) fn wanted_extensions(
         &self,
         meta: &Value,
@@ -122,12 +209,6 @@ impl ConnectionState {
         let refused = |field: &str, why: &str| {
             invalid_params("session/new", &format!("`_meta.{field}`: {why}"))
         };
-        for field in ["recipeId", "recipeDeeplink"] {
-            if !meta[field].is_null() {
-                let why = "recipes are not run here; use `gosling run`, or the HTTP API";
-                return Err(refused(field, why));
-            }
-        }
         let Some(wanted) = meta["enabledExtensions"].as_array() else {
             return Ok(None);
         };
@@ -142,7 +223,7 @@ impl ConnectionState {
 
     /// The extension with those fields of the configured one of its name and kind that Goose's clients do not
     /// know, such as its container, and with its variables if it has none.
-    fn with_configured_fields(
+    pub(crate) fn with_configured_fields(
         &self,
         extension: ExtensionConfig,
     ) -> Result<ExtensionConfig, ErrorObject> {
@@ -177,7 +258,7 @@ impl ConnectionState {
 }
 
 /// The empty result of a change.
-fn done<E: Into<agent::Error>>(outcome: Result<(), E>) -> Outcome {
+pub(crate) fn done<E: Into<agent::Error>>(outcome: Result<(), E>) -> Outcome {
     outcome.map(|()| json!({})).map_err(error_object)
 }
 
@@ -221,6 +302,15 @@ fn read_defaults(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {
     Ok(json!({"providerId": text(&settings::PROVIDER)?, "modelId": text(&settings::MODEL)?}))
 }
 
+/// Forgets the provider and the model.
+fn clear_defaults(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {
+    done(state.registry.stores().config.edit(|root| {
+        root.remove("GOOSE_PROVIDER");
+        root.remove("GOOSE_MODEL");
+        Ok(())
+    }))
+}
+
 fn save_defaults(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let provider = params.text("providerId")?;
     let known = state.registry.catalog().provider(provider);
@@ -236,166 +326,82 @@ fn save_defaults(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcom
     Ok(json!({"providerId": provider, "modelId": params.all["modelId"]}))
 }
 
-fn list_providers(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    let wanted = params.all["providerIds"].as_array();
-    let wanted = wanted.filter(|wanted| !wanted.is_empty());
-    let mut providers = state.registry.catalog().entries();
-    providers.retain(|it| wanted.is_none_or(|names| names.iter().any(|name| *name == *it.name)));
-    let entries = providers.into_iter().map(|provider| {
-        let about = provider.metadata;
-        let keys = about.config_keys.iter().map(|key| {
-            json!({
-                "name": key.name, "required": key.required, "secret": key.secret,
-                "default": key.default, "primary": key.primary,
-            })
-        });
-        let models = about.known_models.iter().map(|model| {
-            json!({"id": model.name, "name": model.name, "contextLimit": model.context_limit})
-        });
-        json!({
-            "providerId": provider.name,
-            "providerName": about.display_name,
-            "description": about.description,
-            "defaultModel": about.default_model,
-            "configured": provider.is_configured,
-            "providerType": provider.provider_type,
-            "category": "model",
-            "configKeys": keys.collect::<Value>(),
-            "setupSteps": [],
-            "supportsRefresh": false,
-            "refreshing": false,
-            "stale": false,
-            "models": models.collect::<Value>(),
-        })
-    });
-    Ok(json!({"entries": entries.collect::<Value>()}))
+/// Stores a recipe in the folder of the configuration, and says where it is.
+fn save_recipe(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
+    let body = json!({"recipe": params.value("recipe"), "id": params.value("id")});
+    let saved = state.call_route(Verb::Post, "/recipes/save", &[], &body, cancel)?;
+    let all = state.call_route(Verb::Get, "/recipes/list", &[], &Value::Null, cancel)?;
+    let mut all = all["manifests"].as_array().into_iter().flatten();
+    let entry = all.find(|entry| entry["id"] == saved["id"]);
+    let path = entry
+        .and_then(|entry| entry["file_path"].as_str())
+        .unwrap_or_default();
+    let name = Path::new(path)
+        .file_name()
+        .map(|name| name.to_string_lossy());
+    Ok(json!({"id": saved["id"], "file_path": path, "file_name": name.unwrap_or_default()}))
 }
 
-fn model_info(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    let catalog = state.registry.catalog();
-    let known = catalog.model_info(params.text("provider")?, params.text("model")?);
-    let known = known.map(|known| {
-        json!({
-            "provider": known.provider,
-            "model": known.model,
-            "contextLimit": known.context_limit,
-            "maxOutputTokens": known.max_output_tokens,
-            "reasoning": false,
-            "inputTokenCost": known.input_token_cost,
-            "outputTokenCost": known.output_token_cost,
-            "cacheReadTokenCost": known.cache_read_token_cost,
-            "cacheWriteTokenCost": known.cache_write_token_cost,
-            "currency": known.currency,
-        })
-    });
-    Ok(json!({ "modelInfo": known }))
+/// What Goose's clients call preferences, and the settings that they are.
+const PREFERENCES: &[(&str, &str)] = &[
+    ("autoCompactThreshold", "GOOSE_AUTO_COMPACT_THRESHOLD"),
+    ("gooseThinkingEffort", "GOOSE_THINKING_EFFORT"),
+    ("voiceAutoSubmitPhrases", "voice_auto_submit_phrases"),
+    ("voiceDictationProvider", "voice_dictation_provider"),
+    (
+        "voiceDictationPreferredMic",
+        "voice_dictation_preferred_mic",
+    ),
+];
+
+/// The setting that is a preference.
+fn preference(params: &Params, key: &Value) -> Result<&'static str, ErrorObject> {
+    let found = PREFERENCES.iter().find(|(name, _)| key == name);
+    let (_, setting) =
+        found.ok_or_else(|| params.invalid("keys", &format!("there is no preference {key}")))?;
+    Ok(setting)
 }
 
-fn list_extensions(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {
-    let listed = configured::list(&state.registry.stores().config).map_err(error_object)?;
-    let mut warnings = listed.warnings;
-    let mut shown = Vec::new();
-    for entry in listed.entries {
-        match entry.config.map(|config| to_goose(&config)) {
-            Ok(Some(extension)) => shown.push(json!({
-                "extension": extension, "enabled": entry.enabled, "configKey": entry.key,
-            })),
-            Ok(None) => warnings.push(format!("'{}': not shown by this client", entry.key)),
-            Err(reason) => warnings.push(format!("'{}': {reason}", entry.key)),
-        }
-    }
-    Ok(json!({"extensions": shown, "warnings": warnings}))
-}
-
-/// Stores an extension.
-fn add_extension(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    let store = &state.registry.stores().config;
-    let invalid = |why: &str| params.invalid("extension", why);
-    let extension = from_goose(params.all["extension"].clone()).map_err(|why| invalid(&why))?;
-    let extension = state.with_configured_fields(extension)?;
-    let enabled = params.flag("enabled");
-    let set = configured::set(store, extension.name(), &extension, enabled, true);
-    set.map_err(|error| invalid(&error.to_string()))?;
-    Ok(json!({}))
-}
-
-fn change_extension(state: &ConnectionState, params: &Params, change: Change) -> Outcome {
-    let store = &state.registry.stores().config;
-    let key = params.text("configKey")?.to_owned();
-    let changed = configured::change(store, std::slice::from_ref(&key), change);
-    changed.map_err(|error| params.invalid("configKey", &error.to_string()))?;
-    Ok(json!({}))
-}
-
-/// Copies a session, up to a moment if one is given.
-fn fork(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    let until = params.all["_meta"]["conversationBefore"].as_i64();
-    let copied = state
-        .registry
-        .files()
-        .copy(params.text("sessionId")?, until);
-    let id = copied.map_err(error_object)?;
-    let session = state.stored(&id)?;
-    state.remember(&id, session.working_dir.clone());
-    let mut result = state.state_of(&session);
-    result["sessionId"] = id.into();
-    Ok(result)
-}
-
-/// Removes the messages from a moment on.
-fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    let from = params.all["truncateFrom"].as_i64();
-    let from = from.ok_or_else(|| params.invalid("truncateFrom", "it is not a number"))?;
-    done((state.registry).truncate(params.text("sessionId")?, Some(from)))
-}
-
-fn list_tools(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
-    let id = params.text("sessionId")?;
-    let agent = state.registry.agent(id).map_err(error_object)?;
-    let extension = params.all["extensionName"].as_str();
-    let tools = agent.tools(extension, cancel).map_err(error_object)?;
-    let permissions = state
-        .registry
-        .stores()
-        .permissions
-        .all()
-        .map_err(error_object)?;
-    let tools = tools.into_iter().map(|listed| {
-        json!({
-            "permission": permissions.get(&listed.name),
-            "name": listed.name,
-            "parameters": listed.tool.parameters(),
-            "description": listed.tool.description.unwrap_or_default(),
-            "inputSchema": listed.tool.input_schema,
-        })
-    });
-    Ok(json!({"tools": tools.collect::<Value>()}))
-}
-
-/// Calls a tool for the page of an MCP app.
-fn call_tool(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
-    let arguments = match &params.all["arguments"] {
-        Value::Null => json!({}),
-        arguments @ Value::Object(_) => arguments.clone(),
-        _ => return Err(params.invalid("arguments", "it is not an object")),
+/// The preferences that are set; of all if none is named.
+fn read_preferences(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let named = params
+        .value("keys")
+        .as_array()
+        .filter(|keys| !keys.is_empty());
+    let keys = match named {
+        Some(keys) => keys.clone(),
+        None => PREFERENCES.iter().map(|(name, _)| (*name).into()).collect(),
     };
-    let arguments = serde_json::value::to_raw_value(&arguments)
-        .map_err(|error| params.invalid("arguments", &error.to_string()))?;
-    let (id, name) = (params.text("sessionId")?, params.text("name")?);
-    let agent = state.registry.agent(id).map_err(error_object)?;
-    let result = agent.call(name, &arguments, cancel).map_err(error_object)?;
-    Ok(json!({
-        "content": result.content,
-        "structuredContent": result.structured_content,
-        "isError": result.is_error.unwrap_or(false),
-        "_meta": result.meta,
-    }))
+    let mut values = Vec::new();
+    for key in keys {
+        let setting = preference(params, &key)?;
+        let value = state
+            .registry
+            .stores()
+            .config
+            .get(setting)
+            .map_err(error_object)?;
+        values.push(json!({"key": key, "value": value}));
+    }
+    Ok(json!({ "values": values }))
 }
 
-fn read_resource(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
-    let (id, uri) = (params.text("sessionId")?, params.text("uri")?);
-    let agent = state.registry.agent(id).map_err(error_object)?;
-    let extension = config::key(params.text("extensionName")?);
-    let read = agent.read_resource(&extension, uri, cancel);
-    Ok(json!({"result": read.map_err(error_object)?}))
+fn save_preferences(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let values = params.value("values").as_array().into_iter().flatten();
+    let pairs = values.map(|it| Ok((preference(params, &it["key"])?, &it["value"])));
+    let pairs: Vec<(&str, &Value)> = pairs.collect::<Result<_, ErrorObject>>()?;
+    for (setting, value) in pairs {
+        done(state.registry.stores().config.upsert(setting, value))?;
+    }
+    Ok(json!({}))
+}
+
+fn remove_preferences(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let keys = params.value("keys").as_array().into_iter().flatten();
+    let settings = keys.map(|key| preference(params, key));
+    let settings: Vec<&str> = settings.collect::<Result<_, ErrorObject>>()?;
+    for setting in settings {
+        done(state.registry.stores().config.remove(setting).map(drop))?;
+    }
+    Ok(json!({}))
 }

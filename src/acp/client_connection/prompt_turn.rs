@@ -102,7 +102,9 @@ impl ConnectionState {
             start_limit: Some(START_LIMIT),
             ..TurnInput::new(user)
         };
+        turn.tell_run(Some(&crate::sys::random_hex(8).unwrap_or_default()));
         let outcome = self.registry.reply(id, input, &mut turn, cancel);
+        turn.tell_run(None);
         turn.end();
         // Another client may have closed or deleted the session.
         let is_over = matches!(outcome, Err(Error::Cancelled | Error::NoSession));
@@ -185,6 +187,9 @@ impl EventSink for TurnUpdates<'_> {
     }
 
     fn model_failed(&mut self, error: &provider::Error, has_begun: bool) {
+        if self.connection.client().hides_errors {
+            return;
+        }
         self.model_error = Some(model_error(error, has_begun));
     }
 
@@ -215,6 +220,16 @@ impl EventSink for TurnUpdates<'_> {
 }
 
 impl TurnUpdates<'_> {
+    /// Tells Goose's clients which run of the session is active.
+    fn tell_run(&mut self, run: Option<&str>) {
+        if self.connection.client().is_goose {
+            self.update(&json!({
+                "sessionUpdate": "session_info_update",
+                "_meta": {"goose": {"activeRunId": run}},
+            }));
+        }
+    }
+
     fn message(&mut self, message: &Message) {
         let speaker = Speaker::of(message.role);
         let id = message.id.as_deref();
@@ -290,6 +305,12 @@ impl TurnUpdates<'_> {
             self.update(&updates::notice(updates::severity(kind), text, None));
             return;
         }
+        if self.connection.client().goose_updates
+            && let Some(status) = updates::status_message(kind, text)
+        {
+            self.goose_update(&status);
+            return;
+        }
         let speaker = match kind {
             NotificationType::ThinkingMessage => Speaker::Thought,
             _ if self.model_error.is_some() => return,
@@ -340,6 +361,7 @@ impl TurnUpdates<'_> {
             .then(|| plan::list_in(&arguments))
             .flatten();
         let mut call = ShownCall::new(&name);
+        call.app = tool_call_display::mcp_app(request);
         call.before = before;
         call.checklist = checklist;
         call.command = (name == SHELL)
@@ -387,6 +409,11 @@ impl TurnUpdates<'_> {
     fn result_update(&self, call: &ShownCall, response: &ToolResponse) -> Value {
         let status = updates::status_of(response);
         let mut update = status_update(&response.id, status);
+        if self.connection.client().is_goose
+            && let Some(app) = &call.app
+        {
+            update["_meta"] = json!({"goose": {"mcpApp": app}});
+        }
         let diff = call.before.as_ref().filter(|_| status == Status::Completed);
         let diff = diff.and_then(|before| file_diffs::made(before, &|path| self.file(path)));
         let in_meta = call.name == SHELL && self.connection.client().takes_output();
@@ -402,7 +429,8 @@ impl TurnUpdates<'_> {
             }
             (Outcome::Success { value }, _) => {
                 let mut contents = call.output.shown_without_end(value);
-                contents.extend(updates::result_contents(value, call.name == SHELL));
+                let is_block = call.name == SHELL && !self.connection.client().is_goose;
+                contents.extend(updates::result_contents(value, is_block));
                 update["content"] = contents.into();
             }
             (Outcome::Error { error }, _) => {
@@ -416,7 +444,17 @@ impl TurnUpdates<'_> {
         update
     }
 
+    /// Shows what a server tells while its tool runs: its progress and messages to Goose's clients, lines of output to
+    /// others.
     fn notification(&mut self, call: &str, message: &RawJson) {
+        if self.connection.client().is_goose {
+            if self.session.calls().contains_key(call)
+                && let Some(update) = updates::tool_notification(call, message)
+            {
+                self.update(&update);
+            }
+            return;
+        }
         let Some(line) = terminal_output::line_in(message) else {
             return;
         };
@@ -436,25 +474,18 @@ impl TurnUpdates<'_> {
         self.tokens = Some(tokens);
         let size = self.connection.context_limit(&self.session.id);
         let Some(size) = size else { return };
-        self.update(&json!({
-            "sessionUpdate": "usage_update",
-            "used": tokens.total_tokens.max(0),
-            "size": size,
-        }));
+        self.update(&updates::usage(&tokens, size));
         if self.connection.client().goose_updates {
-            self.take_text();
-            self.queue.push(updates::notification_of(
-                updates::GOOSE_UPDATE,
-                &self.session.id,
-                &json!({
-                    "sessionUpdate": "usage_update",
-                    "used": tokens.total_tokens.max(0),
-                    "contextLimit": size,
-                    "accumulatedInputTokens": tokens.accumulated_input_tokens.max(0),
-                    "accumulatedOutputTokens": tokens.accumulated_output_tokens.max(0),
-                }),
-            ));
+            self.goose_update(&updates::goose_usage(&tokens, size));
         }
+    }
+
+    /// Queues an update of Goose's own, after the pending text.
+    fn goose_update(&mut self, update: &Value) {
+        self.take_text();
+        let session = &self.session.id;
+        let message = updates::notification_of(updates::GOOSE_UPDATE, session, update);
+        self.queue.push(message);
     }
 
     /// Ends calls that have no result, withdraws open questions, and sends what is queued.

@@ -3,7 +3,7 @@
 use super::ConnectionState;
 use crate::agent::command_list::{self, CommandType};
 use crate::agent::{self, Start, checklist};
-use crate::conversation::Session;
+use crate::conversation::{Session, TokenState};
 use crate::error_objects::{error_object, invalid_params};
 use crate::extension::State;
 use crate::mcp::jsonrpc::ErrorObject;
@@ -91,15 +91,25 @@ impl ConnectionState {
         let cwd = absolute(method, &params.cwd)?;
         let (client_extensions, failures) = mcp_servers::extensions(params.mcp_servers);
         let started = self.registry.start(Start {
+            recipe: self.wanted_recipe(&params.meta, &cwd)?,
             working_dir: cwd,
             client_extensions,
             extension_overrides: self.wanted_extensions(&params.meta)?,
             ..Start::default()
         });
         let session = started.map_err(|error| open_error(method, error))?;
+        let of_recipe = self.complete_recipe(&session, cancel).inspect_err(|_| {
+            // The client does not know it.
+            if let Err(error) = self.registry.delete(&session.id) {
+                log::warn!("session without its recipe not deleted reason={error}");
+            }
+        })?;
         let mut result = self.state_of(&session);
         result["sessionId"] = session.id.as_str().into();
         let told = self.add_goose_state(&mut result, &session, cancel);
+        for (name, value) in of_recipe.as_object().into_iter().flatten() {
+            result["_meta"][name] = value.clone();
+        }
         let session = self.remember(&session.id, session.working_dir);
         tell_later(&session, failures, told);
         Ok(Opened { result, session })
@@ -160,6 +170,7 @@ impl ConnectionState {
             "sessionUpdate": "available_commands_update", "availableCommands": commands,
         });
         self.send_update(&session.id, &update);
+        self.send_usage(&session);
         self.send_plan(&session);
         // Without notices, the user is told in the next turn.
         if self.client().notices {
@@ -171,6 +182,24 @@ impl ConnectionState {
             }
         }
         self.send_listed_models(&session, cancel);
+    }
+
+    /// Sends the tokens of a session that has some.
+    fn send_usage(&self, session: &OpenSession) {
+        let Ok(stored) = self.registry.files().session(&session.id) else {
+            return;
+        };
+        let tokens = TokenState::of(&stored);
+        let size = stored.model_config.as_ref();
+        let size = size.and_then(|model| model["context_limit"].as_u64());
+        if let Some(size) = size.filter(|_| tokens.total_tokens > 0) {
+            self.send_update(&session.id, &updates::usage(&tokens, size));
+            if self.client().goose_updates {
+                let update = updates::goose_usage(&tokens, size);
+                let message = updates::notification_of(updates::GOOSE_UPDATE, &session.id, &update);
+                self.outbox.send(message);
+            }
+        }
     }
 
     fn send_plan(&self, session: &OpenSession) {

@@ -12,7 +12,7 @@ use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{Content, ResourceContents};
-use crate::store::{self, PermissionLevel};
+use crate::store::PermissionLevel;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::Error as _;
@@ -102,17 +102,10 @@ fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
         recipe_deeplink: Option<String>,
         extension_overrides: Option<Vec<ExtensionConfig>>,
     });
-    let recipe = match (recipe, recipe_id, recipe_deeplink) {
-        (Some(GivenRecipe(recipe)), _, _) => Some(SessionRecipe::new(recipe, RecipeSource::User)),
-        (None, Some(id), _) => {
-            let config = store::files::parent(registry.stores().config.path());
-            Some(session_recipes::of_program()?.find(&id, config, &working_dir)?)
-        }
-        (None, None, Some(link)) => {
-            let recipe = session_recipes::of_program()?.read_link(&link)?;
-            Some(SessionRecipe::new(recipe, RecipeSource::Link))
-        }
-        (None, None, None) => None,
+    let (id, link) = (recipe_id.as_deref(), recipe_deeplink.as_deref());
+    let recipe = match recipe {
+        Some(GivenRecipe(recipe)) => Some(SessionRecipe::new(recipe, RecipeSource::User)),
+        None => session_recipes::named(id, link, &registry.stores().config, &working_dir)?,
     };
     let session = registry.start(Start {
         working_dir,

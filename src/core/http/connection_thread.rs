@@ -289,7 +289,8 @@ impl<'a> Connection<'a> {
             headers: head.headers,
             body,
             peer: self.connection.peer,
-            hang_up: HangUp(Arc::clone(&self.connection.stream)),
+            hang_up: HangUp::of_socket(&self.connection.stream),
+            router: Arc::clone(&self.shared.router),
         };
         METRICS.requests.add(1);
         Ok(match catch(|| (found.route.handler)(&request)) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Stream;
 use crate::sys;
-use crate::sys::cancel::WeakCancel;
+use crate::sys::cancel::{Cancel, WeakCancel};
 use crate::sys::lock;
 
 /// The interval at which the clients of waiting requests are looked at.
@@ -16,13 +16,31 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// Detects that the client of a request has disconnected. Cheap to clone; keeps the socket open while it
 /// exists.
 #[derive(Debug, Clone)]
-pub struct HangUp(pub(super) Arc<Stream>);
+pub struct HangUp(Client);
+
+#[derive(Debug, Clone)]
+enum Client {
+    Socket(Arc<Stream>),
+    /// This program, see [`Router::call`](super::Router::call).
+    Caller(Cancel),
+}
 
 impl HangUp {
+    pub(super) fn of_socket(stream: &Arc<Stream>) -> Self {
+        HangUp(Client::Socket(stream.clone()))
+    }
+
+    pub(super) fn of_caller(cancel: &Cancel) -> Self {
+        HangUp(Client::Caller(cancel.clone()))
+    }
+
     /// Whether the client closed its side or the connection broke. Does not block. If the client sent further
     /// requests before it left, this is false until they have been read.
     pub fn happened(&self) -> bool {
-        self.0.hung_up()
+        match &self.0 {
+            Client::Socket(stream) => stream.hung_up(),
+            Client::Caller(cancel) => cancel.is_cancelled(),
+        }
     }
 
     /// Cancels `token` when that has happened, at most 0.1 s later.

@@ -3,12 +3,13 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use tiny_http::{Header, Method};
 
-use super::{Error, HangUp, json_body};
+use super::{Error, HangUp, Router, json_body};
 
 /// One request with its whole body.
 #[non_exhaustive]
@@ -29,6 +30,7 @@ pub struct Request {
     /// The client's address.
     pub peer: SocketAddr,
     pub(super) hang_up: HangUp,
+    pub(super) router: Arc<Router>,
 }
 
 impl Request {
@@ -84,6 +86,11 @@ impl Request {
     /// A handle for [`Request::hung_up`] that works in other threads and after the handler has returned.
     pub fn hang_up(&self) -> HangUp {
         self.hang_up.clone()
+    }
+
+    /// The routes of the server that has this request.
+    pub fn router(&self) -> Arc<Router> {
+        self.router.clone()
     }
 }
 

@@ -2,11 +2,16 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
+use serde::Serialize;
 use tiny_http::Method;
 
-use super::{Error, Request, Response};
+use super::response::header;
+use super::{Error, HangUp, Request, Response};
+use crate::sys::cancel::Cancel;
 
 /// What a route requires of its clients, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,6 +115,42 @@ impl Router {
         handler: impl RouteHandler,
     ) -> Router {
         self.route(Method::Delete, pattern, access, handler)
+    }
+
+    /// Calls the handler of a route in this thread, for another front of the same program, which has checked its
+    /// client: a route's [`Access`] is not. `path` is percent-encoded. The request ends early when `cancel` fires.
+    ///
+    /// # Errors
+    /// Those of the handler; 404 and 405 if there is no such route.
+    pub fn call(
+        self: &Arc<Self>,
+        method: Method,
+        path: &str,
+        query: &[(&str, &str)],
+        body: &impl Serialize,
+        cancel: &Cancel,
+    ) -> Result<Response, Error> {
+        let resource = self.find(path).ok_or_else(|| unknown_path(path))?;
+        let route = resource.route(&method);
+        let route = route.ok_or_else(|| resource.unknown_method(path, &method))?;
+        let pairs = query.iter();
+        let body = serde_json::to_vec(body).map_err(|error| Error::internal(error.to_string()))?;
+        let request = Request {
+            params: resource.params(path)?,
+            query: pairs
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            method,
+            path: path.to_owned(),
+            headers: header("Content-Type", "application/json")
+                .into_iter()
+                .collect(),
+            body,
+            peer: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            hang_up: HangUp::of_caller(cancel),
+            router: self.clone(),
+        };
+        (route.handler)(&request)
     }
 
     /// Uses this format for errors instead of `{"message": …}`, also for requests that reach no route.

@@ -61,7 +61,7 @@ impl Server {
         sys::net::lengthen_queue(&listener);
         let address = listener.local_addr()?;
         let shared = Arc::new(ServerState {
-            router,
+            router: Arc::new(router),
             access_control,
             limits,
             encryption,

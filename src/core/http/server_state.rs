@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// What all threads of a server share.
 #[derive(Debug)]
 pub(super) struct ServerState {
-    pub(super) router: Router,
+    pub(super) router: Arc<Router>,
     pub(super) access_control: AccessControl,
     pub(super) limits: Limits,
     /// That of every connection, if clients use TLS.

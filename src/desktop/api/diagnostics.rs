@@ -6,7 +6,16 @@ use crate::diagnostics::Diagnostics;
 use crate::http::Method::Get;
 use crate::http::{Error, Request, Response};
 
-pub(super) const ROUTES: &[Route] = &[(Get, "/diagnostics/{session_id}", report)];
+pub(super) const ROUTES: &[Route] = &[
+    (Get, "/diagnostics/{session_id}", report),
+    (Get, "/diagnostics/{session_id}/report", json_report),
+];
+
+/// The same as JSON, for `/acp`. Not part of Goose's API.
+fn json_report(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let report = Diagnostics::of_session(registry, request.param("session_id"))?;
+    Ok(Response::json(&report.to_json(registry)))
+}
 
 fn report(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let id = request.param("session_id");

@@ -1,12 +1,14 @@
 //! The recipes of sessions in this program, which has a part that reads them, or none.
 
 use crate::agent::error::RecipeFault;
-use crate::agent::recipes::{Recipes, TurnRecipe};
+use crate::agent::recipes::{RecipeSource, Recipes, SessionRecipe, TurnRecipe};
 use crate::agent::{Error, Registry};
 use crate::conversation::Session;
 use crate::features;
 use crate::part;
+use crate::store::{self, Config};
 use serde_json::Value;
+use std::path::Path;
 
 /// A turn without a recipe.
 struct NoRecipe;
@@ -26,6 +28,29 @@ pub fn of_program() -> Result<&'static dyn Recipes, Error> {
     find().ok_or_else(|| Error::Recipe {
         fault: RecipeFault::Invalid,
         reason: not_available(),
+    })
+}
+
+/// The recipe of this id, else that of this link; `None` if neither is given.
+///
+/// # Errors
+/// When there is no such recipe, it cannot be read, or the program has no recipes.
+pub fn named(
+    id: Option<&str>,
+    link: Option<&str>,
+    config: &Config,
+    working_dir: &Path,
+) -> Result<Option<SessionRecipe>, Error> {
+    Ok(match (id, link) {
+        (Some(id), _) => {
+            let folder = store::files::parent(config.path());
+            Some(of_program()?.find(id, folder, working_dir)?)
+        }
+        (None, Some(link)) => {
+            let recipe = of_program()?.read_link(link)?;
+            Some(SessionRecipe::new(recipe, RecipeSource::Link))
+        }
+        (None, None) => None,
     })
 }
 
