@@ -142,6 +142,12 @@ impl WebSocketClient {
         self.send(TEXT, message.to_string().as_bytes());
     }
 
+    /// Answers a request of the server.
+    pub fn answer(&mut self, id: &Value, result: Value) {
+        let message = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        self.send(TEXT, message.to_string().as_bytes());
+    }
+
     /// Waits for a message that is it.
     #[track_caller]
     pub fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {

@@ -6,6 +6,7 @@ use crate::error_objects::error_object;
 use crate::http::Method;
 use crate::mcp::jsonrpc::ErrorObject;
 use crate::provider::ProviderDetails;
+use crate::provider::catalog::ConfigKey;
 use crate::sys::cancel::Cancel;
 use serde_json::{Value, json};
 
@@ -80,12 +81,11 @@ pub(crate) fn setup_catalog(state: &ConnectionState, _: &Params, _: &Cancel) -> 
     let providers = state.registry.catalog().entries().into_iter();
     let entries = providers.map(|provider| {
         let about = provider.metadata;
-        let needed: Vec<_> = about
-            .config_keys
-            .iter()
-            .filter(|key| key.required)
-            .collect();
-        let method = match needed.as_slice() {
+        let asked = |key: &&ConfigKey| {
+            (key.required && key.default.is_none()) || (key.primary && key.secret)
+        };
+        let asked: Vec<_> = about.config_keys.iter().filter(asked).collect();
+        let method = match asked.as_slice() {
             [] => "none",
             [key] if key.secret => "single_api_key",
             _ => "config_fields",
