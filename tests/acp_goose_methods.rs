@@ -601,3 +601,141 @@ fn a_call_has_the_user_interface_of_its_tool_and_its_progress() {
     let loaded = second.until(is_result);
     assert_eq!(loaded["params"]["update"]["_meta"]["goose"]["mcpApp"], app);
 }
+
+/// Waits for the question whether a tool may be called.
+#[track_caller]
+fn permission_asked(client: &mut WebSocketClient) -> Value {
+    client.until(|message| message["method"] == "session/request_permission")
+}
+
+fn allow() -> Value {
+    json!({"outcome": {"outcome": "selected", "optionId": "allow_once"}})
+}
+
+/// A server that asks before each call, and a session with `developer`.
+fn asking_server(steps: Value) -> RunningServer {
+    let script = json!({"turns": [{"when": {"user": "go"}, "steps": steps}], "name": "A chat"});
+    let server = Server::new()
+        .setting("GOOSE_PROVIDER", "scripted")
+        .setting("GOOSE_MODEL", "scripted")
+        .setting("GOOSE_MODE", "approve")
+        .setting(
+            "extensions",
+            json!({"developer": {"enabled": true, "type": "builtin", "name": "developer"}}),
+        );
+    let path = server.root().join("script.json");
+    fs::write(&path, script.to_string()).unwrap();
+    server.env("GOOSE_SCRIPT", path.to_str().unwrap()).start()
+}
+
+fn echo(text: &str) -> Value {
+    json!({"call": {"name": "developer__shell", "arguments": {"command": format!("echo {text}")}}})
+}
+
+fn load(client: &mut WebSocketClient, server: &RunningServer, id: &str) {
+    client.call(
+        "session/load",
+        json!({"sessionId": id, "cwd": server.work(), "mcpServers": []}),
+    );
+}
+
+fn is_result(message: &Value) -> bool {
+    let update = &message["params"]["update"];
+    update["sessionUpdate"] == "tool_call_update" && update["status"] == "completed"
+}
+
+fn text_of_agent(client: &mut WebSocketClient) -> String {
+    let update = client.update("agent_message_chunk");
+    update["content"]["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_turn_survives_three_reloads_with_its_question_open() {
+    let server =
+        asking_server(json!([{"text": "I call. "}, echo("kept"), {"text": "It is done."}]));
+    let mut client = desktop(&server);
+    let id = new_session(&mut client, &server);
+    client.begin_prompt(&id, "go");
+    let call = permission_asked(&mut client)["params"]["toolCall"]["toolCallId"].clone();
+    for _ in 0..3 {
+        drop(client);
+        client = desktop(&server);
+        load(&mut client, &server, &id);
+        let shown = client.update("tool_call");
+        assert_eq!(
+            (&shown["toolCallId"], &shown["status"]),
+            (&call, &json!("pending"))
+        );
+        let asked = permission_asked(&mut client);
+        assert_eq!(asked["params"]["toolCall"]["toolCallId"], call);
+        client.messages.insert(0, asked);
+    }
+    let asked = permission_asked(&mut client);
+    client.answer(&asked["id"], allow());
+    let result = client.until(is_result);
+    assert!(result.to_string().contains("kept"), "{result}");
+    let mut said = String::new();
+    while !said.ends_with("It is done.") {
+        said = text_of_agent(&mut client);
+    }
+    // The history has it once.
+    let mut late = desktop(&server);
+    let idle = |message: &Value| {
+        message["params"]["update"]["_meta"]["goose"]["activeRunId"].is_null()
+            && message["params"]["update"]["sessionUpdate"] == "session_info_update"
+    };
+    client.until(idle);
+    load(&mut late, &server, &id);
+    let done = late
+        .messages
+        .iter()
+        .filter(|it| it.to_string().contains("It is done."));
+    assert_eq!(done.count(), 1);
+}
+
+#[test]
+fn two_windows_see_one_turn_and_either_may_answer() {
+    let server =
+        asking_server(json!([{"text": "I call. "}, echo("both"), {"text": "It is done."}]));
+    let (mut one, mut two) = (desktop(&server), desktop(&server));
+    let id = new_session(&mut one, &server);
+    load(&mut two, &server, &id);
+    let prompt = one.begin_prompt(&id, "go");
+    assert_eq!(two.update("user_message_chunk")["content"]["text"], "go");
+    let first = permission_asked(&mut one);
+    let second = permission_asked(&mut two);
+    // A prompt of the second window meanwhile is told that the session is busy.
+    let busy = two.begin_prompt(&id, "go");
+    assert_eq!(two.response(busy)["result"]["stopReason"], "end_turn");
+    two.until(|message| {
+        message
+            .to_string()
+            .contains("A turn of this session is running")
+    });
+    two.answer(&second["id"], allow());
+    let withdrawn = one.until(|message| message["method"] == "$/cancel_request");
+    assert_eq!(withdrawn["params"]["requestId"], first["id"]);
+    // An answer that comes too late changes nothing.
+    one.answer(&first["id"], json!({"outcome": {"outcome": "cancelled"}}));
+    for client in [&mut one, &mut two] {
+        assert!(client.until(is_result).to_string().contains("both"));
+        client.until(|message| message.to_string().contains("It is done."));
+    }
+    assert_eq!(one.response(prompt)["result"]["stopReason"], "end_turn");
+}
+
+#[test]
+fn either_window_may_cancel_and_a_later_turn_follows() {
+    let server = asking_server(json!([echo("never"), {"text": "It is done."}]));
+    let (mut one, mut two) = (desktop(&server), desktop(&server));
+    let id = new_session(&mut one, &server);
+    load(&mut two, &server, &id);
+    let prompt = one.begin_prompt(&id, "go");
+    permission_asked(&mut two);
+    two.notify("session/cancel", json!({ "sessionId": id }));
+    assert_eq!(one.response(prompt)["result"]["stopReason"], "cancelled");
+    let prompt = two.begin_prompt(&id, "go");
+    let asked = permission_asked(&mut two);
+    two.answer(&asked["id"], allow());
+    assert_eq!(two.response(prompt)["result"]["stopReason"], "end_turn");
+}

@@ -11,12 +11,15 @@ mod route_methods;
 mod session_methods;
 mod stored_session_methods;
 
+pub(super) use self::prompt_turn::TurnUpdates;
+
 use self::goose_methods::GooseMethod;
-use self::prompt_turn::Prompt;
+use self::prompt_turn::{BUSY, Prompt};
 use self::session_methods::{Opened, SessionOnly};
 use super::capabilities::{self, ClientCapabilities, Initialize};
 use super::client_requests::ClientRequests;
-use super::open_session::OpenSession;
+use super::live_turns::LiveTurns;
+use super::open_session::{OpenSession, RunningTurn};
 use super::outbox::Outbox;
 use super::updates;
 use crate::agent::{Registry, SessionObserver};
@@ -63,6 +66,8 @@ pub(super) struct ConnectionState {
     pub(super) registry: Arc<Registry>,
     /// The routes of the HTTP API.
     pub(super) routes: Arc<Router>,
+    /// The turns that Goose's clients follow.
+    pub(super) live: Arc<LiveTurns>,
     pub(super) outbox: Outbox,
     pub(super) requests: ClientRequests,
     /// Distinguishes ids that this connection makes from those of others.
@@ -71,7 +76,7 @@ pub(super) struct ConnectionState {
     null_ids: AtomicU64,
     calls: Arc<IncomingRequests>,
     /// Cancelled at the end of the connection.
-    cancel: Cancel,
+    pub(super) cancel: Cancel,
     client: OnceLock<ClientCapabilities>,
     sessions: Mutex<HashMap<String, Arc<OpenSession>>>,
 }
@@ -82,6 +87,7 @@ impl Connection {
     pub fn new(
         registry: Arc<Registry>,
         routes: Arc<Router>,
+        live: Arc<LiveTurns>,
         outbox: Outbox,
         cancel: &Cancel,
     ) -> Self {
@@ -96,6 +102,7 @@ impl Connection {
             sessions: Mutex::default(),
             registry,
             routes,
+            live,
         });
         state.registry.observe(&state);
         Connection { state }
@@ -265,10 +272,12 @@ impl ConnectionState {
         }
         match method {
             "session/cancel" => {
-                if let Ok(SessionOnly { session_id }) = read_params(method, params)
-                    && let Some(session) = self.opened(&session_id)
-                {
-                    session.cancel_turn();
+                if let Ok(SessionOnly { session_id }) = read_params(method, params) {
+                    if let Some(turn) = self.live.of(&session_id) {
+                        turn.cancel.cancel();
+                    } else if let Some(session) = self.opened(&session_id) {
+                        session.cancel_turn();
+                    }
                 }
             }
             "$/cancel_request" => {
@@ -345,7 +354,11 @@ impl ConnectionState {
         Id::String(format!("{} null {n}", self.prefix))
     }
 
-    fn initialize(&self, method: &str, params: Option<&RawValue>) -> Result<Value, ErrorObject> {
+    fn initialize(
+        self: &Arc<Self>,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Value, ErrorObject> {
         let params: Initialize = read_params(method, params)?;
         if !params.has_version() {
             return Err(invalid_params(method, "`protocolVersion` is not a number"));
@@ -353,6 +366,9 @@ impl ConnectionState {
         if self.client.set(params.capabilities()).is_err() {
             let text = "This connection is initialized already; open another one";
             return Err(ErrorObject::new(INVALID_REQUEST, text));
+        }
+        if self.client().is_goose {
+            self.live.add(self);
         }
         Ok(capabilities::initialize_result())
     }
@@ -387,16 +403,65 @@ impl ConnectionState {
             Ok(session) => session,
             Err(error) => return pending.answer(Err(error)),
         };
-        let Some(turn) = session.begin_turn(&pending.guard.cancel) else {
-            let text = "A turn of this session is running; cancel it or wait for its end";
-            return pending.answer(Err(ErrorObject::new(INVALID_REQUEST, text)));
+        let is_goose = self.client().is_goose;
+        let cancel = match is_goose {
+            true => self.registry.cancel().child(),
+            false => pending.guard.cancel.clone(),
         };
+        // The turn may be that of another window.
+        let is_free = !is_goose || self.live.of(&session.id).is_none();
+        let Some(turn) = is_free.then(|| session.begin_turn(&cancel)).flatten() else {
+            return pending.answer(match is_goose {
+                true => Ok(self.refuse_busy(&session.id)),
+                false => Err(ErrorObject::new(INVALID_REQUEST, BUSY)),
+            });
+        };
+        if is_goose {
+            return self.prompt_live(pending, session, turn, params, cancel);
+        }
         pending.run("session/prompt", move |state, cancel| {
             let result = state.run_prompt(&session, params, cancel);
             // The next prompt may follow the answer at once.
             drop(turn);
             result
         });
+    }
+}
+
+impl ConnectionState {
+    /// Whether the turns of this connection go on without it, because it ends.
+    pub(super) fn leaves_turns(&self) -> bool {
+        self.cancel.is_cancelled() && self.client().is_goose
+    }
+
+    /// The same for one of Goose's clients: its turn runs in a thread that outlives the connection.
+    fn prompt_live(
+        self: &Arc<Self>,
+        pending: PendingAnswer,
+        session: Arc<OpenSession>,
+        turn: RunningTurn,
+        params: Prompt,
+        cancel: Cancel,
+    ) {
+        let (state, id) = (self.clone(), pending.id.clone());
+        let spawned = sys::spawn("acp turn".to_owned(), None, move || {
+            let of_request = pending.guard.cancel.clone();
+            let (connection, of_turn) = (state.clone(), cancel.clone());
+            let _hook = of_request.on_cancel(move || {
+                if !connection.leaves_turns() {
+                    of_turn.cancel();
+                }
+            });
+            let run = || state.run_prompt(&session, params, &cancel);
+            let outcome = catch_unwind(AssertUnwindSafe(run));
+            // The next prompt may follow the answer at once.
+            drop(turn);
+            pending.answer(outcome.unwrap_or_else(|_| Err(panicked())));
+        });
+        if let Err(error) = spawned {
+            let text = format!("No thread could be started: {error}; try again later");
+            self.answer(id.as_ref(), Err(ErrorObject::new(INTERNAL_ERROR, text)));
+        }
     }
 }
 
@@ -445,7 +510,7 @@ impl PendingAnswer {
         self,
         method: &str,
         params: Option<&RawValue>,
-        work: fn(&ConnectionState, &str, P, &Cancel) -> Result<Opened, ErrorObject>,
+        work: fn(&Arc<ConnectionState>, &str, P, &Cancel) -> Result<Opened, ErrorObject>,
     ) {
         let params = match read_params(method, params) {
             Ok(params) => params,

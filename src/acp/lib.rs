@@ -21,7 +21,10 @@
 //! - A second prompt to a session whose turn is running is refused.
 //! - The client's MCP servers are stored with the session until the client opens it again, so that it can be
 //!   continued elsewhere.
-//! - When the connection ends, so do its turns; the sessions and their agents live on in the process.
+//! - When the connection ends, so do its turns; the sessions and their agents live on in the process. Goose's clients
+//!   are pages that are loaded anew: their turns go on, and are followed by every page that has the session open.
+//! - A model's error is an error of the request. Goose's clients and Zed, which show that badly, are told it as an
+//!   answer.
 
 #![forbid(unsafe_code)]
 
@@ -40,6 +43,7 @@ mod file_diffs;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod goose_extensions;
+mod live_turns;
 mod mcp_servers;
 mod open_session;
 mod outbox;
@@ -56,6 +60,7 @@ mod web_socket_endpoint;
 use gosling_core::part::Part;
 
 pub use client_connection::Connection;
+pub use live_turns::LiveTurns;
 pub use outbox::{MessageWriter, Outbox};
 pub use stdio::serve_stdio_process;
 

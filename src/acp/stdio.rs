@@ -34,7 +34,13 @@ pub fn serve_stdio_process(registry: &Arc<Registry>, gone: &Cancel) -> io::Resul
     };
     let outbox = Outbox::new("acp", writer, gone.clone())?;
     let routes = Arc::new(api::router(registry.clone()));
-    let connection = Connection::new(registry.clone(), routes, outbox.clone(), gone);
+    let connection = Connection::new(
+        registry.clone(),
+        routes,
+        Arc::default(),
+        outbox.clone(),
+        gone,
+    );
     let ended = receive_lines(&connection, BufReader::new(input), gone);
     connection.close(TURN_GRACE);
     outbox.close(WRITE_GRACE);

@@ -1,6 +1,7 @@
 //! The transport of the HTTP server, `GET /acp`: one message in a text message of a WebSocket, as Goose Desktop speaks
 //! it from 1.41 on.
 
+use super::live_turns::LiveTurns;
 use super::web_socket::{self, GOING_AWAY, Message, UNSUPPORTED_DATA, WebSocket, WebSocketSender};
 use super::{Connection, MessageWriter, Outbox};
 use crate::agent::Registry;
@@ -18,26 +19,35 @@ const WRITE_GRACE: Duration = Duration::from_millis(500);
 
 /// Adds the route to `router`.
 pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    let registry = registry.clone();
+    let (registry, live) = (registry.clone(), Arc::<LiveTurns>::default());
     router.get("/acp", Access::TokenKeyed, move |request| {
-        connect(&registry, request)
+        connect(&registry, &live, request)
     })
 }
 
 /// Desktop finds out with a plain request whether its key is right, and expects 406 then.
-fn connect(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {
+fn connect(
+    registry: &Arc<Registry>,
+    live: &Arc<LiveTurns>,
+    request: &Request,
+) -> Result<Response, Error> {
     if !web_socket::is_upgrade(request) {
         let error = Error::new(406, "Connect with a WebSocket: `/acp` has nothing else");
         return Err(error.header("Upgrade", "websocket"));
     }
-    let (registry, routes) = (registry.clone(), request.router());
+    let (registry, live, routes) = (registry.clone(), live.clone(), request.router());
     web_socket::accept(request, MAX_MESSAGE, move |socket| {
-        serve(&registry, routes, socket);
+        serve(&registry, live, routes, socket);
     })
 }
 
 /// Serves the client of a WebSocket on the calling thread, until it leaves or the registry is closed.
-fn serve(registry: &Arc<Registry>, routes: Arc<Router>, socket: &mut WebSocket<'_, '_>) {
+fn serve(
+    registry: &Arc<Registry>,
+    live: Arc<LiveTurns>,
+    routes: Arc<Router>,
+    socket: &mut WebSocket<'_, '_>,
+) {
     let sender = socket.sender().clone();
     let gone = registry.cancel().child();
     let writer = TextWriter(sender.clone());
@@ -49,7 +59,7 @@ fn serve(registry: &Arc<Registry>, routes: Arc<Router>, socket: &mut WebSocket<'
         let sender = sender.clone();
         move || sender.stop_receiving()
     });
-    let connection = Connection::new(registry.clone(), routes, outbox.clone(), &gone);
+    let connection = Connection::new(registry.clone(), routes, live, outbox.clone(), &gone);
     while let Some(message) = socket.receive() {
         match message {
             Message::Text(text) => connection.receive(&text),

@@ -3,7 +3,7 @@
 use super::ConnectionState;
 use super::client_workspace::SessionWorkspace;
 use super::session_methods::START_LIMIT;
-use crate::agent::{Compaction, Error, Event, EventSink, TurnInput, TurnStop};
+use crate::agent::{Compaction, Error, Event, EventSink, TurnInput, TurnReport, TurnStop};
 use crate::builtin::ClientWorkspace;
 use crate::conversation::{
     Content, Message, NotificationType, Outcome, Role, TokenState, ToolRequest, ToolResponse,
@@ -30,6 +30,9 @@ const MAX_LINKED_FILE: usize = 200_000;
 /// How many links of a prompt are read, and how much text they embed in all, in bytes.
 const MAX_LINKED_FILES: usize = 100;
 const MAX_LINKED_BYTES: usize = 1 << 20;
+
+/// What a prompt to a session whose turn is running gets.
+pub(crate) const BUSY: &str = "A turn of this session is running; cancel it or wait for its end";
 
 /// The parameters of `session/prompt`.
 #[derive(Deserialize)]
@@ -74,18 +77,7 @@ impl ConnectionState {
             }
         };
         let contents = prompt_content::contents(prompt.prompt, &read)?;
-        let mut turn = TurnUpdates {
-            connection: self,
-            session,
-            workspace: &workspace,
-            cancel,
-            queue: Vec::new(),
-            text: None,
-            model_error: None,
-            tokens: None,
-            compactions: 0,
-            questions: Vec::new(),
-        };
+        let mut turn = TurnUpdates::new(self, session, cancel);
         for (title, list) in self.untold_failures(session, Some(START_LIMIT), cancel) {
             turn.text(Speaker::Agent, None, &format!("{title}:\n\n{list}\n"));
         }
@@ -93,25 +85,55 @@ impl ConnectionState {
         if cancel.is_cancelled() {
             return Ok(json!({"stopReason": "cancelled"}));
         }
-        let user = Message::new(Role::User, contents);
         let offered = self.client().has_workspace();
         let offered = offered.then(|| workspace.clone() as Arc<dyn ClientWorkspace>);
-        let id = &session.id;
-        let input = TurnInput {
-            workspace: offered,
-            start_limit: Some(START_LIMIT),
-            ..TurnInput::new(user)
-        };
-        turn.tell_run(Some(&crate::sys::random_hex(8).unwrap_or_default()));
-        let outcome = self.registry.reply(id, input, &mut turn, cancel);
-        turn.tell_run(None);
+        if self.client().is_goose {
+            let Some(mut turns) = self.live.begin(turn, cancel, &contents) else {
+                return Ok(self.refuse_busy(&session.id));
+            };
+            turns.each(|turn| turn.tell_run(Some(&self.new_run())));
+            let outcome = self.reply(&session.id, contents, offered, &mut turns, cancel);
+            turns.each(|turn| {
+                turn.tell_run(None);
+                turn.end();
+            });
+            drop(turns);
+            return self.result(outcome, None, cancel);
+        }
+        let outcome = self.reply(&session.id, contents, offered, &mut turn, cancel);
         turn.end();
+        self.result(outcome, turn.model_error.take(), cancel)
+    }
+
+    fn reply(
+        &self,
+        id: &str,
+        contents: Vec<Content>,
+        workspace: Option<Arc<dyn ClientWorkspace>>,
+        events: &mut dyn EventSink,
+        cancel: &Cancel,
+    ) -> Result<TurnReport, Error> {
+        let input = TurnInput {
+            workspace,
+            start_limit: Some(START_LIMIT),
+            ..TurnInput::new(Message::new(Role::User, contents))
+        };
+        self.registry.reply(id, input, events, cancel)
+    }
+
+    /// The result of the request, after the turn.
+    fn result(
+        &self,
+        outcome: Result<TurnReport, Error>,
+        model_error: Option<ErrorObject>,
+        cancel: &Cancel,
+    ) -> Result<Value, ErrorObject> {
         // Another client may have closed or deleted the session.
         let is_over = matches!(outcome, Err(Error::Cancelled | Error::NoSession));
         if cancel.is_cancelled() || is_over {
             return Ok(json!({"stopReason": "cancelled"}));
         }
-        if let Some(error) = turn.model_error.take() {
+        if let Some(error) = model_error {
             return Err(error);
         }
         let stop = match outcome.map_err(error_object)?.stop {
@@ -122,14 +144,26 @@ impl ConnectionState {
         };
         Ok(json!({ "stopReason": stop }))
     }
+
+    /// An id for a run of a session.
+    fn new_run(&self) -> String {
+        crate::sys::random_hex(8).unwrap_or_else(|_| self.prefix.clone())
+    }
+
+    /// Tells a client that shows errors badly that the session is busy, and returns the result of its request.
+    pub(crate) fn refuse_busy(&self, id: &str) -> Value {
+        let block = updates::text_block(BUSY);
+        self.send_update(id, &updates::chunk(Speaker::Agent, None, block, None));
+        json!({"stopReason": "end_turn"})
+    }
 }
 
 /// Sends the events of one turn as updates.
-pub(crate) struct TurnUpdates<'t> {
-    pub(crate) connection: &'t Arc<ConnectionState>,
-    pub(crate) session: &'t Arc<OpenSession>,
-    workspace: &'t SessionWorkspace,
-    pub(crate) cancel: &'t Cancel,
+pub(crate) struct TurnUpdates {
+    pub(crate) connection: Arc<ConnectionState>,
+    pub(crate) session: Arc<OpenSession>,
+    workspace: SessionWorkspace,
+    pub(crate) cancel: Cancel,
     /// Messages that are not sent yet.
     queue: Vec<Vec<u8>>,
     /// The text that deltas have added since the last update.
@@ -140,8 +174,10 @@ pub(crate) struct TurnUpdates<'t> {
     tokens: Option<TokenState>,
     /// How many compactions have begun.
     compactions: usize,
-    /// Pending requests to the client.
-    pub(crate) questions: Vec<i64>,
+    /// Pending requests to the client, by the ids of the questions.
+    pub(crate) questions: Vec<(String, i64)>,
+    /// The ids of messages that the client was shown when it joined the turn.
+    pub(crate) shown: Vec<String>,
 }
 
 struct PendingText {
@@ -150,7 +186,7 @@ struct PendingText {
     text: String,
 }
 
-impl EventSink for TurnUpdates<'_> {
+impl EventSink for TurnUpdates {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Message {
@@ -181,7 +217,12 @@ impl EventSink for TurnUpdates<'_> {
     fn flush(&mut self) {
         self.take_text();
         let messages = std::mem::take(&mut self.queue);
-        if !messages.is_empty() && !self.connection.outbox.send_when_room(messages, self.cancel) {
+        if !messages.is_empty()
+            && !self
+                .connection
+                .outbox
+                .send_when_room(messages, &self.cancel)
+        {
             self.cancel.cancel();
         }
     }
@@ -219,7 +260,70 @@ impl EventSink for TurnUpdates<'_> {
     }
 }
 
-impl TurnUpdates<'_> {
+impl TurnUpdates {
+    /// The updates of a turn that `cancel` ends.
+    pub(crate) fn new(
+        connection: &Arc<ConnectionState>,
+        session: &Arc<OpenSession>,
+        cancel: &Cancel,
+    ) -> Self {
+        TurnUpdates {
+            workspace: SessionWorkspace {
+                connection: connection.clone(),
+                session: session.clone(),
+                turn: cancel.clone(),
+            },
+            connection: connection.clone(),
+            session: session.clone(),
+            cancel: cancel.clone(),
+            queue: Vec::new(),
+            text: None,
+            model_error: None,
+            tokens: None,
+            compactions: 0,
+            questions: Vec::new(),
+            shown: Vec::new(),
+        }
+    }
+
+    /// Sends what is queued; false if the client is gone or does not read.
+    pub(crate) fn flush_or_leave(&mut self) -> bool {
+        self.take_text();
+        let messages = std::mem::take(&mut self.queue);
+        let gone = &self.connection.cancel;
+        !gone.is_cancelled()
+            && (messages.is_empty() || self.connection.outbox.send_when_room(messages, gone))
+    }
+
+    /// Keeps in mind a call that the client is shown in another way.
+    pub(crate) fn know(&mut self, request: &ToolRequest, status: Status) {
+        let mut call = shown_call(request);
+        call.status = status;
+        self.session.calls().insert(request.id.clone(), call);
+    }
+
+    /// Withdraws all questions.
+    pub(crate) fn withdraw_all(&mut self) {
+        for (_, question) in std::mem::take(&mut self.questions) {
+            self.connection.requests.withdraw(question);
+        }
+    }
+
+    /// Withdraws a question that another client has answered; its call has this status from then on.
+    pub(crate) fn withdraw(&mut self, id: &str, status: Option<Status>) {
+        let asked = self.questions.iter().filter(|(question, _)| question == id);
+        for (_, request) in asked {
+            self.connection.requests.withdraw(*request);
+        }
+        self.questions.retain(|(question, _)| question != id);
+        if let Some(call) = self.session.calls().get_mut(id) {
+            call.question = None;
+        }
+        if let Some(status) = status {
+            self.set_status(id, status);
+        }
+    }
+
     /// Tells Goose's clients which run of the session is active.
     fn tell_run(&mut self, run: Option<&str>) {
         if self.connection.client().is_goose {
@@ -230,11 +334,14 @@ impl TurnUpdates<'_> {
         }
     }
 
-    fn message(&mut self, message: &Message) {
+    pub(crate) fn message(&mut self, message: &Message) {
         let speaker = Speaker::of(message.role);
         let id = message.id.as_deref();
+        let is_shown = id.is_some_and(|id| self.shown.iter().any(|shown| shown == id));
         for part in &message.content {
             match part {
+                // It was shown with the stored messages.
+                Content::Text(_) | Content::Thinking(_) | Content::ToolRequest(_) if is_shown => {}
                 // The result of the request says why the model failed.
                 Content::Text(_) if self.model_error.is_some() => {}
                 Content::Text(text) => self.text(speaker, id, &text.text),
@@ -326,19 +433,7 @@ impl TurnUpdates<'_> {
     }
 
     fn announce(&mut self, request: &ToolRequest) {
-        let (name, arguments) = match &request.tool_call {
-            Outcome::Success { value } => (value.name.clone(), value.arguments.clone()),
-            Outcome::Error { .. } => {
-                let name = request
-                    .metadata
-                    .as_ref()
-                    .and_then(|data| data["name"].as_str());
-                (
-                    name.unwrap_or("malformed call").to_owned(),
-                    RawJson::default(),
-                )
-            }
-        };
+        let (name, arguments) = name_and_arguments(request);
         let dir = &self.session.working_dir();
         let display = Display::new(&name, &arguments, dir);
         let mut update = display.announcement(&request.id, &arguments);
@@ -357,23 +452,15 @@ impl TurnUpdates<'_> {
             update["content"] = json!([{"type": "terminal", "terminalId": request.id}]);
             update["_meta"] = json!({"terminal_info": {"terminal_id": request.id, "cwd": dir}});
         }
-        let checklist = (name == plan::TOOL)
-            .then(|| plan::list_in(&arguments))
-            .flatten();
-        let mut call = ShownCall::new(&name);
-        call.app = tool_call_display::mcp_app(request);
+        let mut call = shown_call(request);
         call.before = before;
-        call.checklist = checklist;
-        call.command = (name == SHELL)
-            .then(|| tool_call_display::command_in(&arguments))
-            .flatten();
         self.session.calls().insert(request.id.clone(), call);
         self.update(&update);
     }
 
     /// The text of a file as the user sees it.
     pub(crate) fn file(&self, path: &Path) -> FileText {
-        self.workspace.shown_file(path, self.cancel)
+        self.workspace.shown_file(path, &self.cancel)
     }
 
     fn set_status(&mut self, call: &str, status: Status) {
@@ -490,9 +577,7 @@ impl TurnUpdates<'_> {
 
     /// Ends calls that have no result, withdraws open questions, and sends what is queued.
     fn end(&mut self) {
-        for question in std::mem::take(&mut self.questions) {
-            self.connection.requests.withdraw(question);
-        }
+        self.withdraw_all();
         let open: Vec<_> = self.session.calls().drain().collect();
         for (id, call) in open {
             let error = "The call did not end.".to_owned();
@@ -517,6 +602,37 @@ impl ConnectionState {
         let session = self.registry.files().session(id).ok()?;
         session.model_config?["context_limit"].as_u64()
     }
+}
+
+/// The name and the arguments of a call.
+fn name_and_arguments(request: &ToolRequest) -> (String, RawJson) {
+    match &request.tool_call {
+        Outcome::Success { value } => (value.name.clone(), value.arguments.clone()),
+        Outcome::Error { .. } => {
+            let name = request
+                .metadata
+                .as_ref()
+                .and_then(|data| data["name"].as_str());
+            (
+                name.unwrap_or("malformed call").to_owned(),
+                RawJson::default(),
+            )
+        }
+    }
+}
+
+/// A call as it is kept while it is shown, pending.
+fn shown_call(request: &ToolRequest) -> ShownCall {
+    let (name, arguments) = name_and_arguments(request);
+    let mut call = ShownCall::new(&name);
+    call.app = tool_call_display::mcp_app(request);
+    if name == plan::TOOL {
+        call.checklist = plan::list_in(&arguments);
+    }
+    if name == SHELL {
+        call.command = tool_call_display::command_in(&arguments);
+    }
+    call
 }
 
 pub(crate) fn status_update(call: &str, status: Status) -> Value {

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// questions first.
 const DISMISSAL_PAUSE: Duration = Duration::from_millis(250);
 
-impl TurnUpdates<'_> {
+impl TurnUpdates {
     /// Asks the client a question of the turn.
     pub(crate) fn ask(&mut self, question: &Action) {
         match question {
@@ -75,11 +75,14 @@ impl TurnUpdates<'_> {
             self.connection
                 .requests
                 .send("session/request_permission", &params, move |answer| {
+                    if connection.leaves_turns() {
+                        return;
+                    }
                     let confirmation = confirmation_in(answer.ok().as_ref());
                     let confirm = {
                         let connection = connection.clone();
                         Arc::new(move || {
-                            connection.confirm(&session, &call, confirmation, is_known)
+                            connection.confirm(&session, &call, confirmation, is_known);
                         })
                     };
                     if confirmation != Confirmation::Cancel {
@@ -95,7 +98,7 @@ impl TurnUpdates<'_> {
                         confirm();
                     }
                 });
-        self.questions.push(request);
+        self.questions.push((id.to_owned(), request));
         if let Some(call) = self.session.calls().get_mut(id) {
             call.question = Some(request);
         }
@@ -123,19 +126,31 @@ impl TurnUpdates<'_> {
             "requestedSchema": schema,
         });
         let answered = move |answer: crate::client_requests::Answer| {
+            if connection.leaves_turns() {
+                return;
+            }
+            if let Some(turn) = connection.live.of(&session) {
+                turn.answered(&question, None, &connection);
+            }
             let data = answer.ok().and_then(|answer| elicitation_data(&answer));
             let questions = connection.registry.questions(&session);
             questions.answer(&question, data);
         };
         let requests = &self.connection.requests;
         let request = requests.send("elicitation/create", &params, answered);
-        self.questions.push(request);
+        self.questions.push((id.to_owned(), request));
     }
 }
 
 impl ConnectionState {
     /// Passes the user's answer to the waiting call, and shows a permitted call as running.
-    fn confirm(&self, session: &OpenSession, call: &str, answer: Confirmation, is_call: bool) {
+    fn confirm(
+        self: &Arc<Self>,
+        session: &OpenSession,
+        call: &str,
+        answer: Confirmation,
+        is_call: bool,
+    ) {
         let status = match (answer.is_allowed(), is_call) {
             (true, true) => Status::InProgress,
             (true, false) => Status::Completed,
@@ -159,6 +174,10 @@ impl ConnectionState {
         };
         if is_shown && status != Status::Pending {
             self.send_update(&session.id, &status_update(call, status));
+        }
+        if let Some(turn) = self.live.of(&session.id) {
+            let status = Some(status).filter(|status| *status != Status::Pending);
+            turn.answered(call, status, self);
         }
         self.registry.questions(&session.id).confirm(call, answer);
     }

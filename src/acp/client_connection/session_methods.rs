@@ -1,6 +1,6 @@
 //! `session/new`, `load`, `resume`, `list`, `close` and `delete`.
 
-use super::ConnectionState;
+use super::{ConnectionState, TurnUpdates};
 use crate::agent::command_list::{self, CommandType};
 use crate::agent::{self, Start, checklist};
 use crate::conversation::{Session, TokenState};
@@ -83,7 +83,7 @@ pub(crate) struct Opened {
 
 impl ConnectionState {
     pub(crate) fn new_session(
-        &self,
+        self: &Arc<Self>,
         method: &str,
         params: NewSession,
         cancel: &Cancel,
@@ -117,7 +117,7 @@ impl ConnectionState {
 
     /// Opens a stored session; with `session/load`, sends its messages first.
     pub(crate) fn open_stored(
-        &self,
+        self: &Arc<Self>,
         method: &str,
         params: OpenStored,
         cancel: &Cancel,
@@ -127,30 +127,50 @@ impl ConnectionState {
         let (extensions, failures) = mcp_servers::extensions(params.mcp_servers);
         let opened = self.registry.open(id, &cwd, extensions);
         let session = opened.map_err(|error| open_error(method, error))?;
-        if method == "session/load" {
-            let stored = self.registry.files().session_with_messages(id);
-            let stored = stored.map_err(error_object)?;
-            let messages = stored.conversation.unwrap_or_default();
-            let mut batch = Vec::new();
-            let is_goose = self.client().is_goose;
-            let opened = self.opened(id);
-            let running = |call: &str| opened.as_ref().and_then(|it| it.status_of(call));
-            let mut send = |message| {
-                batch.push(message);
-                if batch.len() < REPLAY_BATCH {
-                    return true;
-                }
-                let messages = std::mem::take(&mut batch);
-                self.outbox.send_when_room(messages, cancel)
-            };
-            replay::replay(id, &cwd, &messages, is_goose, &running, &mut send);
-            self.outbox.send_when_room(batch, cancel);
+        let opened = self.remember(id, cwd.clone());
+        let replays = method == "session/load";
+        match self
+            .live
+            .of(id)
+            .filter(|_| self.client().is_goose && replays)
+        {
+            Some(turn) => {
+                let follower = TurnUpdates::new(self, &opened, &turn.cancel);
+                turn.join(follower, || self.replay(id, &cwd, cancel))?;
+            }
+            None if replays => drop(self.replay(id, &cwd, cancel)?),
+            None => {}
         }
         let mut result = self.state_of(&session);
         let told = self.add_goose_state(&mut result, &session, cancel);
-        let session = self.remember(id, cwd);
+        let session = opened;
         tell_later(&session, failures, told);
         Ok(Opened { result, session })
+    }
+
+    /// Sends the stored messages of a session; returns their ids.
+    fn replay(&self, id: &str, cwd: &Path, cancel: &Cancel) -> Result<Vec<String>, ErrorObject> {
+        let stored = self.registry.files().session_with_messages(id);
+        let stored = stored.map_err(error_object)?;
+        let messages = stored.conversation.unwrap_or_default();
+        let mut batch = Vec::new();
+        let is_goose = self.client().is_goose;
+        let opened = self.opened(id);
+        let running = |call: &str| opened.as_ref().and_then(|it| it.status_of(call));
+        let mut send = |message| {
+            batch.push(message);
+            if batch.len() < REPLAY_BATCH {
+                return true;
+            }
+            let messages = std::mem::take(&mut batch);
+            self.outbox.send_when_room(messages, cancel)
+        };
+        replay::replay(id, cwd, &messages, is_goose, &running, &mut send);
+        self.outbox.send_when_room(batch, cancel);
+        Ok(messages
+            .into_iter()
+            .filter_map(|message| message.id)
+            .collect())
     }
 
     /// The modes and options of a session, for the answer that opens it.

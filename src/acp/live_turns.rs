@@ -1,0 +1,254 @@
+//! The running turns that Goose's clients follow: each window that has the session open sees the turn, whichever has
+//! begun it; the turn goes on when a window closes, and one that opens the session joins it.
+
+use super::client_connection::{ConnectionState, TurnUpdates};
+use super::updates::{self, Speaker, Status};
+use crate::agent::{Compaction, Event, EventSink};
+use crate::conversation::{Action, Content, Message};
+use crate::provider;
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+
+/// The connections of Goose's clients to one server, and the turns that they follow.
+#[derive(Default)]
+pub struct LiveTurns {
+    connections: Mutex<Vec<Weak<ConnectionState>>>,
+    turns: Mutex<HashMap<String, Arc<LiveTurn>>>,
+}
+
+/// A running turn.
+pub(super) struct LiveTurn {
+    /// Ends it.
+    pub(super) cancel: Cancel,
+    state: Mutex<Followed>,
+}
+
+#[derive(Default)]
+struct Followed {
+    followers: Vec<TurnUpdates>,
+    /// The message whose deltas come, as far as it has come.
+    partial: Option<Message>,
+    /// The calls without a result, and their state.
+    calls: Vec<(Content, Status)>,
+    /// What nobody has answered yet.
+    questions: Vec<Action>,
+}
+
+impl LiveTurns {
+    /// Lets a client follow the turns of the sessions that it has open.
+    pub(super) fn add(&self, connection: &Arc<ConnectionState>) {
+        let mut connections = lock(&self.connections);
+        connections.retain(|known| known.strong_count() > 0);
+        connections.push(Arc::downgrade(connection));
+    }
+
+    /// The running turn of a session.
+    pub(super) fn of(&self, session: &str) -> Option<Arc<LiveTurn>> {
+        lock(&self.turns).get(session).cloned()
+    }
+
+    /// Begins a turn of `owner`, with these contents of the user, which the other windows show; `None` if one is
+    /// running.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        owner: TurnUpdates,
+        cancel: &Cancel,
+        user: &[Content],
+    ) -> Option<RunningLiveTurn> {
+        let session = owner.session.id.clone();
+        let mut turns = lock(&self.turns);
+        if turns.contains_key(&session) {
+            return None;
+        }
+        let connections = lock(&self.connections).clone();
+        let others = connections.iter().filter_map(Weak::upgrade);
+        let others: Vec<_> = others
+            .filter(|it| !Arc::ptr_eq(it, &owner.connection))
+            .collect();
+        let mut followers = vec![owner];
+        for connection in others {
+            let Some(opened) = connection.opened(&session) else {
+                continue;
+            };
+            let mut follower = TurnUpdates::new(&connection, &opened, cancel);
+            for block in user.iter().filter_map(updates::block) {
+                follower.update(&updates::chunk(Speaker::User, None, block, None));
+            }
+            followers.push(follower);
+        }
+        let turn = Arc::new(LiveTurn {
+            cancel: cancel.clone(),
+            state: Mutex::new(Followed {
+                followers,
+                ..Followed::default()
+            }),
+        });
+        turns.insert(session.clone(), turn.clone());
+        drop(turns);
+        Some(RunningLiveTurn {
+            turns: self.clone(),
+            session,
+            turn,
+        })
+    }
+}
+
+impl LiveTurn {
+    /// Lets a window that opens the session follow the turn. `replay` shows the stored messages, given which calls
+    /// run, and returns the ids of the messages; the turn waits meanwhile.
+    ///
+    /// # Errors
+    /// Those of `replay`; the window does not follow then.
+    pub(super) fn join<E>(
+        &self,
+        mut follower: TurnUpdates,
+        replay: impl FnOnce() -> Result<Vec<String>, E>,
+    ) -> Result<(), E> {
+        let mut state = lock(&self.state);
+        let is_same =
+            |known: &mut TurnUpdates| Arc::ptr_eq(&known.connection, &follower.connection);
+        for mut before in state.followers.extract_if(.., is_same) {
+            before.withdraw_all();
+        }
+        for (request, status) in &state.calls {
+            if let Content::ToolRequest(request) = request {
+                follower.know(request, *status);
+            }
+        }
+        let shown = replay()?;
+        if let Some(partial) = &state.partial
+            && !partial.id.as_ref().is_some_and(|id| shown.contains(id))
+        {
+            follower.message(partial);
+        }
+        follower.shown = shown;
+        for question in state.questions.clone() {
+            follower.ask(&question);
+        }
+        follower.flush_or_leave();
+        state.followers.push(follower);
+        Ok(())
+    }
+
+    /// Withdraws a question that one window has answered from the others, which show `status` for its call.
+    pub(super) fn answered(&self, id: &str, status: Option<Status>, by: &Arc<ConnectionState>) {
+        let mut state = lock(&self.state);
+        state.questions.retain(|question| id_of(question) != id);
+        if let Some(status) = status {
+            state.set_status(id, status);
+        }
+        for follower in &mut state.followers {
+            if !Arc::ptr_eq(&follower.connection, by) {
+                follower.withdraw(id, status);
+                follower.flush_or_leave();
+            }
+        }
+    }
+}
+
+fn id_of(question: &Action) -> &str {
+    match question {
+        Action::ToolConfirmation { id, .. }
+        | Action::Elicitation { id, .. }
+        | Action::ElicitationResponse { id, .. } => id,
+    }
+}
+
+impl Followed {
+    fn set_status(&mut self, call: &str, status: Status) {
+        for (request, of) in &mut self.calls {
+            if matches!(request, Content::ToolRequest(request) if request.id == call) {
+                *of = status;
+            }
+        }
+    }
+
+    /// Keeps of a message what a window that joins has to be told.
+    fn keep(&mut self, message: &Message) {
+        match &mut self.partial {
+            Some(partial) if partial.id.is_some() && partial.id == message.id => {
+                for part in &message.content {
+                    match (partial.content.last_mut(), part) {
+                        (Some(Content::Text(text)), Content::Text(more)) => {
+                            text.text.push_str(&more.text);
+                        }
+                        (Some(Content::Thinking(text)), Content::Thinking(more)) => {
+                            text.thinking.push_str(&more.thinking);
+                        }
+                        _ => partial.content.push(part.clone()),
+                    }
+                }
+            }
+            _ => self.partial = Some(message.clone()),
+        }
+        for part in &message.content {
+            match part {
+                Content::ToolRequest(_) => self.calls.push((part.clone(), Status::Pending)),
+                Content::ToolResponse(response) => {
+                    let is_its = |part: &Content| matches!(part, Content::ToolRequest(request) if request.id == response.id);
+                    self.calls.retain(|(request, _)| !is_its(request));
+                    self.questions.retain(|it| id_of(it) != response.id);
+                }
+                Content::ActionRequired(question) => self.questions.push(question.data.clone()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A turn that is running; dropping it ends it.
+pub(super) struct RunningLiveTurn {
+    turns: Arc<LiveTurns>,
+    session: String,
+    turn: Arc<LiveTurn>,
+}
+
+impl RunningLiveTurn {
+    /// Does something with each window that follows.
+    pub(super) fn each(&self, act: impl Fn(&mut TurnUpdates)) {
+        lock(&self.turn.state).followers.iter_mut().for_each(act);
+    }
+}
+
+impl Drop for RunningLiveTurn {
+    fn drop(&mut self) {
+        lock(&self.turns.turns).remove(&self.session);
+    }
+}
+
+impl EventSink for RunningLiveTurn {
+    fn event(&mut self, event: Event<'_>) {
+        let mut state = lock(&self.turn.state);
+        if let Event::Message { message, .. } = event
+            && message.metadata.user_visible
+        {
+            state.keep(message);
+        }
+        for follower in &mut state.followers {
+            follower.event(event);
+        }
+    }
+
+    fn flush(&mut self) {
+        let mut state = lock(&self.turn.state);
+        state.followers.retain_mut(TurnUpdates::flush_or_leave);
+    }
+
+    fn model_failed(&mut self, error: &provider::Error, has_begun: bool) {
+        self.each(|follower| follower.model_failed(error, has_begun));
+    }
+
+    fn call_begins(&mut self, request: &str) {
+        let mut state = lock(&self.turn.state);
+        state.set_status(request, Status::InProgress);
+        for follower in &mut state.followers {
+            follower.call_begins(request);
+        }
+    }
+
+    fn compaction(&mut self, stage: Compaction) {
+        self.each(|follower| follower.compaction(stage));
+    }
+}
