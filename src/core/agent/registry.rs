@@ -134,7 +134,7 @@ impl Registry {
     /// live.
     pub fn name_session(&self, id: &str) {
         if let Some(agent) = self.live_agent(id) {
-            name_in_background(&agent, &self.stores, &self.observers);
+            name_in_background(&agent, self.models(), &self.observers);
         }
     }
 

@@ -6,6 +6,7 @@
 mod builtin_providers;
 pub mod custom_providers;
 mod default_model;
+mod fast_model;
 mod hosts;
 mod known_facts;
 mod listed_models;
@@ -23,6 +24,7 @@ use super::model_families;
 use super::provider_spec::{InProcessProvider, ProviderSpec};
 use super::{Error, ErrorClass, ModelConfig, Provider};
 pub use builtin_providers::in_process_providers;
+pub use fast_model::FastModel;
 pub use model_tables::{replace_table, today};
 
 use crate::features;

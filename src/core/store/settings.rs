@@ -152,6 +152,7 @@ settings! {
     CLAUDE_THINKING_ENABLED = setting("CLAUDE_THINKING_ENABLED", Kind::Switch).or("false");
     CLAUDE_THINKING_BUDGET = count("CLAUDE_THINKING_BUDGET", 1_024).or("16000");
     MAX_TOKENS = count("GOOSE_MAX_TOKENS", 1);
+    FAST_MODEL = setting("GOOSE_FAST_MODEL", Kind::Text);
     LEAD_MODEL = essential("GOOSE_LEAD_MODEL", Kind::Text);
     LEAD_PROVIDER = essential("GOOSE_LEAD_PROVIDER", Kind::Text);
     LEAD_TURNS = setting("GOOSE_LEAD_TURNS", LEAD_COUNT).or("3");

@@ -1,13 +1,14 @@
 //! The name of a session, made by its model from the first messages. It is made in the background after the
 //! first turn, or beside it for clients that read the name at its end, so that no answer waits for it.
 
-use crate::agent::Stores;
 use crate::agent::prompt::conversation_digest::digest;
 use crate::agent::prompt::short_answer::{ask, without_reasoning};
+use crate::agent::session::model_selection::Models;
 use crate::agent::session::observers::SessionObservers;
 use crate::agent::session::session_agent::Agent;
 use crate::agent::turn::turn_channel::Model;
 use crate::conversation::{Message, Role, Session};
+use crate::provider::catalog::FastModel;
 use crate::provider::{Purpose, StopReason};
 use crate::store::Sessions;
 use crate::sys::cancel::Cancel;
@@ -21,9 +22,10 @@ const MAX_NAME: usize = 80;
 /// Starts to name the agent's session in the background, if it has no name. A name that the user chose stays.
 pub(in crate::agent) fn name_in_background(
     agent: &Arc<Agent>,
-    stores: &Stores,
+    models: Models<'_>,
     observers: &SessionObservers,
 ) {
+    let Models { stores, catalog } = models;
     if !agent.take_unnamed() {
         return;
     }
@@ -35,6 +37,11 @@ pub(in crate::agent) fn name_in_background(
         observers: observers.clone(),
         id: agent.session_id.clone(),
         system: stores.prompts.session_name(),
+        fast: catalog.fast_model(
+            model.provider.name(),
+            &model.config.model_name,
+            DIGEST_SIZE as u64,
+        ),
         model,
         cancel: agent.cancel().clone(),
     };
@@ -49,6 +56,7 @@ struct SessionNamer {
     id: String,
     system: String,
     model: Model,
+    fast: Option<FastModel>,
     cancel: Cancel,
 }
 
@@ -93,14 +101,10 @@ impl SessionNamer {
         let first = messages.iter().filter(is_shown).take(4);
         let text = digest(first, DIGEST_SIZE);
         let line = "Name this session:\n\n";
-        let answer = ask(
-            &self.model,
-            &self.system,
-            line,
-            &text,
-            Purpose::Name,
-            &self.cancel,
-        );
+        let answer = self.model.ask_fast_first(self.fast.as_ref(), |model| {
+            let (system, purpose) = (&self.system, Purpose::Name);
+            ask(model, system, line, &text, purpose, &self.cancel)
+        });
         match answer {
             Ok((text, stop)) => name_from(complete_lines(&text, stop)),
             Err(error) => {

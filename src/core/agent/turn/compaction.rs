@@ -166,17 +166,25 @@ impl Turn<'_> {
                 Role::User,
                 format!("Sum up this conversation:\n\n<conversation>\n{text}</conversation>"),
             );
-            let request = CompletionRequest {
-                model: &self.model.config,
-                system: &system,
-                messages: &[&question],
-                tools: &[],
-                purpose: Purpose::Summary,
-                input: self.state.estimate.tokens(system.len() + text.len()),
-            };
-            let provider = &self.model.provider;
-            let answer = match provider.complete(&request, &self.context.cancel, &mut DiscardDeltas)
-            {
+            let input = self.state.estimate.tokens(system.len() + text.len());
+            let (provider, name) = (self.model.provider.name(), &self.model.config.model_name);
+            let fast = self
+                .context
+                .models
+                .catalog
+                .fast_model(provider, name, input);
+            let answer = self.model.ask_fast_first(fast.as_ref(), |model| {
+                let request = CompletionRequest {
+                    model: &model.config,
+                    system: &system,
+                    messages: &[&question],
+                    tools: &[],
+                    purpose: Purpose::Summary,
+                    input,
+                };
+                (model.provider).complete(&request, &self.context.cancel, &mut DiscardDeltas)
+            });
+            let answer = match answer {
                 Err(error)
                     if error.class == ErrorClass::ContextExceeded && attempt < MAX_ATTEMPTS =>
                 {

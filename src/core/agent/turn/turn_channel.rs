@@ -6,7 +6,8 @@ use crate::agent::questions::permission_mode::{Confirmation, Mode};
 use crate::conversation::{Message, Outcome};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::CallToolResult;
-use crate::provider::{ModelConfig, Provider, Usage};
+use crate::provider::catalog::FastModel;
+use crate::provider::{self, ErrorClass, ModelConfig, Provider, Usage};
 use crate::sys::lock;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use serde_json::Value;
@@ -39,6 +40,34 @@ pub(in crate::agent) enum Notice {
 pub(in crate::agent) struct Model {
     pub(in crate::agent) provider: Arc<dyn Provider>,
     pub(in crate::agent) config: ModelConfig,
+}
+
+impl Model {
+    /// Asks the fast model, and this one if there is none or it fails.
+    ///
+    /// # Errors
+    /// Those of `ask` for this model, and a cancellation.
+    pub(in crate::agent) fn ask_fast_first<T>(
+        &self,
+        fast: Option<&FastModel>,
+        mut ask: impl FnMut(&Model) -> Result<T, provider::Error>,
+    ) -> Result<T, provider::Error> {
+        if let Some(fast) = fast {
+            let model = Model {
+                provider: self.provider.clone(),
+                config: fast.config.clone(),
+            };
+            match ask(&model) {
+                Err(error) if error.class != ErrorClass::Cancelled => {
+                    let name = &fast.config.model_name;
+                    log::info!("fast model not used model={name:?} reason={error}");
+                    fast.failed(error.class);
+                }
+                answer => return answer,
+            }
+        }
+        ask(self)
+    }
 }
 
 /// See the [module](self).

@@ -120,7 +120,7 @@ impl TurnStart<'_> {
         drop(lock);
         drop(guard);
         if has_topic && attended {
-            session_naming::name_in_background(agent, self.stores, self.observers);
+            session_naming::name_in_background(agent, self.models, self.observers);
         }
         Ok(report)
     }

@@ -1,5 +1,6 @@
 //! What the catalog knows of models: the table, and what providers have told of theirs.
 
+use super::fast_model::RefusedModels;
 use super::listed_models::ListedModels;
 use super::model_table::{Model, ModelEndpoint, longest_prefix};
 use super::model_tables::{FILE, ModelTables};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub(super) struct KnownFacts {
     pub(super) tables: ModelTables,
     pub(super) listed: ListedModels,
+    pub(super) refused: RefusedModels,
 }
 
 impl KnownFacts {
@@ -22,6 +24,7 @@ impl KnownFacts {
         KnownFacts {
             tables: ModelTables::new(data.join(FILE)),
             listed: ListedModels::new(data),
+            refused: RefusedModels::default(),
         }
     }
 
