@@ -560,3 +560,19 @@ fn a_wrong_command_line_is_exit_code_2() {
         assert!(home.sessions().is_empty(), "{arguments:?}");
     }
 }
+
+#[test]
+fn the_effort_of_the_session_is_shown_and_set() {
+    let home = UserHome::new(json!({"turns": [says("done")], "repeat": true}));
+    home.chat(
+        &[],
+        "/effort\n/effort high\nhello\n/effort\n/effort default\n/effort\n",
+    )
+    .exits(0)
+    .says("as the model does by default")
+    .says("effort: high, from the next message on")
+    .says("high; /effort takes off, low, medium, high, max or default");
+    home.chat(&[], "/effort lots\n")
+        .exits(1)
+        .says("there is no effort \"lots\"");
+}

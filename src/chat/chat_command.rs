@@ -6,6 +6,7 @@ use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
 use crate::interrupt::Interrupts;
 use crate::note::print_note;
+use crate::provider::thinking_effort::EFFORTS;
 use crate::stdin_lines::{InputLine, StdinLines};
 use crate::store::{Paths, settings};
 use crate::sys::cancel::Cancel;
@@ -60,6 +61,7 @@ variables: those of `gosling agent`, and
 
 const COMMANDS: &str = "\
 /help                    show this
+/effort [EFFORT]         show or set how much the model thinks
 /exit, /quit, Ctrl-D     leave; the session stays, unless nothing was sent
 /compact                 replace the conversation by a summary of it
 /clear                   forget the conversation
@@ -261,6 +263,9 @@ impl<'a> Chat<'a> {
             "" => {}
             "/exit" | "/quit" => return AfterLine::Leave,
             "/help" => print_note(COMMANDS.trim_end()),
+            text if text == "/effort" || text.starts_with("/effort ") => {
+                self.effort(text["/effort".len()..].trim());
+            }
             text => match slash_commands::mistyped(line, &self.registry.stores().config) {
                 Some(reason) => {
                     self.failed |= !self.input.is_terminal();
@@ -271,6 +276,34 @@ impl<'a> Chat<'a> {
             },
         }
         AfterLine::Next
+    }
+
+    /// Changes how much the model thinks, or shows it.
+    fn effort(&mut self, effort: &str) {
+        let known = EFFORTS.join(", ");
+        let models = self.registry.models();
+        let said = if effort.is_empty() {
+            let effort = models
+                .effort(&self.id)
+                .map(|effort| effort.unwrap_or_default());
+            effort.map(|effort| match effort.as_str() {
+                "" => format!("as the model does by default; /effort takes {known} or default"),
+                effort => format!("{effort}; /effort takes {known} or default"),
+            })
+        } else if effort == "default" || EFFORTS.contains(&effort) {
+            let chosen = Some(effort).filter(|it| *it != "default");
+            let set = models.set_effort(&self.id, chosen);
+            set.map(|()| format!("effort: {effort}, from the next message on"))
+        } else {
+            self.failed |= !self.input.is_terminal();
+            Ok(format!(
+                "there is no effort {effort:?}; /effort takes {known} or default"
+            ))
+        };
+        print_note(&said.unwrap_or_else(|error| {
+            self.failed |= !self.input.is_terminal();
+            error.to_string()
+        }));
     }
 
     /// Runs a turn and displays it; returns whether the user cancelled it.

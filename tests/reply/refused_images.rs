@@ -209,3 +209,49 @@ fn an_image_of_a_tool_whose_type_is_in_capitals_is_told_in_words_too() {
     let session = server.session([Extension::scripted("one", &tool)]);
     session.say("look").finishes().says("Fine.");
 }
+
+#[test]
+fn older_images_become_words_before_a_conversation_that_is_too_large_is_summed_up() {
+    for refusal in [
+        ("413 Payload Too Large", "Request Entity Too Large"),
+        (
+            "400 Bad Request",
+            "prompt is too long: 210000 tokens > 200000 maximum",
+        ),
+    ] {
+        let model = ModelServer::with(move |seen| {
+            if seen.body.contains("You name chats") {
+                return Reply::stream(says(&["Pictures"]));
+            }
+            // One image is all that it takes.
+            if seen.body.matches("data:image/png").count() > 1 {
+                let (status, words) = refusal;
+                let body = json!({"error": {"message": words}}).to_string();
+                return Reply::json(status, &body);
+            }
+            Reply::stream(says(&["Seen."]))
+        });
+        let server = with(&model);
+        let session = server.session([]);
+        session.sends(image("b25lb25l")).finishes().says("Seen.");
+        let turn = session.sends(image("dHdvdHdv")).finishes().says("Seen.");
+        let notices = turn.notices("inlineMessage");
+        assert!(
+            notices
+                .iter()
+                .any(|it| it.contains("in place of the older images")),
+            "{notices:?}"
+        );
+        assert!(
+            !notices.iter().any(|it| it.contains("summed up")),
+            "{notices:?}"
+        );
+        let last = model.bodies().into_iter().rev();
+        let mut last = last.map(|body| body.to_string());
+        let last = last.find(|body| !body.contains("You name chats")).unwrap();
+        assert!(
+            last.contains("dHdvdHdv") && !last.contains("b25lb25l"),
+            "{last}"
+        );
+    }
+}

@@ -138,6 +138,17 @@ impl Models<'_> {
         Ok(())
     }
 
+    /// How much the session's model is asked to think; `None` if nothing is said.
+    ///
+    /// # Errors
+    /// As [`set_effort`](Models::set_effort).
+    pub fn effort(self, id: &str) -> Result<Option<String>, Error> {
+        let session = self.stores.session_files().session(id)?;
+        let params = self.of(&session)?.config.request_params;
+        let effort = params.as_ref().and_then(|params| params.get(EFFORT));
+        Ok(effort.and_then(Value::as_str).map(str::to_owned))
+    }
+
     /// Changes how much the session's model thinks, from the next turn on: one of
     /// [`EFFORTS`](crate::provider::thinking_effort::EFFORTS), or as the settings say.
     ///

@@ -215,6 +215,20 @@ impl Turn<'_> {
             let answer = provider.complete(&ask, &self.context.cancel, &mut accumulator);
             let streamed = accumulator.into_message();
             match answer {
+                Err(error)
+                    if error.class == ErrorClass::ContextExceeded
+                        && streamed.content.is_empty()
+                        && (self.refused).add_older(
+                            &name,
+                            &history,
+                            self.state.journal.messages(),
+                        ) =>
+                {
+                    let kind = NotificationType::InlineMessage;
+                    let told = "The request is too large for the model, which gets a short text in \
+                        place of the older images";
+                    self.output.notify(kind, format!("{told}: {error}"));
+                }
                 Err(error) if error.class == ErrorClass::ContextExceeded && self.may_compact() => {
                     if !self.compact("The conversation is too long for the model")? {
                         return Ok(Reply {

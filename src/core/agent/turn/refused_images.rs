@@ -93,15 +93,27 @@ impl RefusedImages {
         history: &[Cow<'_, Message>],
         stored: &[Arc<Message>],
     ) -> bool {
-        let hashes = |messages: &[Cow<'_, Message>]| -> Vec<u64> {
-            messages.iter().flat_map(|m| image_hashes(m)).collect()
-        };
-        let is_answer = |message: &Cow<'_, Message>| message.role == Role::Assistant;
-        let since = history.iter().rposition(is_answer).map_or(0, |at| at + 1);
-        let mut new = hashes(&history[since..]);
+        let (_, last) = history.split_at(after_last_answer(history));
+        let mut new = hashes(last);
         if new.is_empty() {
             new = hashes(history);
         }
+        self.add_hashes(model, new, stored)
+    }
+
+    /// Adds the images before the last message of this model, because a request with `history` was too large. False if
+    /// there are none to add.
+    pub(in crate::agent) fn add_older(
+        &mut self,
+        model: &str,
+        history: &[Cow<'_, Message>],
+        stored: &[Arc<Message>],
+    ) -> bool {
+        let (older, _) = history.split_at(after_last_answer(history));
+        self.add_hashes(model, hashes(older), stored)
+    }
+
+    fn add_hashes(&mut self, model: &str, mut new: Vec<u64>, stored: &[Arc<Message>]) -> bool {
         let list = self.by_model.entry(model.to_owned()).or_default();
         let mut known: HashSet<u64> = list.iter().copied().collect();
         new.retain(|hash| known.insert(*hash));
@@ -122,6 +134,16 @@ impl RefusedImages {
         self.is_changed = true;
         true
     }
+}
+
+/// Where in a history the messages begin that the model has not answered.
+fn after_last_answer(history: &[Cow<'_, Message>]) -> usize {
+    let is_answer = |message: &Cow<'_, Message>| message.role == Role::Assistant;
+    history.iter().rposition(is_answer).map_or(0, |at| at + 1)
+}
+
+fn hashes(messages: &[Cow<'_, Message>]) -> Vec<u64> {
+    messages.iter().flat_map(|m| image_hashes(m)).collect()
 }
 
 #[cfg(test)]
