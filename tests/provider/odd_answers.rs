@@ -2,15 +2,17 @@
 //! server's words.
 
 use crate::anthropic_and_google::{anthropic, google};
-use crate::harness::{Question, brief, openai, tool};
+use crate::harness::{Question, brief, openai, tool, with};
 use crate::model_server::{DONE, ModelServer, Reply, delta, finish};
 use crate::ollama::ollama;
-use gosling::provider::{Completion, Error, ErrorClass, Provider};
+use gosling::provider::{Completion, Endpoint, Error, ErrorClass, Provider, UseResponses};
 use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Api {
     OpenAi,
+    Responses,
     Anthropic,
     Google,
     Ollama,
@@ -21,6 +23,10 @@ fn ask(api: Api, bodies: &[String]) -> (Result<Completion, Error>, usize) {
     let server = ModelServer::new(bodies.iter().map(Reply::stream).collect());
     let provider: Arc<dyn Provider> = match api {
         Api::OpenAi => Arc::new(openai(&server.url)),
+        Api::Responses => {
+            let always = |endpoint: &mut Endpoint| endpoint.responses = UseResponses::Always;
+            Arc::new(with(&server.url, always, Duration::from_secs(20)))
+        }
         Api::Anthropic => anthropic(&server),
         Api::Google => google(&server),
         Api::Ollama => ollama(&server.url),
@@ -57,9 +63,46 @@ fn tool_use(id: &str, input: &str) -> String {
     .concat()
 }
 
+/// The beginning of a message of Anthropic's with this text.
+fn anthropic_text(text: &str) -> String {
+    [
+        r#"{"type":"message_start","message":{"id":"m"}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        &format!(
+            r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"text_delta","text":"{text}"}}}}"#
+        ),
+    ]
+    .map(event)
+    .concat()
+}
+
 fn function_call(id: &str, arguments: &str) -> String {
     event(&format!(
         r#"{{"candidates":[{{"content":{{"parts":[{{"functionCall":{{"id":{id},"name":"f","args":{arguments}}}}}]}},"finishReason":"STOP"}}],"usageMetadata":{{"promptTokenCount":1.0,"totalTokenCount":-2}}}}"#
+    ))
+}
+
+/// The end of a response of OpenAI's Responses with this item.
+fn completed(item: &str, usage: &str) -> String {
+    event(&format!(
+        r#"{{"type":"response.completed","response":{{"id":"r","status":"completed","output":[{item}],"usage":{usage}}}}}"#
+    ))
+}
+
+fn responses_call(id: &str, arguments: &str) -> String {
+    let item = format!(
+        r#"{{"type":"function_call","id":"fc","call_id":{id},"name":"f","arguments":{arguments}}}"#
+    );
+    completed(
+        &item,
+        r#"{"input_tokens":1.0,"output_tokens":"2","total_tokens":-3}"#,
+    )
+}
+
+/// A delta of the text of a response, and its end without the text.
+fn text_of_responses(text: &str) -> String {
+    event(&format!(
+        r#"{{"type":"response.output_text.delta","item_id":"m","output_index":0,"content_index":0,"delta":"{text}"}}"#
     ))
 }
 
@@ -110,6 +153,22 @@ fn answers_arrive_in_whatever_shape() {
             r#"{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#.to_owned(),
             "text hi",
         ),
+        (Api::Responses, responses_call(r#""c""#, once), made),
+        (Api::Responses, responses_call(r#""c""#, twice), made),
+        (Api::Responses, responses_call(r#""c""#, r#"{"a":1}"#), made),
+        (Api::Responses, responses_call(r#""c""#, "null"), "call f c {}"),
+        (Api::Responses, responses_call("7", once), "call f 7 {\"a\":1}"),
+        (
+            Api::Responses,
+            text_of_responses("hi") + &completed("", "null"),
+            "text hi",
+        ),
+        (
+            Api::Responses,
+            r#"{"id":"r","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}]}"#
+                .to_owned(),
+            "text hi",
+        ),
         (Api::Anthropic, tool_use(r#""c""#, r#"{"a":1}"#), made),
         (Api::Anthropic, tool_use("7", once), "call f 7 {\"a\":1}"),
         (Api::Anthropic, tool_use(r#""c""#, "null"), "call f c {}"),
@@ -129,6 +188,13 @@ fn answers_arrive_in_whatever_shape() {
                 .to_owned(),
             "text hi",
         ),
+        (
+            Api::Google,
+            event(
+                r#"{"candidates":[{"content":{"parts":[{"text":"hi","thoughtSignature":"c2ln"},{"text":"","thoughtSignature":"c2ln"}]},"finishReason":"STOP"}]}"#,
+            ),
+            "text hi",
+        ),
         (Api::Ollama, ollama_call(r#""c""#, once), made),
         (Api::Ollama, ollama_call("7", twice), "call f 7 {\"a\":1}"),
         (
@@ -137,11 +203,15 @@ fn answers_arrive_in_whatever_shape() {
             "text hi",
         ),
     ];
+    let mut wrong = Vec::new();
     for (api, body, expected) in rows {
-        let (answer, _) = ask(api, std::slice::from_ref(&body));
-        let answer = answer.unwrap_or_else(|error| panic!("{api:?} {body}: {error}"));
-        assert_eq!(brief(&answer), [expected], "{api:?} {body}");
+        match ask(api, std::slice::from_ref(&body)).0 {
+            Ok(answer) if brief(&answer) == [expected] => {}
+            Ok(answer) => wrong.push(format!("{api:?} {body}: {:?}", brief(&answer))),
+            Err(error) => wrong.push(format!("{api:?} {body}: {error}")),
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -213,12 +283,60 @@ fn errors_in_an_answer_keep_their_words() {
             ErrorClass::Refused,
             "not like this",
         ),
+        (
+            Api::Anthropic,
+            anthropic_text("h") + "event: error\ndata: {\"message\":\"the worker is gone\"}\n\n",
+            server,
+            "the worker is gone",
+        ),
+        (
+            Api::Anthropic,
+            "event: error\ndata: the worker is gone\n\n".to_owned(),
+            ErrorClass::Protocol,
+            "the worker is gone",
+        ),
+        (
+            Api::Responses,
+            text_of_responses("h")
+                + &event(
+                    r#"{"type":"error","code":"server_error","message":"the worker is gone"}"#,
+                ),
+            server,
+            "the worker is gone",
+        ),
+        (
+            Api::Responses,
+            text_of_responses("h")
+                + &event(
+                    r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"the worker is gone"}}}"#,
+                ),
+            server,
+            "the worker is gone",
+        ),
+        (
+            Api::Responses,
+            text_of_responses("h") + &format!("error: {failed}\n\n"),
+            server,
+            "the worker is gone",
+        ),
+        (
+            Api::Responses,
+            event(
+                r#"{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"Your input exceeds the context window"}}}"#,
+            ),
+            ErrorClass::ContextExceeded,
+            "exceeds the context window",
+        ),
     ];
+    let mut wrong = Vec::new();
     for (api, body, class, words) in rows {
-        let error = ask(api, std::slice::from_ref(&body)).0.unwrap_err();
-        assert_eq!(error.class, class, "{api:?} {body}: {error}");
-        assert!(error.message.contains(words), "{api:?} {body}: {error}");
+        match ask(api, std::slice::from_ref(&body)).0 {
+            Err(error) if error.class == class && error.message.contains(words) => {}
+            Err(error) => wrong.push(format!("{api:?} {body}: {:?} {error}", error.class)),
+            Ok(answer) => wrong.push(format!("{api:?} {body}: {:?}", brief(&answer))),
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

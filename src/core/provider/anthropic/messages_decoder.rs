@@ -11,7 +11,9 @@ use crate::provider::wire_protocol::Decoder;
 use crate::provider::{
     Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error,
 };
+use crate::text::printable;
 use serde::Deserialize;
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// The most bytes of one event.
@@ -227,7 +229,7 @@ impl Accumulator {
         let event: Event<'_> = match crate::json::from_str(&data) {
             Ok(event) => event,
             Err(_) if is_unknown(data.as_bytes()) => return Ok(()),
-            Err(error) => return Err(nonsense(&format!("an event cannot be read: {error}"))),
+            Err(error) => return Err(bare_error(data.as_bytes(), &error)),
         };
         if let Some(usage) = event.usage {
             self.usage.update(usage);
@@ -440,6 +442,17 @@ fn is_unknown(data: &[u8]) -> bool {
         kind == "error" || kind.starts_with("message_") || kind.starts_with("content_block_")
     };
     crate::json::from_slice::<Kind<'_>>(data).is_ok_and(|event| !known(&event.kind))
+}
+
+/// The error of an event that cannot be read: the server's own if it is nothing but that.
+fn bare_error(data: &[u8], error: &serde_json::Error) -> Error {
+    match crate::json::from_slice::<Value>(data) {
+        Ok(event) if event["message"].is_string() => classify_error::stream_error(&event),
+        _ => {
+            let words = printable(&String::from_utf8_lossy(data), 200);
+            nonsense(&format!("an event cannot be read: {error}: {words}"))
+        }
+    }
 }
 
 fn nonsense(what: &str) -> Error {
