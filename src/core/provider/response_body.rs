@@ -18,6 +18,8 @@ enum Form {
     Unknown,
     Events(sse::Decoder),
     Text(JsonSplitter),
+    /// The text was complete; what follows it does not count.
+    Ended,
 }
 
 /// A part of a body, as JSON.
@@ -56,9 +58,12 @@ impl ResponseBody {
             };
         }
         match &mut self.form {
-            Form::Unknown => Ok(()),
+            Form::Unknown | Form::Ended => Ok(()),
             Form::Text(whole) => match whole.push(piece) {
-                Some((text, _)) => take(Part::Text(&text)),
+                Some((text, _)) => {
+                    self.form = Form::Ended;
+                    take(Part::Text(&text))
+                }
                 None => Ok(()),
             },
             Form::Events(events) => {
