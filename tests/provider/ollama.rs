@@ -3,7 +3,7 @@
 use crate::catalog::provider;
 use crate::harness::{Question, brief, tool};
 use crate::model_server::{ModelServer, Reply};
-use gosling::conversation::{Content, Image, Message, Outcome, Role, ToolResponse};
+use gosling::conversation::{Content, Image, Message, Outcome, Reasoning, Role, ToolResponse};
 use gosling::provider::{ErrorClass, ModelConfig, Provider, StopReason, Usage};
 use gosling::sys::cancel::Cancel;
 use serde_json::json;
@@ -61,6 +61,7 @@ fn a_question_has_the_shape_of_its_chat() {
     let server = ModelServer::new(vec![lines(END)]);
     let request = serde_json::from_value(json!({"type": "toolRequest", "id": "1", "toolCall":
         {"status": "success", "value": {"name": "e__f", "arguments": {"a": 1}}}}));
+    let thought = Content::Reasoning(Reasoning { text: "hm".into() });
     let image = Content::Image(Image {
         data: "AAAA".into(),
         mime_type: "image/png".into(),
@@ -87,7 +88,7 @@ fn a_question_has_the_shape_of_its_chat() {
         },
         messages: vec![
             Message::new(Role::User, vec![Content::text("see"), image]),
-            Message::new(Role::Assistant, vec![request.unwrap()]),
+            Message::new(Role::Assistant, vec![thought, request.unwrap()]),
             Message::new(Role::User, vec![response]),
         ],
         tools: vec![tool("e__f")],
@@ -104,13 +105,14 @@ fn a_question_has_the_shape_of_its_chat() {
                 {"role": "system", "content": "be brief"},
                 {"role": "user", "content": "see", "images": ["AAAA"]},
                 {"role": "assistant", "content": "", "tool_calls": [
-                    {"function": {"name": "e__f", "arguments": {"a": 1}}},
-                ]},
-                {"role": "tool", "content": "r", "tool_name": "e__f"},
+                    {"id": "1", "function": {"name": "e__f", "arguments": {"a": 1}}},
+                ], "thinking": "hm"},
+                {"role": "tool", "content": "r", "tool_name": "e__f", "tool_call_id": "1"},
             ],
             "tools": [{"type": "function", "function":
                 {"name": "e__f", "description": "a tool", "parameters": schema}}],
             "stream": true,
+            "truncate": false,
             "options": {"num_predict": 99, "temperature": 0.5, "num_ctx": 8192, "seed": 1},
             "think": false,
         })
@@ -158,4 +160,100 @@ fn a_met_limit_is_said_and_models_are_listed() {
     assert_eq!(answer.stop, StopReason::Length);
     assert_eq!(provider.models(&Cancel::new()).unwrap(), ["a:latest", "b"]);
     assert_eq!(server.seen()[1].path, "/api/tags");
+}
+
+fn hi() -> String {
+    format!("{{\"message\":{{\"content\":\"hi\"}}}}\n{END}")
+}
+
+/// A server that tells this of every model, and runs these.
+fn telling(shown: serde_json::Value, running: serde_json::Value) -> ModelServer {
+    ModelServer::with(move |seen| match seen.path.as_str() {
+        "/api/show" => Reply::json("200 OK", &shown.to_string()),
+        "/api/ps" => Reply::json("200 OK", &json!({ "models": running }).to_string()),
+        _ => lines(&hi()),
+    })
+}
+
+fn asked_for(server: &ModelServer, context: u64) -> serde_json::Value {
+    let question = Question {
+        model: ModelConfig {
+            model_name: "m".into(),
+            context_limit: Some(context),
+            ..ModelConfig::default()
+        },
+        tools: vec![tool("f")],
+        ..Question::default()
+    };
+    question.ask(&*ollama(&server.url)).0.unwrap();
+    server.bodies().pop().unwrap()
+}
+
+#[test]
+fn the_context_is_what_the_server_or_the_model_has() {
+    let size = |size: u64| json!({"qwen.context_length": size, "general.name": "m"});
+    let runs = |size: u64| json!([{"model": "m", "context_length": size}]);
+    for (shown, running, expected) in [
+        (json!({"model_info": size(8_192)}), json!([]), 8_192),
+        (json!({"model_info": size(262_144)}), json!([]), 64_000),
+        (json!({"model_info": size(262_144)}), runs(16_000), 16_000),
+        (json!({"model_info": size(262_144)}), runs(4_096), 64_000),
+        (
+            json!({"model_info": size(262_144), "parameters": "stop \"x\"\nnum_ctx                 20000"}),
+            runs(16_000),
+            20_000,
+        ),
+        (json!({"model_info": 5, "parameters": []}), json!(7), 64_000),
+        (
+            json!([]),
+            json!([{"model": "m", "context_length": -1}]),
+            64_000,
+        ),
+    ] {
+        let server = telling(shown.clone(), running.clone());
+        let body = asked_for(&server, 64_000);
+        assert_eq!(body["options"]["num_ctx"], expected, "{shown} {running}");
+        // The user's own limit is no more than that.
+        let less = asked_for(&server, 2_048);
+        assert_eq!(less["options"]["num_ctx"], 2_048);
+    }
+}
+
+#[test]
+fn a_model_without_tools_is_asked_without_them() {
+    let shown = json!({"capabilities": ["completion", "vision"]});
+    let body = asked_for(&telling(shown, json!([])), 64_000);
+    assert_eq!(body.get("tools"), None);
+    let shown = json!({"capabilities": ["completion", "tools"]});
+    let body = asked_for(&telling(shown, json!([])), 64_000);
+    assert_eq!(body["tools"][0]["function"]["name"], "f");
+}
+
+#[test]
+fn details_that_are_not_told_change_nothing_and_are_asked_for_once() {
+    let server = ModelServer::with(|seen| match seen.path.as_str() {
+        "/api/show" => Reply::json("500 Internal Server Error", "oops"),
+        "/api/ps" => Reply::new("200 OK", "x".repeat(9 << 20)),
+        _ => lines(&hi()),
+    });
+    let provider = ollama(&server.url);
+    for _ in 0..2 {
+        Question::default().ask(&*provider).0.unwrap();
+    }
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[test]
+fn a_server_that_does_not_know_truncate_is_asked_without_it() {
+    let server = ModelServer::with(|seen| {
+        if seen.body.contains("truncate") {
+            return Reply::json(
+                "400 Bad Request",
+                r#"{"error":"unknown field \"truncate\""}"#,
+            );
+        }
+        lines(&hi())
+    });
+    Question::default().ask(&*ollama(&server.url)).0.unwrap();
+    assert_eq!(server.bodies().len(), 2);
 }

@@ -3,6 +3,7 @@
 use crate::anthropic_and_google::{anthropic, google};
 use crate::harness::{Question, openai};
 use crate::model_server::{ModelServer, Reply, says};
+use gosling::conversation::{Message, Role};
 use gosling::provider::{ErrorClass, ModelConfig};
 use serde_json::{Value, json};
 
@@ -68,4 +69,58 @@ fn a_parameter_that_is_refused_twice_is_an_error() {
     let (answer, _) = warm_question().ask(&openai(&server.url));
     assert_eq!(answer.unwrap_err().class, ErrorClass::Refused);
     assert_eq!(server.bodies().len(), 2);
+}
+
+#[test]
+fn claude_behind_others_is_sent_marks_for_their_cache() {
+    let marked = json!({"type": "ephemeral"});
+    let asked = |provider: &str, model: &str, refuses: bool| {
+        let server = ModelServer::with(move |seen| {
+            if refuses && seen.body.contains("cache_control") {
+                let words = "messages.0.content.0.cache_control: Extra inputs are not permitted";
+                let body = json!({"error": {"message": words}}).to_string();
+                return Reply::json("400 Bad Request", &body);
+            }
+            Reply::stream(says(&["hello"]))
+        });
+        let url = format!("{}/", server.url);
+        let settings: &[(&'static str, &str)] = match provider {
+            "openrouter" => &[("OPENROUTER_HOST", &url), ("OPENROUTER_API_KEY", "k")],
+            "litellm" => &[("LITELLM_HOST", &url)],
+            "databricks" => &[("DATABRICKS_HOST", &url), ("DATABRICKS_TOKEN", "k")],
+            _ => &[("OPENAI_HOST", &url), ("OPENAI_API_KEY", "k")],
+        };
+        let messages = ["one", "two", "three"].map(|text| {
+            let role = if text == "two" {
+                Role::Assistant
+            } else {
+                Role::User
+            };
+            Message::text(role, text)
+        });
+        let mut question = Question {
+            messages: messages.to_vec(),
+            ..Question::default()
+        };
+        question.model.model_name = model.to_owned();
+        let provider = crate::catalog::provider(provider, settings);
+        question.ask(&*provider).0.unwrap();
+        server.bodies().pop().unwrap()
+    };
+    for provider in ["openrouter", "litellm", "databricks"] {
+        let body = asked(provider, "anthropic/claude-sonnet-5.5", false);
+        let messages = body["messages"].as_array().unwrap();
+        assert_eq!(messages[0]["content"][0]["cache_control"], marked, "{body}");
+        assert_eq!(messages[1]["content"][0]["cache_control"], marked);
+        assert_eq!(messages[2]["content"], "two");
+        assert_eq!(messages[3]["content"][0]["text"], "three");
+        assert_eq!(messages[3]["content"][0]["cache_control"], marked);
+        assert_eq!(body.to_string().matches("cache_control").count(), 3);
+        let other = asked(provider, "gpt-5", false);
+        assert!(!other.to_string().contains("cache_control"));
+        let refused = asked(provider, "anthropic/claude-sonnet-5.5", true);
+        assert!(!refused.to_string().contains("cache_control"));
+    }
+    let direct = asked("openai", "claude-sonnet-5.5", false);
+    assert!(!direct.to_string().contains("cache_control"));
 }

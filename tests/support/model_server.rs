@@ -84,7 +84,8 @@ impl Reply {
     }
 }
 
-/// The server. The first request gets the first reply, and so on; requests after the last reply get 500.
+/// The server. The first request gets the first reply, and so on; requests after the last reply get 500. Questions for
+/// the details of a model of Ollama do not count, and get 404.
 pub struct ModelServer {
     pub url: String,
     peer: Peer,
@@ -101,7 +102,10 @@ struct Left {
 impl ModelServer {
     pub fn new(replies: Vec<Reply>) -> ModelServer {
         let next = AtomicUsize::new(0);
-        ModelServer::with(move |_| {
+        ModelServer::with(move |seen| {
+            if asks_for_details(seen) {
+                return Reply::json("404 Not Found", r#"{"error":"not found"}"#);
+            }
             let reply = replies.get(next.fetch_add(1, Ordering::SeqCst));
             reply
                 .cloned()
@@ -121,9 +125,11 @@ impl ModelServer {
         }
     }
 
-    /// All requests so far.
+    /// All requests so far, but those for the details of a model.
     pub fn seen(&self) -> Vec<ReceivedRequest> {
-        self.peer.seen()
+        let mut seen = self.peer.seen();
+        seen.retain(|request| !asks_for_details(request));
+        seen
     }
 
     /// The JSON bodies of all requests so far.
@@ -160,6 +166,10 @@ impl ModelServer {
         }
         begin.elapsed()
     }
+}
+
+fn asks_for_details(seen: &ReceivedRequest) -> bool {
+    seen.path == "/api/show" || seen.path == "/api/ps"
 }
 
 fn play(reply: &Reply, stream: &mut TcpStream, left: &Left) -> AfterReply {

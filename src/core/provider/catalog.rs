@@ -321,6 +321,11 @@ impl Catalog {
             Some(Found::Builtin(spec)) => (spec.max_context, spec.protocol.requires_output_limit),
             Some(Found::Custom(_) | Found::InProcess(_)) | None => (u64::MAX, false),
         };
+        // Models in a cloud do not need this machine's memory.
+        let most_context = match model.ends_with("cloud") {
+            true => u64::MAX,
+            false => most_context,
+        };
         let context = match (&known, family) {
             (Some(known), _) => known.context_limit,
             (None, Some(family)) => family.window,

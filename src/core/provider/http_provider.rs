@@ -4,9 +4,11 @@
 //! that cancelling one does not affect another; afterwards the open connection is kept for the next one.
 //! Name resolution and a TCP connect cannot be interrupted: they end with their own timeout.
 
+mod details;
 mod exchange;
 
 use super::credentials::Credentials;
+use super::model_details::KnownDetails;
 use super::model_facts::ModelFacts;
 use super::openai::OpenAi;
 use super::output_limit::{self, LearnedLimits};
@@ -75,6 +77,8 @@ pub struct HttpProvider {
     limits: Mutex<LearnedLimits>,
     /// The forms of requests that its models accepted after they had refused others, likewise.
     forms: Mutex<LearnedForms>,
+    /// What the server has told of its models, likewise.
+    details: Mutex<KnownDetails>,
     /// What the catalog knows of its models.
     facts: Option<Arc<dyn ModelFacts>>,
 }
@@ -136,6 +140,7 @@ impl HttpProvider {
             idle: Mutex::default(),
             limits: Mutex::default(),
             forms: Mutex::default(),
+            details: Mutex::default(),
             facts: None,
         }
     }
@@ -225,6 +230,16 @@ impl Provider for HttpProvider {
         let mut max_tokens = lock(&self.limits).apply(name, request.model.max_tokens);
         let mut form = lock(&self.forms).of(name);
         form.traits = self.facts.as_ref().map(|facts| facts.traits(name));
+        form.details = self.details(name, cancel)?;
+        if !request.tools.is_empty()
+            && form.details.and_then(|it| it.calls_tools) == Some(false)
+            && !std::mem::replace(&mut form.without_tools, true)
+        {
+            sink.notice(&format!(
+                "The model {name} calls no tools, so it is asked without them"
+            ));
+            lock(&self.forms).learn(name, form.clone());
+        }
         let rules = self.protocol.schema_rules();
         let mut offer = ToolOffer::new(request.tools, rules, &form);
         for why in &offer.left_out {
@@ -351,15 +366,15 @@ impl Provider for HttpProvider {
 
     fn models(&self, cancel: &Cancel) -> Result<Vec<String>, Error> {
         let outgoing = self.protocol.models_request();
-        let target = self.target(&outgoing, cancel)?;
-        let bytes = Exchange::begin(self, &target, cancel)
-            .and_then(|exchange| exchange.fetch(&outgoing))
-            .map_err(|failure| failure.error)?;
+        let bytes = self.fetch(&outgoing, cancel)?;
         if let Some(facts) = &self.facts {
             facts.learn(&bytes);
         }
         let names = self.protocol.parse_models(&bytes);
-        names.map_err(|error| self.describe(&target, error, None))
+        names.map_err(|error| {
+            let target = self.target(&outgoing, cancel);
+            target.map_or_else(|error| error, |target| self.describe(&target, error, None))
+        })
     }
 }
 
@@ -375,6 +390,14 @@ fn with_tools<'a>(
 }
 
 impl HttpProvider {
+    /// The body of the response to a short request.
+    fn fetch(&self, outgoing: &HttpRequest, cancel: &Cancel) -> Result<Vec<u8>, Error> {
+        let target = self.target(outgoing, cancel)?;
+        Exchange::begin(self, &target, cancel)
+            .and_then(|exchange| exchange.fetch(outgoing))
+            .map_err(|failure| failure.error)
+    }
+
     fn take_connection(&self, target: &Target) -> Connection {
         let mut idle = lock(&self.idle);
         let found = (idle.iter()).rposition(|(origin, _)| *origin == target.origin);

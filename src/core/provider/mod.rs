@@ -27,6 +27,7 @@ mod json_splitter;
 pub mod lead_worker;
 mod lenient_json;
 mod listed_limits;
+mod model_details;
 mod model_facts;
 mod model_families;
 mod model_traits;

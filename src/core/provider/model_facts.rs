@@ -8,4 +8,6 @@ pub(super) trait ModelFacts: Send + Sync {
     fn traits(&self, model: &str) -> ModelTraits;
     /// Learns from the body of a list of models.
     fn learn(&self, list: &[u8]);
+    /// Learns the context of one model, in tokens.
+    fn learn_window(&self, model: &str, window: u64);
 }

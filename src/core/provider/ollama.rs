@@ -8,6 +8,7 @@ mod ollama_request;
 
 use super::catalog::vendor_settings::{self, OLLAMA_PORT};
 use super::lenient_json::JsonStr;
+use super::model_details::{DetailsQuery, ModelDetails};
 use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::with_scheme;
@@ -18,10 +19,13 @@ use super::{CompletionRequest, Error};
 use ollama_decoder::OllamaDecoder;
 use ollama_effort::ollama_effort;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
-/// The largest context to request, unless the user sets another. Ollama allocates the memory for all of it at once;
-/// its own default is so small that the tools alone fill it.
-const MAX_CONTEXT: u64 = 32_768;
+/// The largest context to request, unless the user or the server sets another: what Ollama recommends for agents. It
+/// allocates the memory for all of it at once; its own default is so small that the tools alone fill it.
+const MAX_CONTEXT: u64 = 64_000;
+/// The context of a server on which nobody has set one. It is too small for an agent.
+const DEFAULT_CONTEXT: u64 = 4_096;
 
 pub(super) static PROTOCOL: WireProtocol = WireProtocol {
     name: "ollama",
@@ -103,6 +107,18 @@ impl Protocol for Ollama {
         (ollama_effort, &self.server.url)
     }
 
+    /// <https://docs.ollama.com/api-reference/show-model-details>, <https://docs.ollama.com/api/ps>
+    fn details_query(&self, model: &str) -> Option<DetailsQuery> {
+        let body = serde_json::to_vec(&json!({ "model": model })).ok()?;
+        Some(DetailsQuery {
+            requests: vec![
+                self.server.request("/api/show", Some(body)),
+                self.server.request("/api/ps", None),
+            ],
+            read: details,
+        })
+    }
+
     fn decoder(&self, _: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
         Box::new(OllamaDecoder::default())
     }
@@ -127,6 +143,36 @@ impl Protocol for Ollama {
         })?;
         let names = models.models.into_iter().map(|model| model.name.0);
         Ok(names.map(|name| name.into_owned()).collect())
+    }
+}
+
+/// The details of a model: the context of its file, that with which it runs, or its largest. The largest counts up to
+/// [`MAX_CONTEXT`], but for a model in Ollama's cloud.
+fn details(model: &str, bodies: &[Vec<u8>]) -> ModelDetails {
+    let read = |at: usize| -> Value {
+        let body = bodies.get(at).map_or(&[][..], Vec::as_slice);
+        crate::json::from_slice(body).unwrap_or_default()
+    };
+    let (shown, running) = (read(0), read(1));
+    let set = shown["parameters"].as_str().unwrap_or_default().lines();
+    let mut set = set.filter_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok());
+    let mut runs = running["models"].as_array().into_iter().flatten();
+    let runs = runs.find(|it| it["model"] == *model || it["name"] == *model);
+    let runs = runs.and_then(|it| it["context_length"].as_u64());
+    let mut sizes = shown["model_info"].as_object().into_iter().flatten();
+    let largest = sizes.find(|(name, _)| name.ends_with(".context_length"));
+    let largest = largest.and_then(|(_, size)| size.as_u64());
+    let most = match model.ends_with("cloud") {
+        true => u64::MAX,
+        false => MAX_CONTEXT,
+    };
+    let window = (set.next_back())
+        .or(runs.filter(|size| *size > DEFAULT_CONTEXT))
+        .or(largest.map(|size| size.min(most)));
+    let abilities = shown["capabilities"].as_array();
+    ModelDetails {
+        window: window.filter(|size| *size > 0),
+        calls_tools: abilities.map(|all| all.iter().any(|it| *it == *"tools")),
     }
 }
 

@@ -82,6 +82,8 @@ pub(super) struct ProviderSpec {
     pub(super) lists_models: bool,
     /// It accepts the request to count tokens in a stream (`stream_options`).
     pub(super) counts_on_request: bool,
+    /// It takes marks for its cache in requests to Claude (`cache_control`).
+    pub(super) marks_cache: bool,
     /// It expects the model's reasoning back.
     pub(super) wants_reasoning: bool,
     /// The families of the models to begin with, the preferred one first, with `*` for the version:
@@ -232,6 +234,7 @@ pub(super) const fn hosted(protocol: &'static WireProtocol) -> ProviderSpec {
         max_context: u64::MAX,
         lists_models: true,
         counts_on_request: true,
+        marks_cache: false,
         wants_reasoning: false,
         families: &[],
         models: "",

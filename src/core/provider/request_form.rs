@@ -4,6 +4,7 @@
 //! A server that refuses something by its name is asked once more without it, whatever the vendor's documents
 //! say: the lists of models that a program ships are older than the servers that it talks to.
 
+use super::model_details::ModelDetails;
 use super::model_traits::ModelTraits;
 use super::tool_name_encoding::encode_tool_name;
 use super::{CompletionRequest, ToolSpec};
@@ -16,7 +17,7 @@ const MAX_MODELS: usize = 1_000;
 pub(super) const MAX_CHANGES: usize = 8;
 /// The parameters of requests that a server may refuse, and that a request can do without, by the last name in
 /// their path.
-const OPTIONAL: [&str; 10] = [
+const OPTIONAL: [&str; 12] = [
     "temperature",
     "top_p",
     "stream_options",
@@ -26,10 +27,14 @@ const OPTIONAL: [&str; 10] = [
     "prompt_cache_key",
     "thinking",
     "include",
+    "truncate",
+    CACHE_CONTROL,
     REASONING_CONTENT,
 ];
 /// The reasoning of earlier answers, a field of messages.
 pub(super) const REASONING_CONTENT: &str = "reasoning_content";
+/// What marks the end of a prefix for the server's cache, a field of parts of messages.
+pub(super) const CACHE_CONTROL: &str = "cache_control";
 /// The same for parameters whose name is a word of its own in other errors, too.
 const OPTIONAL_PHRASES: [(&str, &str); 8] = [
     ("block_binding", BLOCK_BINDING),
@@ -121,6 +126,8 @@ pub(super) struct RequestForm {
     pub(super) refused_thinking: BTreeSet<String>,
     /// What the catalog knows of the model.
     pub(super) traits: Option<ModelTraits>,
+    /// What the server has told of the model.
+    pub(super) details: Option<ModelDetails>,
 }
 
 /// One of OpenAI's two protocols.

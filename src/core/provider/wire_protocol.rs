@@ -4,6 +4,7 @@
 //! The message of an [`Error`] made by a protocol says only what is wrong. The HTTP provider redacts secrets
 //! in it, and adds the provider's name and what the user can do.
 
+use super::model_details::DetailsQuery;
 use super::request_form::{Refusal, RequestForm};
 use super::responses_url::{UseResponses, use_responses};
 use super::thinking_effort::EffortParams;
@@ -45,6 +46,10 @@ pub(super) trait Protocol: Send + Sync {
         request: &CompletionRequest<'_>,
     ) -> Option<String> {
         form.adapt(refusal, request)
+    }
+    /// How the server is asked for the details of a model, if it has them.
+    fn details_query(&self, _model: &str) -> Option<DetailsQuery> {
+        None
     }
     /// A decoder for the body of a 2xx response to this request in this form.
     fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder>;
@@ -112,6 +117,8 @@ pub struct Endpoint {
     pub reasoning_back: bool,
     /// The same, but only where the model has sent some.
     pub reasoning_if_any: bool,
+    /// Mark for the server's cache what Claude models have been sent before, for OpenAI's protocol.
+    pub marks_cache: bool,
     /// When requests go over Responses instead of chat completions, for OpenAI's protocols.
     pub responses: UseResponses,
     /// Azure's name for the deployed model, sent in place of the model's name unless the URL contains it.
@@ -131,6 +138,7 @@ impl Endpoint {
             stream_usage: true,
             reasoning_back: false,
             reasoning_if_any: false,
+            marks_cache: false,
             deployment: None,
         }
     }

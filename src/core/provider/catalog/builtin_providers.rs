@@ -66,6 +66,7 @@ static COMPATIBLE: &[ProviderSpec] = &[
         title: "LiteLLM",
         description: "Models of many vendors behind one's own LiteLLM proxy",
         local: true,
+        marks_cache: true,
         doc: "https://docs.litellm.ai/docs",
         settings: &[
             optional_key("LITELLM_API_KEY"),
@@ -82,6 +83,7 @@ static COMPATIBLE: &[ProviderSpec] = &[
         description: "Models served in one's own Databricks workspace",
         preferred: true,
         lists_models: false,
+        marks_cache: true,
         families: &["databricks-claude-sonnet-*"],
         doc: "https://docs.databricks.com/en/generative-ai/external-models/index.html",
         settings: &[

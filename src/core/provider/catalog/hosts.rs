@@ -48,6 +48,8 @@ struct Host {
     counts_on_request: bool,
     #[serde(default)]
     wants_reasoning: bool,
+    #[serde(default)]
+    marks_cache: bool,
 }
 
 fn openai_name() -> &'static str {
@@ -89,6 +91,7 @@ impl Host {
             lists_models: self.lists_models,
             counts_on_request: self.counts_on_request,
             wants_reasoning: self.wants_reasoning,
+            marks_cache: self.marks_cache,
             families: self.families.leak(),
             models: self.models,
             aliases: self.aliases.leak(),

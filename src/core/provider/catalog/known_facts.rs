@@ -4,7 +4,7 @@ use super::fast_model::RefusedModels;
 use super::listed_models::ListedModels;
 use super::model_table::{Model, ModelEndpoint, longest_prefix};
 use super::model_tables::{FILE, ModelTables};
-use crate::provider::listed_limits::listed_limits;
+use crate::provider::listed_limits::{ListedLimits, listed_limits};
 use crate::provider::model_facts::ModelFacts;
 use crate::provider::model_traits::ModelTraits;
 use std::path::Path;
@@ -62,6 +62,18 @@ impl ModelFacts for ProviderFacts {
 
     fn learn(&self, list: &[u8]) {
         let limits = listed_limits(list);
+        (self.all.listed).learn(&self.provider, &self.url, limits);
+    }
+
+    fn learn_window(&self, model: &str, window: u64) {
+        let known = self.all.listed.of(&self.provider, model);
+        if known.is_some_and(|known| known.window == window) {
+            return;
+        }
+        let mut limits = self.all.listed.all(&self.provider, &self.url);
+        limits.retain(|(name, _)| name != model);
+        let output = known.and_then(|known| known.output);
+        limits.push((model.to_owned(), ListedLimits { window, output }));
         (self.all.listed).learn(&self.provider, &self.url, limits);
     }
 }

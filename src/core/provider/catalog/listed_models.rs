@@ -52,6 +52,21 @@ impl ListedModels {
         Some(ListedLimits { window, output })
     }
 
+    /// All that the provider has told at this URL.
+    pub(super) fn all(&self, provider: &str, url: &str) -> Vec<(String, ListedLimits)> {
+        self.load();
+        let lists = lock(&self.lists);
+        let list = lists.as_ref().and_then(|lists| lists.get(provider));
+        let models = list.filter(|list| list.url == url).into_iter();
+        let models = models.flat_map(|list| &list.models);
+        models
+            .map(|(name, (window, output))| {
+                let (window, output) = (*window, *output);
+                (name.clone(), ListedLimits { window, output })
+            })
+            .collect()
+    }
+
     /// The provider has another URL now: what it has told at another one does not count.
     pub(super) fn begin(&self, provider: &str, url: &str) {
         self.load();

@@ -211,6 +211,7 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
         endpoint: Endpoint {
             headers,
             stream_usage: spec.counts_on_request,
+            marks_cache: spec.marks_cache,
             reasoning_back: spec.wants_reasoning,
             deployment,
             ..endpoint(url)

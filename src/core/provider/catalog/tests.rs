@@ -363,8 +363,8 @@ fn models_are_known_by_their_longest_prefix_and_settings_win() {
         ("vllm", "llama-3.3-70b-versatile", 128_000, None),
         ("litellm", "gpt-4", 128_000, None),
         ("google", "gemini-2.5-pro", 1_048_576, None),
-        ("ollama", "qwen3:8b", 32_768, None),
-        ("ollama", "unheard-of", 32_768, None),
+        ("ollama", "qwen3:8b", 40_960, None),
+        ("ollama", "unheard-of", 64_000, None),
         ("vllm", "gpt-4onward", 128_000, None),
     ]
     .into_iter()

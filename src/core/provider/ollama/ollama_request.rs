@@ -42,6 +42,8 @@ impl Serialize for Body<'_> {
             fields.write("tools", tools.collect::<Vec<_>>())?;
         }
         fields.write("stream", true)?;
+        // Otherwise the server leaves out what does not fit, and nobody knows.
+        fields.write("truncate", false)?;
         (fields.map).serialize_entry("options", &Options { request, form })?;
         fields.end(&["options"])
     }
@@ -60,7 +62,8 @@ impl Serialize for Options<'_> {
         let params = model.request_params.as_ref();
         let given = params.and_then(|params| params.get("options")?.as_object());
         let mut fields = BodyFields::new(s.serialize_map(None)?, given, form);
-        if let Some(context) = model.context_limit {
+        let most = form.details.and_then(|details| details.window);
+        if let Some(context) = model.context_limit.into_iter().chain(most).min() {
             fields.write("num_ctx", context)?;
         }
         if let Some(wanted) = model.max_tokens {
@@ -82,12 +85,18 @@ struct ChatMessage<'a> {
     images: Vec<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
+    /// What was thought before the calls.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    thinking: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
 }
 
 #[derive(Serialize)]
 struct Call<'a> {
+    id: &'a str,
     function: Called<'a>,
 }
 
@@ -104,7 +113,9 @@ impl<'a> ChatMessage<'a> {
             content: content.into(),
             images: Vec::new(),
             tool_calls: Vec::new(),
+            thinking: String::new(),
             tool_name: None,
+            tool_call_id: None,
         }
     }
 }
@@ -114,7 +125,7 @@ fn messages<'a>(request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
     if !request.system.is_empty() {
         out.push(ChatMessage::new("system", request.system));
     }
-    // Calls have no ids in this protocol: a result names the tool.
+    // Servers before calls had ids know a result by the name of the tool.
     let mut called = HashMap::new();
     for message in request.messages {
         match message.role {
@@ -136,6 +147,7 @@ fn user<'a>(
         let tool_output = tool_output(&response.tool_result, &IMAGES);
         let mut tool_message = ChatMessage::new("tool", tool_output.text);
         tool_message.tool_name = called.get(&*response.id).copied();
+        tool_message.tool_call_id = Some(&response.id);
         out.push(tool_message);
         images.extend(tool_output.images.into_iter().map(|image| image.data));
     }
@@ -166,21 +178,27 @@ fn assistant<'a>(
 ) -> Option<ChatMessage<'a>> {
     let mut texts = Vec::new();
     let mut tool_calls = Vec::new();
+    let mut thinking = String::new();
     for content in &message.content {
         match content {
             Content::Text(text) => texts.push(text.text.as_str().into()),
             Content::ToolRequest(request) => {
                 let (name, arguments) = replayed_call(request);
                 called.insert(&*request.id, name);
-                let function = Called { name, arguments };
-                tool_calls.push(Call { function });
+                let (id, function) = (&*request.id, Called { name, arguments });
+                tool_calls.push(Call { id, function });
             }
+            Content::Reasoning(reasoning) => thinking.push_str(&reasoning.text),
             _ => {}
         }
     }
     let text = joined(texts);
+    if tool_calls.is_empty() {
+        thinking.clear();
+    }
     (!text.is_empty() || !tool_calls.is_empty()).then(|| ChatMessage {
         tool_calls,
+        thinking,
         ..ChatMessage::new("assistant", text)
     })
 }

@@ -6,7 +6,7 @@ use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::CompletionRequest;
 use crate::provider::body_fields::BodyFields;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
-use crate::provider::request_form::{REASONING_CONTENT, RequestForm};
+use crate::provider::request_form::{CACHE_CONTROL, REASONING_CONTENT, RequestForm};
 use crate::provider::thinking_origin::is_own;
 use crate::provider::tool_call_conversion::{as_text, replayed_call};
 use crate::provider::tool_name_encoding::encode_tool_name;
@@ -18,6 +18,9 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+
+/// How many messages of the user are marked for the server's cache.
+const MARKED_MESSAGES: usize = 2;
 
 /// The JSON text of the body. What the provider sent for itself alone goes back if its origin is `own`.
 pub(super) fn body(
@@ -103,8 +106,14 @@ enum MessageContent<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
-    Text { text: Cow<'a, str> },
-    ImageUrl { image_url: Url<'a> },
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Value>,
+    },
+    ImageUrl {
+        image_url: Url<'a>,
+    },
 }
 
 #[derive(Serialize)]
@@ -196,6 +205,10 @@ fn messages<'a>(body: &Body<'a>) -> Vec<ChatMessage<'a>> {
             Role::Assistant => out.extend(assistant(&dialect, message)),
         }
     }
+    let is_claude = request.model.model_name.contains("claude");
+    if body.options.marks_cache && is_claude && body.form.accepts(CACHE_CONTROL) {
+        mark_for_cache(&mut out);
+    }
     out
 }
 
@@ -210,8 +223,8 @@ fn add_news(news: &str, out: &mut [ChatMessage<'_>]) -> bool {
             text.push_str(news);
         }
         Some(MessageContent::Parts(parts)) => {
-            let text = news.to_owned().into();
-            parts.push(Part::Text { text });
+            let text = news.to_owned();
+            parts.push(text_part(text));
         }
         None => return false,
     }
@@ -234,10 +247,10 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
         match content {
             Content::Text(text) => {
                 let shown = users_text(text).filter(|text| !text.is_empty());
-                parts.extend(shown.map(|text| Part::Text { text: text.into() }));
+                parts.extend(shown.map(text_part));
             }
             Content::Image(image) => {
-                let replaced = |words: String| Part::Text { text: words.into() };
+                let replaced = |words: String| text_part(words);
                 let image = users_image(image, &IMAGES);
                 parts.extend(image.map(|image| image.map_or_else(replaced, image_part)));
             }
@@ -246,7 +259,7 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
     }
     let content = match parts.pop() {
         None => return,
-        Some(Part::Text { text }) if parts.is_empty() => MessageContent::Text(text),
+        Some(Part::Text { text, .. }) if parts.is_empty() => MessageContent::Text(text),
         Some(last) => {
             parts.push(last);
             MessageContent::Parts(parts)
@@ -257,6 +270,45 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
         out.push(ChatMessage::new("assistant", Some(bridge)));
     }
     out.push(ChatMessage::new("user", Some(content)));
+}
+
+fn text_part<'a>(text: impl Into<Cow<'a, str>>) -> Part<'a> {
+    Part::Text {
+        text: text.into(),
+        cache_control: None,
+    }
+}
+
+/// Marks the ends of the prefixes that the server may keep for later requests: the system prompt, with the tools before
+/// it, and the last messages of the user. At most four may be marked.
+/// <https://openrouter.ai/docs/features/prompt-caching>, <https://docs.litellm.ai/docs/completion/prompt_caching>
+fn mark_for_cache(messages: &mut [ChatMessage<'_>]) {
+    let system = messages.iter().position(|it| it.role == "system");
+    let of_user = messages.iter().enumerate().rev();
+    let of_user = of_user
+        .filter(|(_, it)| it.role == "user")
+        .take(MARKED_MESSAGES);
+    let marked: Vec<usize> = system
+        .into_iter()
+        .chain(of_user.map(|(at, _)| at))
+        .collect();
+    for at in marked {
+        let content = messages[at].content.take();
+        let mut parts = match content {
+            Some(MessageContent::Text(text)) => vec![text_part(text)],
+            Some(MessageContent::Parts(parts)) => parts,
+            None => continue,
+        };
+        let texts = parts.iter_mut().rev();
+        let mut texts = texts.filter_map(|part| match part {
+            Part::Text { cache_control, .. } => Some(cache_control),
+            Part::ImageUrl { .. } => None,
+        });
+        if let Some(mark) = texts.next() {
+            *mark = Some(json!({"type": "ephemeral"}));
+        }
+        messages[at].content = Some(MessageContent::Parts(parts));
+    }
 }
 
 fn image_part(image: ImageData<'_>) -> Part<'_> {

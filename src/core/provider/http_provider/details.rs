@@ -1,0 +1,63 @@
+//! The details of a model, which the server is asked for before the first request to it.
+
+use super::HttpProvider;
+use crate::provider::model_details::ModelDetails;
+use crate::provider::{Error, ErrorClass};
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use std::time::{Duration, Instant};
+
+/// How long the server may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The most models of a provider whose details are kept.
+const MAX_MODELS: usize = 1_000;
+
+impl HttpProvider {
+    /// The details of a model; `None` if the protocol has none, or the server does not tell them, which is logged.
+    ///
+    /// # Errors
+    /// [`ErrorClass::Cancelled`].
+    pub(super) fn details(
+        &self,
+        model: &str,
+        cancel: &Cancel,
+    ) -> Result<Option<ModelDetails>, Error> {
+        let Some(query) = self.protocol.details_query(model) else {
+            return Ok(None);
+        };
+        if let Some(known) = lock(&self.details).get(model) {
+            return Ok(Some(*known));
+        }
+        let limited = cancel.child_until(Instant::now() + TIMEOUT);
+        let mut bodies = Vec::new();
+        let mut failure = None;
+        for request in &query.requests {
+            bodies.push(self.fetch(request, &limited).unwrap_or_else(|error| {
+                failure = Some(error);
+                Vec::new()
+            }));
+        }
+        if cancel.check() {
+            return Err(self.cancelled());
+        }
+        if let Some(error) = &failure {
+            log::info!("details of a model not told model={model:?} reason={error}");
+        }
+        // A server that cannot be reached now may tell them later.
+        let is_final = |error: &Error| {
+            !matches!(
+                error.class,
+                ErrorClass::Transport | ErrorClass::Timeout | ErrorClass::Cancelled
+            )
+        };
+        let details = (query.read)(model, &bodies);
+        let mut known = lock(&self.details);
+        if failure.as_ref().is_none_or(is_final) && known.len() < MAX_MODELS {
+            known.insert(model.to_owned(), details);
+        }
+        if let (Some(facts), Some(window)) = (&self.facts, details.window) {
+            facts.learn_window(model, window);
+        }
+        Ok(Some(details))
+    }
+}
