@@ -5,10 +5,12 @@
 //! | `acp` | the Agent Client Protocol: the command `gosling acp` |
 //! | `analyze` | the tool of `developer` that outlines source code; needs `developer` |
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
+//! | `azure` | for the provider `azure_openai` Microsoft Entra ID in place of a key |
 //! | `bedrock` | the provider `aws_bedrock`: the Converse API of Amazon Bedrock |
 //! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
 //! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension`; needs `streamable-http` |
 //! | `containers` | extensions in Docker or Podman |
+//! | `databricks` | for the provider `databricks` a service principal in place of a token |
 //! | `deeplinks` | `goose://` links: the command `gosling deeplink`, and their installation through the API |
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
 //! | `desktop` | what the pages of Goose Desktop use besides chat and history: prompts, custom providers, diagnostics, the configuration's backups, user interfaces of MCP servers |
@@ -68,10 +70,12 @@ features! {
     "acp", "the Agent Client Protocol is not spoken", [Get "/acp"];
     "analyze", "", [];
     "anthropic", "", [];
+    "azure", "", [];
     "bedrock", "", [];
     "chat", "", [];
     "check", "no server is checked", [Post "/agent/check_extension"];
     "containers", "", [];
+    "databricks", "", [];
     "deeplinks", "links are not read", [Post "/config/extensions/deeplink"];
     "demo", "", [];
     "desktop", "this is for the pages of Goose Desktop", [

@@ -29,6 +29,8 @@ mod provider_fields;
 mod request_forms;
 mod responses;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
+#[cfg(all(feature = "azure", feature = "databricks"))]
+mod sign_in;
 mod thinking_effort;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod tool_schemas;

@@ -52,17 +52,20 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
 };
 
 static CREDENTIALS: CredentialsSpec = CredentialsSpec {
-    url: |parameters| match parameters.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME") {
-        Some(url) => Ok(url.trim_end_matches('/').to_owned()),
-        None => {
-            let region = aws::region(parameters)?;
-            let domain = match region.starts_with("cn-") {
-                true => "amazonaws.com.cn",
-                false => "amazonaws.com",
-            };
-            Ok(format!("https://bedrock-runtime.{region}.{domain}"))
-        }
-    },
+    url: Some(
+        |parameters| match parameters.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME") {
+            Some(url) => Ok(url.trim_end_matches('/').to_owned()),
+            None => {
+                let region = aws::region(parameters)?;
+                let domain = match region.starts_with("cn-") {
+                    true => "amazonaws.com.cn",
+                    false => "amazonaws.com",
+                };
+                Ok(format!("https://bedrock-runtime.{region}.{domain}"))
+            }
+        },
+    ),
+    needs: &[],
     connect: |parameters, offline| aws::connect("bedrock", parameters, offline),
 };
 

@@ -3,6 +3,7 @@
 //! The HTTP provider asks for the headers just before each attempt. It redacts their values in errors as it does
 //! those of the endpoint's own headers.
 
+pub(super) mod sign_in;
 #[cfg(feature = "credentials")]
 pub(super) mod tokens;
 
@@ -44,12 +45,22 @@ impl Parameters {
     pub(super) fn add(&mut self, name: &'static str, value: String) {
         self.0.push((name, value));
     }
+
+    /// The value of a setting, if it is set and not blank.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| *known == name);
+        let value = found.map(|(_, value)| value.trim());
+        value.filter(|value| !value.is_empty())
+    }
 }
 
 /// What a provider with credentials of its own kind makes from its settings.
 pub(super) struct CredentialsSpec {
-    /// The URL of the endpoint.
-    pub(super) url: fn(&Parameters) -> Result<String, Error>,
+    /// The URL of the endpoint. Without it, the provider's settings have the URL, and a key, in place of which the
+    /// credentials are used.
+    pub(super) url: Option<fn(&Parameters) -> Result<String, Error>>,
+    /// The settings without which they cannot stand in for a key.
+    pub(super) needs: &'static [&'static str],
     /// The credentials; `offline` refuses every host but this machine.
     pub(super) connect: fn(&Parameters, offline: bool) -> Arc<dyn Credentials>,
 }

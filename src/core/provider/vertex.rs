@@ -43,7 +43,8 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
 };
 
 static CREDENTIALS: CredentialsSpec = CredentialsSpec {
-    url: endpoint_url,
+    url: Some(endpoint_url),
+    needs: &[],
     connect: google_token::connect,
 };
 

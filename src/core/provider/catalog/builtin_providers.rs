@@ -3,10 +3,11 @@
 use super::hosts::{self, hosts};
 use super::vendor_settings;
 use super::vendors::VENDORS;
+use crate::provider::credentials::sign_in;
 use crate::provider::openai;
 use crate::provider::provider_spec::{
-    InProcessProvider, ProviderSpec, Setting, SettingRole, host, hosted, key, optional_key, path,
-    setting, timeout,
+    InProcessProvider, ProviderSpec, Setting, SettingRole, credential, host, hosted, key,
+    optional_key, parameter, path, setting, timeout,
 };
 
 /// The providers of this build that are part of the program.
@@ -40,6 +41,7 @@ static COMPATIBLE: &[ProviderSpec] = &[
         name: "azure_openai",
         title: "Azure OpenAI",
         description: "OpenAI's models as deployed in one's own Azure resource",
+        credentials: sign_in::AZURE,
         lists_models: false,
         families: openai::FAMILIES,
         models: "openai",
@@ -54,9 +56,16 @@ static COMPATIBLE: &[ProviderSpec] = &[
             setting("AZURE_OPENAI_API_VERSION", SettingRole::ApiVersion)
                 .required()
                 .or("2024-10-21"),
-            setting("AZURE_OPENAI_API_KEY", SettingRole::KeyHeader("api-key"))
-                .required()
-                .primary(),
+            setting("AZURE_OPENAI_API_KEY", SettingRole::KeyHeader("api-key")).primary(),
+            parameter("AZURE_TENANT_ID"),
+            parameter("AZURE_CLIENT_ID"),
+            credential("AZURE_CLIENT_SECRET"),
+            parameter("AZURE_CLIENT_CERTIFICATE_PATH"),
+            parameter("AZURE_FEDERATED_TOKEN_FILE"),
+            parameter("AZURE_AUTHORITY_HOST"),
+            parameter("AZURE_POD_IDENTITY_AUTHORITY_HOST"),
+            parameter("IDENTITY_ENDPOINT"),
+            credential("IDENTITY_HEADER"),
             timeout("AZURE_OPENAI_TIMEOUT"),
         ],
         ..HOSTED
@@ -84,6 +93,7 @@ static COMPATIBLE: &[ProviderSpec] = &[
         preferred: true,
         lists_models: false,
         marks_cache: true,
+        credentials: sign_in::DATABRICKS,
         families: &["databricks-claude-sonnet-*"],
         doc: "https://docs.databricks.com/en/generative-ai/external-models/index.html",
         settings: &[
@@ -91,6 +101,8 @@ static COMPATIBLE: &[ProviderSpec] = &[
                 .required()
                 .primary(),
             key("DATABRICKS_TOKEN"),
+            parameter("DATABRICKS_CLIENT_ID"),
+            credential("DATABRICKS_CLIENT_SECRET"),
             path("DATABRICKS_BASE_PATH", "serving-endpoints/chat/completions"),
             timeout("DATABRICKS_TIMEOUT"),
         ],

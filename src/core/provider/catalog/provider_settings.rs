@@ -174,8 +174,10 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
     let vendor = find(SettingRole::Host).and_then(|setting| setting.default);
     let base = (spec.protocol.base_url)(&text(SettingRole::Host)?.unwrap_or_default());
     let deployment = text(SettingRole::Deployment)?;
-    let credentials = spec.credentials;
-    let own_url = credentials.map(|spec| (spec.url)(&parameters)).transpose();
+    let is_set = |name: &&str| parameters.get(name).is_some();
+    let credentials = spec.credentials.filter(|it| it.needs.iter().all(is_set));
+    let own_url = credentials.and_then(|spec| spec.url);
+    let own_url = own_url.map(|url| url(&parameters)).transpose();
     let url = match (
         own_url.map_err(|error| with_title(spec.title, error))?,
         &deployment,
@@ -204,6 +206,8 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             reader,
         ));
     }
+    // A key is preferred to what stands in for it.
+    let credentials = credentials.filter(|spec| spec.url.is_some() || credential.is_none());
     headers.extend(credential);
     Ok(Settings {
         protocol: spec.protocol,

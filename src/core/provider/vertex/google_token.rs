@@ -4,18 +4,15 @@
 //! <https://developers.google.com/identity/protocols/oauth2/service-account>
 
 use crate::outbound::is_loopback_url;
-use crate::provider::credentials::tokens::{Fetched, TIMEOUT, TokenCache, TokenRequest};
+use crate::provider::credentials::tokens::{
+    Algorithm, Fetched, TokenCache, TokenRequest, fetch_token, parse_token, signed_claims,
+};
 use crate::provider::credentials::{Credentials, Parameters};
 use crate::provider::wire_protocol::HttpRequest;
 use crate::provider::{Error, ErrorClass};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::unix_seconds;
 use crate::sys::fs::read_start;
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use ring::rand::SystemRandom;
-use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use serde::Deserialize;
 use serde_json::json;
 use std::path::PathBuf;
@@ -105,8 +102,12 @@ impl Google {
                     "iat": unix_seconds(),
                     "exp": unix_seconds().saturating_add(LIFETIME),
                 });
-                let header = json!({"alg": "RS256", "typ": "JWT", "kid": private_key_id});
-                let assertion = signed(&header.to_string(), &claims.to_string(), &private_key)?;
+                let algorithm = Algorithm::Rs256;
+                let header = json!({
+                    "alg": algorithm.name(), "typ": "JWT", "kid": private_key_id,
+                });
+                let title = "the private key in the file of credentials";
+                let assertion = signed_claims(algorithm, &header, &claims, &private_key, title)?;
                 let kind = "urn:ietf:params:oauth:grant-type:jwt-bearer".to_owned();
                 (uri, vec![("grant_type", kind), ("assertion", assertion)])
             }
@@ -132,21 +133,8 @@ impl Google {
             }
         };
         check_token_uri(&uri)?;
-        let escaped = |(name, value): &(&str, String)| {
-            format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC))
-        };
-        let body: Vec<String> = form.iter().map(escaped).collect();
-        let content_type = "application/x-www-form-urlencoded".to_owned();
-        let request = TokenRequest {
-            title: "the token endpoint of Google",
-            method: Method::POST,
-            url: &uri,
-            headers: &[("Content-Type".to_owned(), content_type)],
-            body: &body.join("&"),
-            offline: self.offline,
-            timeout: TIMEOUT,
-        };
-        parse_token(&request.run(cancel)?, request.title)
+        let title = "the token endpoint of Google";
+        fetch_token(title, &uri, &form, self.offline, cancel)
     }
 
     /// The file of credentials; none if the settings name none and gcloud has written none.
@@ -219,47 +207,6 @@ fn check_token_uri(uri: &str) -> Result<(), Error> {
     Err(config(
         "the `token_uri` in the file of credentials is not an address of googleapis.com",
     ))
-}
-
-/// A signed token that asserts the claims.
-fn signed(header: &str, claims: &str, private_key: &str) -> Result<String, Error> {
-    let wrong = || config("the private key in the file of credentials cannot be read");
-    let lines = private_key
-        .lines()
-        .filter(|line| !line.starts_with("-----"));
-    let base64: String = lines.flat_map(str::split_whitespace).collect();
-    let der = STANDARD.decode(base64).map_err(|_| wrong())?;
-    let key = RsaKeyPair::from_pkcs8(&der).map_err(|_| wrong())?;
-    let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-    let text = format!(
-        "{}.{}",
-        encode(header.as_bytes()),
-        encode(claims.as_bytes())
-    );
-    let mut signature = vec![0; key.public().modulus_len()];
-    key.sign(
-        &RSA_PKCS1_SHA256,
-        &SystemRandom::new(),
-        text.as_bytes(),
-        &mut signature,
-    )
-    .map_err(|_| wrong())?;
-    Ok(format!("{text}.{}", encode(&signature)))
-}
-
-fn parse_token(body: &[u8], title: &str) -> Result<Fetched<String>, Error> {
-    #[derive(Deserialize)]
-    struct Body {
-        access_token: String,
-        expires_in: u64,
-    }
-    let body: Body = crate::json::from_slice(body).map_err(|_| {
-        Error::protocol(format!("{title} answered with something else than a token"))
-    })?;
-    Ok(Fetched {
-        token: body.access_token,
-        lifetime: Duration::from_secs(body.expires_in),
-    })
 }
 
 fn config(message: impl Into<String>) -> Error {
