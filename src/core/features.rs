@@ -163,8 +163,21 @@ pub fn hint(name: &str) -> String {
 /// The features of the builtin servers, which have their names.
 pub const SERVERS: &[&str] = &["demo", "developer", "memory", "todo"];
 
-/// The features of the providers, which have their names.
-pub const PROVIDERS: &[&str] = &["anthropic", "google", "ollama", "scripted"];
+/// The providers that a feature adds, with the feature.
+const PROVIDERS: &[(&str, &str)] = &[
+    ("anthropic", "anthropic"),
+    ("aws_bedrock", "bedrock"),
+    ("gcp_vertex_ai", "vertex"),
+    ("google", "google"),
+    ("ollama", "ollama"),
+    ("scripted", "scripted"),
+];
+
+/// As [`hint`], if `name` is a provider that a feature adds; empty for all other names.
+pub fn hint_of_provider(name: &str) -> String {
+    let found = PROVIDERS.iter().find(|(provider, _)| *provider == name);
+    found.map_or_else(String::new, |(_, feature)| hint(feature))
+}
 
 /// As [`hint`], if `name` is one of `features`; empty for all other names.
 pub fn hint_among(features: &[&str], name: &str) -> String {
@@ -197,8 +210,11 @@ mod tests {
             assert_eq!(hint(name).is_empty(), *is_built, "{name}");
         }
         assert_eq!(hint_among(SERVERS, "tls"), "");
-        for name in SERVERS.iter().chain(PROVIDERS) {
+        let of_providers = PROVIDERS.iter().map(|(_, feature)| feature);
+        for name in SERVERS.iter().chain(of_providers) {
             assert!(FEATURES.iter().any(|feature| feature.name == *name));
         }
+        assert_eq!(hint_of_provider("aws_bedrock"), hint("bedrock"));
+        assert_eq!(hint_of_provider("bedrock"), "");
     }
 }

@@ -521,7 +521,7 @@ impl Catalog {
         let mut message = format!(
             "Unsupported provider '{name}'. Known are {}{}",
             names.join(", "),
-            features::hint_among(features::PROVIDERS, name)
+            features::hint_of_provider(name)
         );
         let (_, unused) = self.custom.read_all();
         if let Some(own) = unused.iter().find(|file| file.is_for(name)) {
