@@ -3,8 +3,10 @@
 use crate::catalog::provider;
 use crate::harness::{KEY, Question, brief};
 use crate::model_server::{ModelServer, Reply};
-use gosling::provider::{ErrorClass, Provider, StopReason};
+use gosling::conversation::{Message, Role};
+use gosling::provider::{ErrorClass, ModelConfig, Provider, StopReason};
 use gosling::sys::cancel::Cancel;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub fn anthropic(server: &ModelServer) -> Arc<dyn Provider> {
@@ -73,6 +75,65 @@ fn gemini_answers_over_the_wire_and_the_key_is_not_in_the_url() {
     let seen = &server.seen()[0];
     assert_eq!(seen.path, "/v1beta/models/m:streamGenerateContent?alt=sse");
     assert_eq!(seen.header("x-goog-api-key"), Some(KEY));
+}
+
+/// The model's part of a conversation that goes on with this answer, as a model of this name gets it.
+fn replayed_to(model: &str, stream: &str) -> Value {
+    let server = ModelServer::new(vec![Reply::stream(stream), Reply::stream(GEMINI)]);
+    let gemini = google(&server);
+    let mut question = Question {
+        model: ModelConfig {
+            model_name: "gemini-4-argon".into(),
+            ..ModelConfig::default()
+        },
+        ..Question::default()
+    };
+    let answer = question.ask(&*gemini).0.unwrap();
+    assert_eq!(brief(&answer), ["text hello"]);
+    let answer = Message::new(Role::Assistant, answer.content);
+    question.messages.push(answer);
+    question.messages.push(Message::text(Role::User, "go on"));
+    question.model.model_name = model.into();
+    question.ask(&*gemini).0.unwrap();
+    server.bodies()[1]["contents"][1]["parts"].clone()
+}
+
+#[test]
+fn a_signature_on_text_goes_back_to_the_model_that_signed_it() {
+    let stream = |parts: &[&str]| -> String {
+        let event = |part: &&str| {
+            let end = r#""finishReason":"STOP""#;
+            format!("data: {{\"candidates\":[{{\"content\":{{\"parts\":[{part}]}},{end}}}]}}\n\n")
+        };
+        parts.iter().map(event).collect()
+    };
+    let signed = json!([{"text": "hello", "thoughtSignature": "c2ln"}]);
+    let plain = json!([{"text": "hello"}]);
+    let own = "gemini-4-argon";
+    let hel = r#"{"text":"hel"}"#;
+    let lo = r#"{"text":"lo","thoughtSignature":"c2ln"}"#;
+    let empty = r#"{"text":"","thoughtSignature":"c2ln"}"#;
+    assert_eq!(replayed_to(own, &stream(&[hel, lo])), signed);
+    assert_eq!(
+        replayed_to(own, &stream(&[r#"{"text":"hello"}"#, empty])),
+        signed
+    );
+    assert_eq!(
+        replayed_to(
+            own,
+            &stream(&[
+                r#"{"text":"hel","thoughtSignature":"b2xk"}"#,
+                r#"{"text":"lo"}"#
+            ])
+        ),
+        plain,
+        "the text went on after the signature"
+    );
+    assert_eq!(
+        replayed_to("gemini-3.8-flash", &stream(&[hel, lo])),
+        plain,
+        "another model did not sign it"
+    );
 }
 
 #[test]

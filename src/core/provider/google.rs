@@ -15,6 +15,7 @@ use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
 use super::thinking_effort::EffortParams;
+use super::thinking_origin::origin;
 use super::tool_name_encoding::ToolNames;
 use super::tool_schema::SchemaRules;
 use super::wait_in_words::wait_in_words;
@@ -24,7 +25,7 @@ use crate::outbound::wait_of;
 use gemini_decoder::GeminiDecoder;
 pub(super) use gemini_effort::gemini_effort;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -32,6 +33,18 @@ use std::borrow::Cow;
 const SIGNATURE: &str = "thoughtSignature";
 /// The metadata key of a tool request for its id, if Gemini sent one.
 const CALL_ID: &str = "functionCallId";
+/// The additional data of a text that Gemini signed. Going back is recommended, and nothing refuses a text without
+/// it: <https://ai.google.dev/gemini-api/docs/thought-signatures>
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TextSignature<'a> {
+    #[serde(borrow)]
+    thought_signature: Cow<'a, str>,
+    /// A hash of the endpoint and the model that signed it; only they get it back.
+    #[serde(borrow)]
+    origin: Cow<'a, str>,
+}
+
 /// The characters of a model's name that need no escape in a path.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
@@ -79,6 +92,10 @@ impl Google {
         server.url = base.strip_suffix("/v1beta").unwrap_or(base).to_owned();
         Google { server }
     }
+
+    fn origin(&self, request: &CompletionRequest<'_>) -> String {
+        origin(&self.server.url, &request.model.model_name)
+    }
 }
 
 impl Protocol for Google {
@@ -89,7 +106,7 @@ impl Protocol for Google {
     ) -> serde_json::Result<HttpRequest> {
         let model = request.model.model_name.as_str();
         let model = model.strip_prefix("models/").unwrap_or(model);
-        let body = gemini_request::body(request);
+        let body = gemini_request::body(request, &self.origin(request));
         let params = request.model.request_params.as_ref();
         let bytes = with_parameters(&body, params, form, merge)?;
         let model = utf8_percent_encode(model, NAME);
@@ -106,7 +123,8 @@ impl Protocol for Google {
     }
 
     fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
-        Box::new(GeminiDecoder::new(ToolNames::of(request.tools)))
+        let names = ToolNames::of(request.tools);
+        Box::new(GeminiDecoder::new(names, self.origin(request)))
     }
 
     fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {

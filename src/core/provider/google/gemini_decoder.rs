@@ -1,6 +1,6 @@
 //! Decodes a response of the Gemini API.
 
-use super::ApiError;
+use super::{ApiError, TextSignature};
 use crate::conversation::{Content, Image};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::json_splitter::JsonSplitter;
@@ -24,11 +24,13 @@ pub(super) struct GeminiDecoder {
 }
 
 impl GeminiDecoder {
-    pub(super) fn new(names: ToolNames) -> Self {
+    /// A decoder of a response of `origin` to a request with these tools.
+    pub(super) fn new(names: ToolNames, origin: String) -> Self {
         GeminiDecoder {
             body: ResponseBody::new(b"{[", MAX_EVENT),
             response: Accumulator {
                 names,
+                origin,
                 ..Accumulator::default()
             },
         }
@@ -162,6 +164,8 @@ impl RawUsage {
 #[derive(Default)]
 struct Accumulator {
     names: ToolNames,
+    /// A hash of the endpoint and the model.
+    origin: String,
     begun: bool,
     calls: usize,
     /// As far as a stop reason came.
@@ -269,6 +273,10 @@ impl Accumulator {
             self.completion.add_reasoning(&text, sink);
         } else {
             self.completion.add_text(&text, sink);
+            let is_text = part.function_call.is_none() && part.inline_data.is_none();
+            let signature = part.thought_signature.as_ref();
+            let signature = signature.filter(|it| is_text && !it.0.is_empty());
+            self.sign_text(signature, text.is_empty());
         }
         if let Some(call) = part.function_call {
             check_call_count(self.calls)?;
@@ -283,6 +291,23 @@ impl Accumulator {
             }));
         }
         Ok(())
+    }
+
+    /// Keeps the signature of the text so far, which may follow it in an empty part. Text that goes on after its
+    /// signature has none.
+    fn sign_text(&mut self, signature: Option<&JsonStr<'_>>, is_empty: bool) {
+        let Some(Content::Text(last)) = self.completion.content.last_mut() else {
+            return;
+        };
+        if let Some(signature) = signature {
+            let kept = TextSignature {
+                thought_signature: signature.0.as_ref().into(),
+                origin: self.origin.as_str().into(),
+            };
+            last.meta = serde_json::value::to_raw_value(&kept).ok();
+        } else if !is_empty {
+            last.meta = None;
+        }
     }
 
     fn call(&mut self, call: Call<'_>, signature: Option<JsonStr<'_>>) {

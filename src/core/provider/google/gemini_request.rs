@@ -1,8 +1,9 @@
 //! The body of a request of the Gemini API.
 
-use super::{CALL_ID, SIGNATURE, gemini_schema};
-use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
+use super::{CALL_ID, SIGNATURE, TextSignature, gemini_schema};
+use crate::conversation::{Content, Role, Text, ToolRequest, ToolResponse};
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
+use crate::provider::thinking_origin::is_own;
 use crate::provider::tool_call_conversion::replayed_call;
 use crate::provider::tool_name_encoding::encode_tool_name;
 use crate::provider::tool_result_conversion::{ImageData, tool_output, users_image, users_text};
@@ -52,7 +53,7 @@ struct Part<'a> {
     #[serde(flatten)]
     kind: Kind<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thought_signature: Option<&'a str>,
+    thought_signature: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize)]
@@ -124,8 +125,8 @@ impl Generation {
     }
 }
 
-/// The body, without the user's own parameters.
-pub(super) fn body<'a>(request: &CompletionRequest<'a>) -> Body<'a> {
+/// The body of a request to `origin`, without the user's own parameters.
+pub(super) fn body<'a>(request: &CompletionRequest<'a>, origin: &str) -> Body<'a> {
     let model = request.model;
     let system = (!request.system.trim().is_empty()).then(|| System {
         parts: vec![text(request.system)],
@@ -138,7 +139,7 @@ pub(super) fn body<'a>(request: &CompletionRequest<'a>) -> Body<'a> {
     };
     Body {
         system_instruction: system,
-        contents: turns(request, needs_signatures(&model.model_name)),
+        contents: turns(request, origin, needs_signatures(&model.model_name)),
         tools,
         generation_config: Generation {
             temperature: model.temperature,
@@ -155,9 +156,9 @@ fn function(spec: &ToolSpec) -> Function<'_> {
     }
 }
 
-/// The messages, with adjacent messages of one role merged. With `sign_calls` the first call of each message
-/// gets a signature.
-fn turns<'a>(request: &CompletionRequest<'a>, sign_calls: bool) -> Vec<Turn<'a>> {
+/// The messages, with adjacent messages of one role merged. Texts that `origin` signed get their signature. With
+/// `sign_calls` the first call of each message gets one.
+fn turns<'a>(request: &CompletionRequest<'a>, origin: &str, sign_calls: bool) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     // A result contains the function's name; the conversation has only the id.
     let mut calls: HashMap<&str, &ToolRequest> = HashMap::new();
@@ -167,7 +168,10 @@ fn turns<'a>(request: &CompletionRequest<'a>, sign_calls: bool) -> Vec<Turn<'a>>
             match content {
                 Content::Text(part) => {
                     let shown = users_text(part).filter(|text| !text.is_empty());
-                    parts.extend(shown.map(text));
+                    parts.extend(shown.map(|shown| Part {
+                        thought_signature: text_signature(part, origin),
+                        ..text(shown)
+                    }));
                 }
                 Content::Image(image) => {
                     let replaced = |words: String| Kind::Text(words.into()).into();
@@ -213,7 +217,8 @@ fn turns<'a>(request: &CompletionRequest<'a>, sign_calls: bool) -> Vec<Turn<'a>>
 fn sign_first_call(parts: &mut [Part<'_>]) {
     let is_call = |part: &&mut Part<'_>| matches!(part.kind, Kind::FunctionCall(_));
     if let Some(first) = parts.iter_mut().find(is_call) {
-        first.thought_signature.get_or_insert(FOREIGN_SIGNATURE);
+        let foreign = || FOREIGN_SIGNATURE.into();
+        first.thought_signature.get_or_insert_with(foreign);
     }
 }
 
@@ -224,6 +229,11 @@ impl<'a> From<Kind<'a>> for Part<'a> {
             thought_signature: None,
         }
     }
+}
+
+fn text_signature<'a>(text: &'a Text, own: &str) -> Option<Cow<'a, str>> {
+    let signed: TextSignature<'_> = crate::json::from_str(text.meta.as_ref()?.get()).ok()?;
+    is_own(Some(&signed.origin), own).then_some(signed.thought_signature)
 }
 
 fn text(text: &str) -> Part<'_> {
@@ -251,7 +261,7 @@ fn call(request: &ToolRequest) -> Part<'_> {
     });
     Part {
         kind: call,
-        thought_signature: kept(request, SIGNATURE),
+        thought_signature: kept(request, SIGNATURE).map(Cow::from),
     }
 }
 

@@ -275,18 +275,21 @@ fn a_call_of_another_model_is_marked_for_models_that_want_signatures() {
         model_name: name.into(),
         ..ModelConfig::default()
     };
-    let (_, strict) = body(
-        &named("gemini-3-pro-preview"),
-        std::slice::from_ref(&foreign),
-        &[],
-    );
-    assert_eq!(strict["contents"][0]["role"], "user");
-    let parts = &strict["contents"][1]["parts"];
-    assert_eq!(
-        parts[0]["thoughtSignature"],
-        "skip_thought_signature_validator"
-    );
-    assert!(parts[1].get("thoughtSignature").is_none());
+    for name in [
+        "gemini-3-pro-preview",
+        "gemini-4-argon",
+        "gemini-flash-latest",
+        "models/gemini-pro-latest",
+    ] {
+        let (_, strict) = body(&named(name), std::slice::from_ref(&foreign), &[]);
+        assert_eq!(strict["contents"][0]["role"], "user");
+        let parts = &strict["contents"][1]["parts"];
+        assert_eq!(
+            parts[0]["thoughtSignature"], "skip_thought_signature_validator",
+            "{name}"
+        );
+        assert!(parts[1].get("thoughtSignature").is_none());
+    }
     let (_, lax) = body(&named("gemini-2.5-flash"), &[foreign], &[]);
     assert!(
         lax["contents"][1]["parts"][0]
