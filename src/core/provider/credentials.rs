@@ -32,8 +32,9 @@ pub(super) trait Credentials: Send + Sync {
     fn forget(&self) -> bool;
 }
 
-/// The values of a provider's [`Parameter`](super::provider_spec::SettingRole::Parameter) and
-/// [`Credential`](super::provider_spec::SettingRole::Credential) settings, by name.
+/// The values of a provider's [`Parameter`](super::provider_spec::SettingRole::Parameter),
+/// [`Credential`](super::provider_spec::SettingRole::Credential) and
+/// [`Login`](super::provider_spec::SettingRole::Login) settings, by name.
 ///
 /// It does not implement `Debug`, because some are secrets.
 #[derive(Clone, Default, PartialEq)]
@@ -53,3 +54,22 @@ pub(super) struct CredentialsSpec {
     /// The credentials; `offline` refuses every host but this machine.
     pub(super) connect: fn(&Parameters, offline: bool) -> Arc<dyn Credentials>,
 }
+
+/// Signs the user in, and returns the secrets to store, by name. It may take minutes, because the user acts in a
+/// browser meanwhile. The last argument gets each sentence that tells the user what to do next; `offline` refuses
+/// every host but this machine.
+///
+/// # Errors
+/// One sentence without secrets, to which the caller adds the provider's name: [`ErrorClass::Cancelled`],
+/// [`ErrorClass::Timeout`] when the user does nothing, [`ErrorClass::Authentication`] when the user or the server
+/// refuses, and those of the network.
+///
+/// [`ErrorClass::Cancelled`]: super::ErrorClass::Cancelled
+/// [`ErrorClass::Timeout`]: super::ErrorClass::Timeout
+/// [`ErrorClass::Authentication`]: super::ErrorClass::Authentication
+pub(super) type Login = fn(
+    &Parameters,
+    offline: bool,
+    &Cancel,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<(&'static str, String)>, Error>;
