@@ -9,6 +9,7 @@
 //! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
 //! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension`; needs `streamable-http` |
 //! | `containers` | extensions in Docker or Podman |
+//! | `copilot` | the provider `github_copilot`, and its login |
 //! | `deeplinks` | `goose://` links: the command `gosling deeplink`, and their installation through the API |
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
 //! | `desktop` | what the pages of Goose Desktop use besides chat and history: prompts, custom providers, diagnostics, the configuration's backups, user interfaces of MCP servers |
@@ -72,6 +73,7 @@ features! {
     "chat", "", [];
     "check", "no server is checked", [Post "/agent/check_extension"];
     "containers", "", [];
+    "copilot", "", [];
     "deeplinks", "links are not read", [Post "/config/extensions/deeplink"];
     "demo", "", [];
     "desktop", "this is for the pages of Goose Desktop", [

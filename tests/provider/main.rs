@@ -11,8 +11,15 @@ mod model_server;
 mod anthropic_and_google;
 #[cfg(feature = "bedrock")]
 mod bedrock;
-#[cfg(any(feature = "bedrock", feature = "ollama", feature = "vertex"))]
+#[cfg(any(
+    feature = "bedrock",
+    feature = "copilot",
+    feature = "ollama",
+    feature = "vertex"
+))]
 mod catalog;
+#[cfg(feature = "copilot")]
+mod copilot;
 mod harness;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod images;

@@ -27,6 +27,11 @@ pub(super) trait Credentials: Send + Sync {
         cancel: &Cancel,
     ) -> Result<Vec<(String, String)>, Error>;
 
+    /// The URL of a request that was just authorized, if the token names another server than the settings.
+    fn url(&self, _: &str) -> Option<String> {
+        None
+    }
+
     /// Forgets what is cached, after the server has rejected it; false if nothing was, so that another attempt
     /// would send the same.
     fn forget(&self) -> bool;
