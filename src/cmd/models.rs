@@ -25,6 +25,7 @@ pub(super) const COMMAND: Command = Command {
 const HELP: &str = "\
 usage: gosling models [PROVIDER] [--json]
        gosling models update FILE|URL [--offline]
+       gosling models login PROVIDER
 example: gosling models anthropic
 example: gosling models update model_prices_and_context_window.json
 
@@ -35,6 +36,7 @@ subcommands:
   update   check a list and use it instead, if it is newer than the one in the
            program: a list of gosling, or LiteLLM's
            model_prices_and_context_window.json
+  login    sign in to a provider in a browser, and store the secret
 
 columns: name, window and output limit in tokens, protocol, what it can do (t
 tools, i images, r reasoning), US dollars for a million tokens (input, output,
@@ -61,6 +63,7 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             Short('h') | Long("help") => return print(HELP),
             Long("json") => as_json = true,
             Value(name) if provider.is_none() && name == "update" => return update(parser),
+            Value(name) if provider.is_none() && name == "login" => return login(parser),
             Value(name) if provider.is_none() => provider = Some(text(name)?),
             other => return Err(other.unexpected().into()),
         }
@@ -68,14 +71,26 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     list(provider.as_deref(), as_json)
 }
 
-fn catalog() -> Result<Catalog, Failure> {
+fn catalog(offline: bool) -> Result<Catalog, Failure> {
     let paths = paths()?;
     let secrets = Arc::new(Secrets::new(&paths));
-    Ok(Catalog::new(Config::new(&paths), secrets, true).with_data(&paths.data))
+    Ok(Catalog::new(Config::new(&paths), secrets, offline).with_data(&paths.data))
+}
+
+/// Signs in to a provider.
+fn login(mut parser: lexopt::Parser) -> Result<(), Failure> {
+    let provider = text(parser.value()?)?;
+    if let Some(other) = parser.next()? {
+        return Err(other.unexpected().into());
+    }
+    let mut progress = |text: &str| eprintln!("gosling: {}", printable(text, MAX_SHOWN));
+    let signed_in = catalog(false)?.sign_in(&provider, &Cancel::new(), &mut progress);
+    signed_in.map_err(failed("not signed in"))?;
+    print(&format!("signed in to {provider}\n"))
 }
 
 fn list(provider: Option<&str>, as_json: bool) -> Result<(), Failure> {
-    let catalog = catalog()?;
+    let catalog = catalog(true)?;
     let (mut table, is_of_program) = catalog.model_table();
     if let Some(wanted) = provider {
         let names = catalog.table_names();
@@ -168,7 +183,7 @@ fn update(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let unused = format!("the list in {shown} is not used");
     let text = read(&from, offline).map_err(failed(&unused))?;
     let text = String::from_utf8(text).map_err(failed(&unused))?;
-    let catalog = catalog()?;
+    let catalog = catalog(true)?;
     let names = catalog.table_names();
     let is_wanted = |name: &str| names.iter().any(|(_, in_table)| *in_table == name);
     let table = parse_any(&text, &today(), is_wanted).map_err(failed(&unused))?;

@@ -10,6 +10,7 @@
 //! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
 //! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension`; needs `streamable-http` |
 //! | `containers` | extensions in Docker or Podman |
+//! | `copilot` | the provider `github_copilot`, and its login |
 //! | `databricks` | for the provider `databricks` a service principal in place of a token |
 //! | `deeplinks` | `goose://` links: the command `gosling deeplink`, and their installation through the API |
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
@@ -75,6 +76,7 @@ features! {
     "chat", "", [];
     "check", "no server is checked", [Post "/agent/check_extension"];
     "containers", "", [];
+    "copilot", "", [];
     "databricks", "", [];
     "deeplinks", "links are not read", [Post "/config/extensions/deeplink"];
     "demo", "", [];

@@ -11,8 +11,15 @@ mod model_server;
 mod anthropic_and_google;
 #[cfg(feature = "bedrock")]
 mod bedrock;
-#[cfg(any(feature = "bedrock", feature = "ollama", feature = "vertex"))]
+#[cfg(any(
+    feature = "bedrock",
+    feature = "copilot",
+    feature = "ollama",
+    feature = "vertex"
+))]
 mod catalog;
+#[cfg(feature = "copilot")]
+mod copilot;
 mod harness;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod images;
@@ -28,9 +35,9 @@ mod provider_fields;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod request_forms;
 mod responses;
-#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
-#[cfg(all(feature = "azure", feature = "databricks"))]
+#[cfg(all(feature = "azure", feature = "databricks", feature = "vertex"))]
 mod sign_in;
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod thinking_effort;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod tool_schemas;

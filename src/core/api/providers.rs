@@ -36,13 +36,13 @@ fn models(registry: &Registry, request: &Request) -> Result<Response, Error> {
     Ok(Response::json(&models))
 }
 
-/// gosling signs in nowhere: providers take keys.
+/// Signs the user in. The response comes when that is done; what the user has to do stands in the log.
 fn oauth(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let name = request.param("name");
-    registry.catalog().lists_models(name)?;
-    Err(Error::bad_request(format!(
-        "gosling cannot sign in to {name} with a browser; store a key for it instead"
-    )))
+    let mut progress = |text: &str| log::warn!("login provider={name}: {text}");
+    let cancel = cancel_of(registry, request);
+    (registry.catalog()).sign_in(name, &cancel, &mut progress)?;
+    Ok(Response::empty(200))
 }
 
 /// gosling keeps nothing of a provider besides its configuration. Part of Goose's API after 1.28.

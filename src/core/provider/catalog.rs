@@ -21,7 +21,7 @@ pub(super) mod vendors;
 
 use super::listed_limits::ListedLimits;
 use super::model_families;
-use super::provider_spec::{InProcessProvider, ProviderSpec};
+use super::provider_spec::{InProcessProvider, ProviderSpec, SettingRole};
 use super::{Error, ErrorClass, ModelConfig, Provider};
 pub use builtin_providers::in_process_providers;
 pub use fast_model::FastModel;
@@ -31,6 +31,7 @@ use crate::features;
 use crate::outbound::is_loopback_url;
 use crate::store::settings::{CONTEXT_LIMIT, MAX_TOKENS, PROVIDER, Setting, TEMPERATURE};
 use crate::store::{Config, Secrets};
+use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use builtin_providers::{builtin_providers, builtin_settings};
 use custom_providers::{CustomProvider, CustomProviders};
@@ -142,7 +143,7 @@ pub struct ConfigKey {
     pub secret: bool,
     /// The value if it is not set.
     pub default: Option<String>,
-    /// Not supported; always false.
+    /// A login makes it ([`Catalog::sign_in`]).
     pub oauth_flow: bool,
     /// Clients ask for it first.
     pub primary: bool,
@@ -262,6 +263,36 @@ impl Catalog {
         // One entry for each name, so the map stays small.
         lock(&self.made).insert(name.to_owned(), now);
         Ok(provider)
+    }
+
+    /// Signs the user in to a provider and stores the secrets. It may take minutes; `progress` gets what the user has
+    /// to do meanwhile.
+    ///
+    /// # Errors
+    /// [`ErrorClass::Config`] if there is no provider of this name or it has no login, and those of the login.
+    pub fn sign_in(
+        &self,
+        name: &str,
+        cancel: &Cancel,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<(), Error> {
+        let spec = match self.find(name)? {
+            Found::Builtin(spec) => Some(spec),
+            _ => None,
+        };
+        let Some((spec, login)) = spec.and_then(|spec| Some((spec, spec.login?))) else {
+            let message = format!(
+                "gosling cannot sign in to {name} with a browser; store a key for it instead"
+            );
+            return Err(Error::new(ErrorClass::Config, message));
+        };
+        let parameters = provider_settings::parameters(spec, self.reader())?;
+        let made = login(&parameters, self.offline, cancel, progress);
+        let made = made.map_err(|error| provider_settings::with_title(spec.title, error))?;
+        for (name, secret) in made {
+            self.secrets.set(name, &secret.into())?;
+        }
+        Ok(())
     }
 
     /// The URL to which a provider sends its requests with these settings.
@@ -564,7 +595,7 @@ impl Catalog {
             required: setting.required,
             secret: setting.secret(),
             default: setting.default.map(str::to_owned),
-            oauth_flow: false,
+            oauth_flow: setting.role == SettingRole::Login,
             primary: setting.primary,
         });
         let metadata = ProviderMetadata {

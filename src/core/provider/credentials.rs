@@ -28,13 +28,19 @@ pub(super) trait Credentials: Send + Sync {
         cancel: &Cancel,
     ) -> Result<Vec<(String, String)>, Error>;
 
+    /// The URL of a request that was just authorized, if the token names another server than the settings.
+    fn url(&self, _: &str) -> Option<String> {
+        None
+    }
+
     /// Forgets what is cached, after the server has rejected it; false if nothing was, so that another attempt
     /// would send the same.
     fn forget(&self) -> bool;
 }
 
-/// The values of a provider's [`Parameter`](super::provider_spec::SettingRole::Parameter) and
-/// [`Credential`](super::provider_spec::SettingRole::Credential) settings, by name.
+/// The values of a provider's [`Parameter`](super::provider_spec::SettingRole::Parameter),
+/// [`Credential`](super::provider_spec::SettingRole::Credential) and
+/// [`Login`](super::provider_spec::SettingRole::Login) settings, by name.
 ///
 /// It does not implement `Debug`, because some are secrets.
 #[derive(Clone, Default, PartialEq)]
@@ -54,13 +60,35 @@ impl Parameters {
     }
 }
 
+/// The URL of an endpoint.
+pub(super) type MakeUrl = fn(&Parameters) -> Result<String, Error>;
+
 /// What a provider with credentials of its own kind makes from its settings.
 pub(super) struct CredentialsSpec {
     /// The URL of the endpoint. Without it, the provider's settings have the URL, and a key, in place of which the
     /// credentials are used.
-    pub(super) url: Option<fn(&Parameters) -> Result<String, Error>>,
+    pub(super) url: Option<MakeUrl>,
     /// The settings without which they cannot stand in for a key.
     pub(super) needs: &'static [&'static str],
     /// The credentials; `offline` refuses every host but this machine.
     pub(super) connect: fn(&Parameters, offline: bool) -> Arc<dyn Credentials>,
 }
+
+/// Signs the user in, and returns the secrets to store, by name. It may take minutes, because the user acts in a
+/// browser meanwhile. The last argument gets each sentence that tells the user what to do next; `offline` refuses
+/// every host but this machine.
+///
+/// # Errors
+/// One sentence without secrets, to which the caller adds the provider's name: [`ErrorClass::Cancelled`],
+/// [`ErrorClass::Timeout`] when the user does nothing, [`ErrorClass::Authentication`] when the user or the server
+/// refuses, and those of the network.
+///
+/// [`ErrorClass::Cancelled`]: super::ErrorClass::Cancelled
+/// [`ErrorClass::Timeout`]: super::ErrorClass::Timeout
+/// [`ErrorClass::Authentication`]: super::ErrorClass::Authentication
+pub(super) type Login = fn(
+    &Parameters,
+    offline: bool,
+    &Cancel,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<(&'static str, String)>, Error>;

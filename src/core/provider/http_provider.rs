@@ -193,8 +193,10 @@ impl HttpProvider {
             let more = more.map_err(|error| self.with_title(error))?;
             headers.to_mut().extend(more);
         }
+        let credentials = self.credentials.as_ref();
+        let moved = credentials.and_then(|credentials| credentials.url(&outgoing.url));
         let options = TargetOptions {
-            uri: &outgoing.url,
+            uri: moved.as_ref().unwrap_or(&outgoing.url),
             headers: &headers,
             offline: self.options.offline,
             connect_timeout: CONNECT_TIMEOUT,

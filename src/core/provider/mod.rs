@@ -11,6 +11,8 @@ mod bedrock;
 mod body_fields;
 pub mod catalog;
 mod classify_error;
+#[cfg(feature = "copilot")]
+mod copilot;
 mod credentials;
 #[cfg(test)]
 mod decoder_memory_ratio;

@@ -1,6 +1,6 @@
 //! What describes a provider of the program: its settings and its models.
 
-use super::credentials::CredentialsSpec;
+use super::credentials::{CredentialsSpec, Login};
 use super::wire_protocol::WireProtocol;
 use super::{Error, Provider};
 use crate::store::Config;
@@ -34,6 +34,8 @@ pub(super) enum SettingRole {
     Parameter,
     /// The same for a secret.
     Credential,
+    /// The same for a secret of this program alone, which the provider's [`Login`] makes.
+    Login,
 }
 
 /// A setting, as clients show it.
@@ -72,6 +74,8 @@ pub(super) struct ProviderSpec {
     pub(super) protocol: &'static WireProtocol,
     /// Its credentials, if they are more than a key.
     pub(super) credentials: Option<&'static CredentialsSpec>,
+    /// How the user signs in, if the provider has a login of its own.
+    pub(super) login: Option<Login>,
     /// Clients show it first.
     pub(super) preferred: bool,
     /// It is a server of the user: no key is required.
@@ -167,6 +171,7 @@ impl Setting {
             SettingRole::Key
             | SettingRole::KeyHeader(_)
             | SettingRole::Bearer
+            | SettingRole::Login
             | SettingRole::Credential => Kind::Secret,
             SettingRole::Host => Kind::Url,
             SettingRole::Headers => Kind::Headers,
@@ -206,6 +211,7 @@ impl Setting {
                 | SettingRole::KeyHeader(_)
                 | SettingRole::Bearer
                 | SettingRole::Headers
+                | SettingRole::Login
                 | SettingRole::Credential
         )
     }
@@ -229,6 +235,7 @@ pub(super) const fn hosted(protocol: &'static WireProtocol) -> ProviderSpec {
         description: "",
         protocol,
         credentials: None,
+        login: None,
         preferred: false,
         local: false,
         max_context: u64::MAX,

@@ -13,6 +13,16 @@ use std::sync::{Arc, Mutex};
 /// The setting's value for the session's own model.
 const OFF: &str = "off";
 
+/// The vendors who serve models of their own alone.
+const OWN_MODELS: [&str; 6] = [
+    "anthropic",
+    "google",
+    "mistral",
+    "moonshot",
+    "openai",
+    "xai",
+];
+
 /// Models that their provider has refused, with its name.
 pub(super) type RefusedModels = Arc<Mutex<HashSet<(String, String)>>>;
 
@@ -65,8 +75,9 @@ impl Catalog {
         let Ok(Found::Builtin(spec)) = self.find(provider) else {
             return None;
         };
-        // What a cloud's account may use is its own matter.
-        if spec.credentials.is_some() || spec.local || !spec.lists_models {
+        // What a cloud's account may use is its own matter. Those who resell the models of many vendors are not asked
+        // for one of a vendor that the user has not chosen.
+        if !OWN_MODELS.contains(&spec.name) {
             return None;
         }
         let settings = provider_settings::resolve(spec, self.reader()).ok()?;

@@ -138,7 +138,7 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
     let mut key = None;
     let mut key_name = None;
     let mut headers = Vec::new();
-    let mut parameters = Parameters::default();
+    let parameters = parameters(spec, reader)?;
     for setting in spec.settings {
         match setting.role {
             SettingRole::Headers => headers.extend(reader.headers(setting)?),
@@ -153,11 +153,6 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             SettingRole::KeyHeader(name) => {
                 key_name = Some(setting.name);
                 key = (reader.text(setting)?).map(|key| (name.to_owned(), key));
-            }
-            SettingRole::Parameter | SettingRole::Credential => {
-                if let Some(value) = reader.text(setting)? {
-                    parameters.add(setting.name, value);
-                }
             }
             // Whether a key is required depends on the host, so it is checked below.
             SettingRole::Host | SettingRole::Deployment if reader.text(setting)?.is_none() => {
@@ -222,11 +217,28 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
         },
         credentials: credentials.map(|spec| CredentialSettings { spec, parameters }),
         timeout: timeout.map_or(DEFAULT_TIMEOUT, |it| TimeLimit::from_secs(it).get()),
-        key_hint: key_name.map_or(String::new(), |name| format!("check {name}")),
+        key_hint: (key_name.filter(|_| credentials.is_none()))
+            .map_or(String::new(), |name| format!("check {name}")),
     })
 }
 
-fn with_title(title: &str, error: Error) -> Error {
+/// The values that only the provider's credentials and login read.
+pub(super) fn parameters(
+    spec: &ProviderSpec,
+    reader: SettingsReader<'_>,
+) -> Result<Parameters, Error> {
+    let mut parameters = Parameters::default();
+    for setting in spec.settings {
+        if let SettingRole::Parameter | SettingRole::Credential | SettingRole::Login = setting.role
+            && let Some(value) = reader.text(setting)?
+        {
+            parameters.add(setting.name, value);
+        }
+    }
+    Ok(parameters)
+}
+
+pub(super) fn with_title(title: &str, error: Error) -> Error {
     Error::new(error.class, format!("{title}: {}", error.message))
 }
 

@@ -65,4 +65,13 @@ pub(in crate::provider) const VERTEX: &[Setting] = &[
     timeout("GCP_VERTEX_AI_TIMEOUT"),
 ];
 
-pub(in crate::provider) const ALL: [&[Setting]; 5] = [ANTHROPIC, OLLAMA, GOOGLE, BEDROCK, VERTEX];
+pub(in crate::provider) const COPILOT: &[Setting] = &[
+    setting("GITHUB_COPILOT_TOKEN", SettingRole::Login)
+        .required()
+        .primary(),
+    parameter("GITHUB_COPILOT_HOST").or("github.com"),
+    timeout("GITHUB_COPILOT_TIMEOUT"),
+];
+
+pub(in crate::provider) const ALL: [&[Setting]; 6] =
+    [ANTHROPIC, OLLAMA, GOOGLE, BEDROCK, VERTEX, COPILOT];

@@ -24,6 +24,7 @@ vendors! {
     "google" => google,
     "bedrock" => bedrock,
     "vertex" => vertex,
+    "copilot" => copilot,
 }
 
 /// The wire protocol of this name.

@@ -3,13 +3,15 @@
 use crate::provider::request_form::{OpenAiApi, Refusal};
 
 /// What a server says of a model that it serves over Responses alone, in lower case.
-const WANTS_RESPONSES: [&str; 7] = [
+const WANTS_RESPONSES: [&str; 8] = [
     "/responses",
     "responses endpoint",
     "responses api",
     "not a chat model",
     "not supported with the chat completions api",
     "in /v1/chat/completions",
+    // GitHub Copilot.
+    "not accessible via the /chat/completions endpoint",
     "chatcompletion operation does not work",
 ];
 /// What a server says that does not know the URL.

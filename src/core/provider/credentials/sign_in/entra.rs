@@ -1,5 +1,5 @@
-//! Access tokens of Microsoft Entra ID for Azure: a secret, a certificate or a federated token of an application, the
-//! managed identity of a machine, or the login of Azure's command line, in the order of Azure's own libraries.
+//! Access tokens of Microsoft Entra ID for Azure: a secret, a certificate or a federated token of an application, or the
+//! managed identity of a machine, in the order of Azure's own libraries.
 //!
 //! <https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow>,
 //! <https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token>
@@ -110,7 +110,7 @@ impl Entra {
             return Err(config("AZURE_AUTHORITY_HOST does not begin with https://"));
         }
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
-        if !tenant.chars().all(is_plain) {
+        if tenant.starts_with('.') || !tenant.chars().all(is_plain) {
             return Err(config("AZURE_TENANT_ID is neither an id nor a domain"));
         }
         Ok(format!("{authority}/{tenant}/oauth2/v2.0/token"))
