@@ -4,6 +4,7 @@
 
 mod aws;
 mod aws_profile;
+mod aws_role;
 mod converse_decoder;
 mod converse_request;
 mod event_frames;
@@ -55,10 +56,7 @@ static CREDENTIALS: CredentialsSpec = CredentialsSpec {
         Some(url) => Ok(url.trim_end_matches('/').to_owned()),
         None => {
             let region = aws::region(parameters)?;
-            let domain = match region.starts_with("cn-") {
-                true => "amazonaws.com.cn",
-                false => "amazonaws.com",
-            };
+            let domain = aws::domain(&region);
             Ok(format!("https://bedrock-runtime.{region}.{domain}"))
         }
     },
