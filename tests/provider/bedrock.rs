@@ -85,6 +85,11 @@ fn hex(bytes: &[u8]) -> String {
 
 /// Panics unless the request is signed for this region by the key.
 fn check_signature(seen: &ReceivedRequest, region: &str, secret: &str) {
+    check_signature_for(&format!("{region}/bedrock"), seen, secret);
+}
+
+/// Panics unless the request is signed for this `region/service` by the key.
+fn check_signature_for(place: &str, seen: &ReceivedRequest, secret: &str) {
     let header = |name: &str| seen.header(name).unwrap_or_else(|| panic!("no {name}"));
     let authorization = header("authorization");
     let time = header("x-amz-date");
@@ -103,7 +108,7 @@ fn check_signature(seen: &ReceivedRequest, region: &str, secret: &str) {
         "POST\n{path}\n\n{headers}\n{names}\n{}",
         hash(seen.body.as_bytes())
     );
-    let scope = format!("{}/{region}/bedrock/aws4_request", &time[..8]);
+    let scope = format!("{}/{place}/aws4_request", &time[..8]);
     let text = format!(
         "AWS4-HMAC-SHA256\n{time}\n{scope}\n{}",
         hash(canonical.as_bytes())
@@ -356,4 +361,238 @@ fn without_a_region_it_is_not_configured() {
     assert_eq!(error.class, ErrorClass::Config);
     assert!(error.message.contains("AWS_REGION"), "{error}");
     assert!(!catalog(&nowhere).is_configured("aws_bedrock"));
+}
+
+/// A folder of AWS's files, which is removed with the value.
+struct AwsFolder(std::path::PathBuf);
+
+impl AwsFolder {
+    fn new(name: &str, config: &str) -> AwsFolder {
+        let path = std::env::temp_dir().join(format!("gosling-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(path.join("sso/cache")).unwrap();
+        let folder = AwsFolder(path);
+        folder.write("config", config);
+        folder
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+
+    /// The answer of Bedrock to a request with these variables.
+    fn ask(
+        &self,
+        server: &ModelServer,
+        more: &[(&'static str, &str)],
+    ) -> Result<Vec<String>, gosling::provider::Error> {
+        let config = self.path("config");
+        let mut variables = vec![
+            ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", server.url.as_str()),
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_CONFIG_FILE", &config),
+            ("AWS_SHARED_CREDENTIALS_FILE", "/no/such/file"),
+            ("AWS_EC2_METADATA_DISABLED", "true"),
+        ];
+        variables.extend(more);
+        let answer = question().ask(&*provider("aws_bedrock", &variables)).0?;
+        Ok(brief(&answer))
+    }
+}
+
+impl Drop for AwsFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const ROLE_SECRET: &str = "role+secret/1";
+
+/// An answer of STS to this action.
+fn role_key(action: &str) -> Reply {
+    let xml = format!(
+        "<{action}Response xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><{action}Result><Credentials>\
+         <AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>{ROLE_SECRET}</SecretAccessKey>\
+         <SessionToken>role token</SessionToken><Expiration>2126-01-01T00:00:00Z</Expiration>\
+         </Credentials></{action}Result></{action}Response>"
+    );
+    Reply::new("200 OK\r\nContent-Type: text/xml", xml)
+}
+
+fn check_role(seen: &ReceivedRequest) {
+    check_signature(seen, "us-east-1", ROLE_SECRET);
+    let authorization = seen.header("authorization").unwrap();
+    assert!(authorization.contains("Credential=ASIAROLE/"));
+    assert_eq!(seen.header("x-amz-security-token"), Some("role token"));
+}
+
+#[test]
+fn a_profile_takes_on_a_role_with_the_key_of_another() {
+    let sts = ModelServer::new(vec![role_key("AssumeRole")]);
+    let server = ModelServer::new(vec![says("hello")]);
+    let config = format!(
+        "[profile base]\naws_access_key_id = {ID}\naws_secret_access_key = {SECRET}\n[profile work]\n\
+         role_arn = arn:aws:iam::1:role/r\nsource_profile = base\nexternal_id = e&1\n"
+    );
+    let folder = AwsFolder::new("role", &config);
+    let more = [("AWS_PROFILE", "work"), ("AWS_ENDPOINT_URL_STS", &sts.url)];
+    assert_eq!(folder.ask(&server, &more).unwrap(), ["text hello"]);
+    let seen = &sts.seen()[0];
+    check_signature_for("us-east-1/sts", seen, SECRET);
+    assert_eq!(
+        seen.body,
+        "Action=AssumeRole&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fr&\
+         RoleSessionName=gosling&ExternalId=e%261"
+    );
+    check_role(&server.seen()[0]);
+}
+
+#[test]
+fn a_web_identity_takes_on_a_role() {
+    let server = ModelServer::new(vec![says("one"), says("two")]);
+    let folder = AwsFolder::new("web", "");
+    folder.write("token", "web.identity.token\n");
+    let file = folder.path("token");
+    let profile = format!("[profile web]\nrole_arn = r\nweb_identity_token_file = {file}\n");
+    folder.write("config", &profile);
+    let action = "AssumeRoleWithWebIdentity";
+    let sts = ModelServer::new(vec![role_key(action), role_key(action)]);
+    let place = ("AWS_ENDPOINT_URL_STS", sts.url.as_str());
+    let variables = [
+        place,
+        ("AWS_ROLE_ARN", "r"),
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", &file),
+    ];
+    folder.ask(&server, &variables).unwrap();
+    folder
+        .ask(&server, &[place, ("AWS_PROFILE", "web")])
+        .unwrap();
+    for (asked, seen) in sts.seen().iter().zip(server.seen()) {
+        assert_eq!(asked.header("authorization"), None);
+        let end = "RoleArn=r&RoleSessionName=gosling&WebIdentityToken=web.identity.token";
+        assert!(asked.body.ends_with(end), "{asked:?}");
+        check_role(&seen);
+    }
+    assert_eq!(sts.seen().len(), 2);
+}
+
+const SSO: &str = "[sso-session corp]\nsso_region = eu-west-1\nsso_start_url = https://corp.example/start\n\
+    [profile work]\nsso_session = corp\nsso_account_id = 111\nsso_role_name = R 1\n";
+/// The SHA-1 of `corp`.
+const LOGIN: &str = "sso/cache/ee0bfd2552fbd840c02cc48b6e823320543c450f.json";
+
+#[test]
+fn a_login_is_refreshed_and_gets_the_key_of_its_role() {
+    let portal = ModelServer::with(|seen| {
+        assert_eq!(
+            seen.path,
+            "/federation/credentials?account_id=111&role_name=R%201"
+        );
+        let token = seen.header("x-amz-sso_bearer_token");
+        assert_eq!(token, Some("login-token-2"));
+        let key = json!({"roleCredentials": {"accessKeyId": "ASIAROLE", "secretAccessKey": ROLE_SECRET,
+            "sessionToken": "role token", "expiration": 4_922_899_200_000_i64}});
+        Reply::json("200 OK", &key.to_string())
+    });
+    let tokens = ModelServer::with(|seen| {
+        assert_eq!(seen.path, "/token");
+        let body: Value = serde_json::from_str(&seen.body).unwrap();
+        let expected = json!({"grantType": "refresh_token", "clientId": "c", "clientSecret": "client-secret",
+            "refreshToken": "refresh-1"});
+        assert_eq!(body, expected);
+        let token =
+            json!({"accessToken": "login-token-2", "expiresIn": 3600, "refreshToken": "refresh-2"});
+        Reply::json("200 OK", &token.to_string())
+    });
+    let server = ModelServer::new(vec![says("one"), says("two")]);
+    let folder = AwsFolder::new("sso", SSO);
+    let more = [
+        ("AWS_PROFILE", "work"),
+        ("AWS_ENDPOINT_URL_SSO", portal.url.as_str()),
+        ("AWS_ENDPOINT_URL_SSO_OIDC", tokens.url.as_str()),
+    ];
+    let error = folder.ask(&server, &more).unwrap_err();
+    assert_eq!(error.class, ErrorClass::Config);
+    let hint = "aws sso login --profile work";
+    assert!(error.message.contains(hint), "{error}");
+    let login = json!({"accessToken": "login-token-1", "expiresAt": "2020-01-01T00:00:00UTC", "clientId": "c",
+        "clientSecret": "client-secret", "refreshToken": "refresh-1", "region": "eu-west-1"});
+    folder.write(LOGIN, &login.to_string());
+    // The refreshed login is stored, so that the second provider does not refresh it.
+    for _ in 0..2 {
+        folder.ask(&server, &more).unwrap();
+    }
+    server.seen().iter().for_each(check_role);
+    assert_eq!(tokens.seen().len(), 1);
+    let stored = std::fs::read_to_string(folder.path(LOGIN)).unwrap();
+    let stored: Value = serde_json::from_str(&stored).unwrap();
+    assert_eq!(stored["refreshToken"], "refresh-2");
+    assert_eq!(stored["region"], "eu-west-1");
+}
+
+#[test]
+fn a_profile_that_cannot_be_used_says_why() {
+    let server = ModelServer::new(Vec::new());
+    let key = format!("aws_access_key_id = {ID}\naws_secret_access_key = {SECRET}\n");
+    for (profile, hint) in [
+        (
+            "role_arn = r\nsource_profile = q\n[profile q]\nrole_arn = r\nsource_profile = p\n",
+            "behind more than 5",
+        ),
+        (
+            "role_arn = r\nsource_profile = q\n",
+            "no key in the profile q",
+        ),
+        (
+            "role_arn = r\ncredential_source = Environment\n",
+            "by role_arn",
+        ),
+        ("credential_process = /bin/true\n", "by credential_process"),
+        ("sso_start_url = u\nsso_region = a.evil/\n", "not a region"),
+        ("sso_session = s\n", "no `sso_region`"),
+        (
+            &format!("role_arn = r\nsource_profile = p\nmfa_serial = m\n{key}"),
+            "mfa_serial",
+        ),
+    ] {
+        let folder = AwsFolder::new("unusable", &format!("[profile p]\n{profile}"));
+        let error = folder.ask(&server, &[("AWS_PROFILE", "p")]).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Config, "{profile}: {error}");
+        assert!(error.message.contains(hint), "{profile}: {error}");
+        assert!(!error.message.contains(SECRET), "{error}");
+    }
+}
+
+#[test]
+fn a_hostile_token_service_is_an_error_without_secrets() {
+    let folder = AwsFolder::new("hostile", "");
+    folder.write("token", "web.identity.token");
+    let file = folder.path("token");
+    let half = "<AccessKeyId>web.identity.token</AccessKeyId>";
+    for (reply, class) in [
+        (
+            Reply::new("302 Found\r\nLocation: http://evil.example/", ""),
+            ErrorClass::Config,
+        ),
+        (
+            Reply::new("200 OK", "a".repeat(1 << 20)),
+            ErrorClass::Protocol,
+        ),
+        (Reply::new("200 OK", half), ErrorClass::Protocol),
+        (Reply::new("403 No", half), ErrorClass::Authentication),
+    ] {
+        let (sts, server) = (ModelServer::new(vec![reply]), ModelServer::new(Vec::new()));
+        let variables = [
+            ("AWS_ENDPOINT_URL_STS", sts.url.as_str()),
+            ("AWS_ROLE_ARN", "r"),
+            ("AWS_WEB_IDENTITY_TOKEN_FILE", &file),
+        ];
+        let error = folder.ask(&server, &variables).unwrap_err();
+        assert_eq!(error.class, class, "{error}");
+        assert!(error.message.starts_with("Amazon Bedrock: "), "{error}");
+        assert!(!error.message.contains("web.identity"), "{error}");
+    }
 }

@@ -3,21 +3,30 @@
 use crate::catalog::provider;
 use crate::harness::{Question, brief};
 use crate::model_server::{ModelServer, Reply};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use gosling::provider::{ErrorClass, Provider};
-use serde_json::json;
+use ring::signature::{RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
+use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const REFRESH: &str = "refresh-token-secret";
+/// An RSA key that was made for these tests.
+const KEY: &str = include_str!("service_account_key.pem");
 
 /// A file of credentials, which is removed with the value.
 struct KeyFile(std::path::PathBuf);
 
 impl KeyFile {
     fn new(name: &str, token_uri: &str) -> KeyFile {
-        let path = std::env::temp_dir().join(format!("gosling-{}-{name}.json", std::process::id()));
         let file = json!({"type": "authorized_user", "client_id": "c", "client_secret": "s&s",
             "refresh_token": REFRESH, "token_uri": token_uri});
+        KeyFile::with(name, &file)
+    }
+
+    fn with(name: &str, file: &Value) -> KeyFile {
+        let path = std::env::temp_dir().join(format!("gosling-{}-{name}.json", std::process::id()));
         std::fs::write(&path, file.to_string()).unwrap();
         KeyFile(path)
     }
@@ -93,6 +102,62 @@ fn gemini_and_claude_are_asked_with_one_token() {
     assert_eq!(claude["anthropic_version"], "vertex-2023-10-16");
     assert_eq!(claude["stream"], true);
     assert!(claude.get("model").is_none());
+}
+
+/// The claims of a token that the key of the service account has signed; panics if it has not.
+fn checked_claims(assertion: &str) -> Value {
+    let base64: String = (KEY.lines())
+        .filter(|line| !line.starts_with("-----"))
+        .collect();
+    let key = RsaKeyPair::from_pkcs8(&STANDARD.decode(base64).unwrap()).unwrap();
+    let key = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.public().as_ref());
+    let (signed, signature) = assertion.rsplit_once('.').unwrap();
+    let signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
+    key.verify(signed.as_bytes(), &signature).unwrap();
+    let part = |text: &str| -> Value {
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(text).unwrap()).unwrap()
+    };
+    let (header, claims) = signed.split_once('.').unwrap();
+    let expected = json!({"alg": "RS256", "typ": "JWT", "kid": "key-1"});
+    assert_eq!(part(header), expected);
+    part(claims)
+}
+
+#[test]
+fn a_service_account_signs_its_claims() {
+    let tokens = ModelServer::new(vec![token("access-1")]);
+    let server = ModelServer::new(vec![Reply::stream(GEMINI)]);
+    let file = json!({"type": "service_account", "client_email": "a@p-1.iam.gserviceaccount.com",
+        "private_key": KEY, "private_key_id": "key-1", "token_uri": tokens.url});
+    let file = KeyFile::with("service", &file);
+    let vertex = vertex(&server, &file);
+    question("gemini-2.5-pro").ask(&*vertex).0.unwrap();
+    let seen = &server.seen()[0];
+    assert_eq!(seen.header("authorization"), Some("Bearer access-1"));
+    let form = tokens.seen()[0].body.replace("%2D", "-");
+    let form = form.replace("%2E", ".").replace("%5F", "_");
+    let grant = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
+    let claims = checked_claims(form.strip_prefix(grant).unwrap());
+    assert_eq!(claims["iss"], "a@p-1.iam.gserviceaccount.com");
+    assert_eq!(claims["aud"], tokens.url);
+    let scope = "https://www.googleapis.com/auth/cloud-platform";
+    assert_eq!(claims["scope"], scope);
+    let seconds = |name: &str| claims[name].as_i64().unwrap();
+    assert_eq!(seconds("exp") - seconds("iat"), 3600);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    assert!(seconds("iat").abs_diff(now.as_secs() as i64) < 120);
+}
+
+#[test]
+fn a_key_that_is_none_is_not_repeated() {
+    let server = ModelServer::new(Vec::new());
+    let file = json!({"type": "service_account", "client_email": "a", "private_key": "c2VjcmV0"});
+    let file = KeyFile::with("no-key", &file);
+    let error = question("gemini-2.5-pro").ask(&*vertex(&server, &file)).0;
+    let error = error.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Config);
+    assert!(error.message.contains("private key"), "{error}");
+    assert!(!error.message.contains("c2VjcmV0"), "{error}");
 }
 
 #[test]

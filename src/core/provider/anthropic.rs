@@ -19,6 +19,7 @@ use super::tool_name_encoding::ToolNames;
 use super::tool_schema::SchemaRules;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
+pub(super) use bound_origin::ReasoningBack;
 pub(super) use claude_effort::claude_effort;
 use messages_decoder::MessagesDecoder;
 use serde::Deserialize;

@@ -4,6 +4,7 @@
 
 mod aws;
 mod aws_profile;
+mod aws_role;
 mod converse_decoder;
 mod converse_request;
 mod event_frames;
@@ -19,7 +20,6 @@ use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::base_url;
 use super::thinking_effort::EffortParams;
-use super::thinking_origin::origin;
 use super::tool_name_encoding::ToolNames;
 use super::tool_schema::SchemaRules;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
@@ -57,10 +57,7 @@ static CREDENTIALS: CredentialsSpec = CredentialsSpec {
             Some(url) => Ok(url.trim_end_matches('/').to_owned()),
             None => {
                 let region = aws::region(parameters)?;
-                let domain = match region.starts_with("cn-") {
-                    true => "amazonaws.com.cn",
-                    false => "amazonaws.com",
-                };
+                let domain = aws::domain(&region);
                 Ok(format!("https://bedrock-runtime.{region}.{domain}"))
             }
         },
@@ -92,20 +89,13 @@ struct Bedrock {
     server: Endpoint,
 }
 
-impl Bedrock {
-    /// The origin of the model's reasoning.
-    fn origin(&self, request: &CompletionRequest<'_>) -> String {
-        origin(&self.server.url, &request.model.model_name)
-    }
-}
-
 impl Protocol for Bedrock {
     fn http_request(
         &self,
         request: &CompletionRequest<'_>,
         form: &RequestForm,
     ) -> serde_json::Result<HttpRequest> {
-        let body = converse_request::body(request, &self.origin(request));
+        let (body, _) = converse_request::body(request, &self.server.url, form);
         let params = request.model.request_params.as_ref();
         let bytes = with_parameters(&body, params, form, set)?;
         let model = utf8_percent_encode(&request.model.model_name, UNRESERVED);
@@ -125,9 +115,9 @@ impl Protocol for Bedrock {
         (params, &self.server.url)
     }
 
-    fn decoder(&self, request: &CompletionRequest<'_>, _: &RequestForm) -> Box<dyn Decoder> {
-        let names = ToolNames::of(request.tools);
-        Box::new(ConverseDecoder::new(names, self.origin(request)))
+    fn decoder(&self, request: &CompletionRequest<'_>, form: &RequestForm) -> Box<dyn Decoder> {
+        let (_, origin) = converse_request::body(request, &self.server.url, form);
+        Box::new(ConverseDecoder::new(ToolNames::of(request.tools), origin))
     }
 
     fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {

@@ -1,12 +1,12 @@
 //! The body of a request of the Anthropic messages API.
 
 use super::Endpoint;
-use super::bound_origin::BoundOrigin;
+use super::bound_origin::ReasoningBack;
 use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
 use crate::provider::model_families::limits_of;
 use crate::provider::model_traits::ModelTraits;
 use crate::provider::request_form::{BLOCK_BINDING, RequestForm};
-use crate::provider::thinking_origin::{is_own, origin};
+use crate::provider::thinking_origin::is_own;
 use crate::provider::tool_call_conversion::replayed_call;
 use crate::provider::tool_name_encoding::encode_tool_name;
 use crate::provider::tool_result_conversion::{
@@ -146,16 +146,7 @@ pub(super) fn body<'a>(
 ) -> (Body<'a>, String) {
     let model = request.model;
     let traits = ModelTraits::of(&model.model_name);
-    let mut bound = BoundOrigin::new(&server.url, &model.model_name);
-    bound.add(request.system);
-    for tool in request.tools {
-        bound.add((&tool.name, &tool.description, tool.input_schema.get()));
-    }
-    let mut reasoning = ReasoningBack {
-        form,
-        bound: traits.binds_thinking.then_some(bound),
-        own: origin(&server.url, &model.model_name),
-    };
+    let mut reasoning = ReasoningBack::new(request, &server.url, form);
     let messages = turns(request, &mut reasoning);
     let system = if request.system.trim().is_empty() {
         Vec::new()
@@ -191,43 +182,6 @@ pub(super) fn body<'a>(
     (body, reasoning.origin())
 }
 
-/// Which reasoning goes back: that of this endpoint and model, and of Claude what stands where it was made.
-struct ReasoningBack<'f> {
-    form: &'f RequestForm,
-    bound: Option<BoundOrigin>,
-    /// The origin of reasoning that is not bound.
-    own: String,
-}
-
-impl ReasoningBack<'_> {
-    /// The origin of reasoning that follows what was written so far.
-    fn origin(&self) -> String {
-        match &self.bound {
-            Some(bound) => bound.here(),
-            None => self.own.clone(),
-        }
-    }
-
-    /// The blocks of a message.
-    fn blocks<'a>(&mut self, message: &'a Message) -> Vec<Block<'a>> {
-        let is_thought =
-            |part: &Content| matches!(part, Content::Thinking(_) | Content::RedactedThinking(_));
-        let own = (message.content.iter())
-            .any(is_thought)
-            .then(|| self.origin());
-        let own = own.filter(|own| !self.form.refused_thinking.contains(own));
-        let takes_unsigned = self.bound.is_none();
-        let blocks = (message.content.iter())
-            .filter_map(|content| block(content, own.as_deref(), takes_unsigned));
-        let blocks: Vec<Block<'a>> = blocks.collect();
-        if let Some(bound) = &mut self.bound {
-            bound.add(message.role == Role::User);
-            blocks.iter().for_each(|block| block.add_to(bound));
-        }
-        blocks
-    }
-}
-
 fn max_tokens(model: &str) -> u64 {
     limits_of(model).map_or(MAX_TOKENS, |limits| limits.output)
 }
@@ -245,7 +199,7 @@ fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {
 fn turns<'a>(request: &CompletionRequest<'a>, reasoning: &mut ReasoningBack<'_>) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for message in request.messages {
-        let blocks = reasoning.blocks(message);
+        let blocks = blocks(message, reasoning);
         if blocks.is_empty() {
             continue;
         }
@@ -283,6 +237,17 @@ fn turns<'a>(request: &CompletionRequest<'a>, reasoning: &mut ReasoningBack<'_>)
         }
     }
     turns
+}
+
+/// The blocks of a message.
+fn blocks<'a>(message: &'a Message, reasoning: &mut ReasoningBack<'_>) -> Vec<Block<'a>> {
+    let own = reasoning.own_in(message);
+    let takes_unsigned = !reasoning.is_bound();
+    let blocks = (message.content.iter())
+        .filter_map(|content| block(content, own.as_deref(), takes_unsigned));
+    let blocks: Vec<Block<'a>> = blocks.collect();
+    reasoning.passed(message, &blocks);
+    blocks
 }
 
 /// A part of a message as a block; reasoning if its origin is `own`. `takes_unsigned` is said of models that are not
@@ -365,29 +330,6 @@ fn plain_id(id: &str) -> Cow<'_, str> {
 }
 
 impl Block<'_> {
-    /// Adds what the block says to what stands before reasoning.
-    fn add_to(&self, bound: &mut BoundOrigin) {
-        match self {
-            Block::Text { text, .. } => bound.add(("text", text)),
-            Block::Image { source, .. } => bound.add((&source.media_type, &source.data)),
-            Block::ToolUse { id, name, input } => bound.add((id, name, input.get())),
-            Block::ToolResult {
-                tool_use_id,
-                content,
-                is_error,
-                ..
-            } => {
-                bound.add((tool_use_id, is_error));
-                content.iter().for_each(|block| block.add_to(bound));
-            }
-            Block::Thinking {
-                thinking,
-                signature,
-            } => bound.add((thinking, signature)),
-            Block::RedactedThinking { data } => bound.add(data),
-        }
-    }
-
     /// Sets a cache breakpoint. Blocks that cannot have one are never the last of a user message.
     fn set_cache_breakpoint(&mut self) {
         match self {

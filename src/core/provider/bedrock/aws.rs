@@ -1,7 +1,8 @@
-//! The credentials of AWS: a bearer token, or a key from the settings, a profile, a container's agent or the metadata
-//! of an instance, in the order of AWS's own programs.
+//! The credentials of AWS: a bearer token, or a key from the settings, a profile, a web identity, a container's agent
+//! or the metadata of an instance, in the order of AWS's own programs.
 
 use super::aws_profile::{Profile, read_file};
+use super::aws_role::KeySource;
 use super::sigv4::{AwsKey, Scope, SignedPart, sign};
 use crate::outbound::is_loopback_url;
 use crate::provider::credentials::tokens::{Fetched, TIMEOUT, TokenCache, TokenRequest};
@@ -20,7 +21,7 @@ const MARGIN: Duration = Duration::from_secs(300);
 /// How long the metadata of an instance may take: on most machines there are none.
 const METADATA_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a key without an expiry is kept.
-const UNLIMITED: Duration = Duration::from_secs(3600);
+pub(super) const UNLIMITED: Duration = Duration::from_secs(3600);
 const METADATA: &str = "http://169.254.169.254";
 const CONTAINER_AGENT: &str = "http://169.254.170.2";
 /// The hosts of plain HTTP from which a container may get its key, beside this machine.
@@ -37,13 +38,52 @@ pub(super) fn region(parameters: &Parameters) -> Result<String, Error> {
     let region = region.ok_or_else(|| {
         config("it needs a region: set AWS_REGION, for example to us-east-1".to_owned())
     })?;
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    if region.bytes().all(is_plain) {
+    if is_region(&region) {
         Ok(region)
     } else {
         let shown: String = region.escape_debug().take(60).collect();
         Err(config(format!("`{shown}` in AWS_REGION is not a region")))
     }
+}
+
+/// Whether a text can be a part of a host's name.
+pub(super) fn is_region(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    text.bytes().all(is_plain)
+}
+
+/// The domain of the services of a region.
+pub(super) fn domain(region: &str) -> &'static str {
+    match region.starts_with("cn-") {
+        true => "amazonaws.com.cn",
+        false => "amazonaws.com",
+    }
+}
+
+/// The headers that sign a request, now, for a region and a service.
+pub(super) fn signature(
+    method: &str,
+    url: &str,
+    body: &[u8],
+    (region, service): (&str, &str),
+    key: &AwsKey,
+) -> Result<Vec<(String, String)>, Error> {
+    let uri: Uri =
+        (url.parse()).map_err(|_| config("its address is not a valid URI".to_owned()))?;
+    let part = SignedPart {
+        method,
+        authority: uri.authority().map_or("", |authority| authority.as_str()),
+        path: uri.path(),
+        query: uri.query().unwrap_or_default(),
+        body,
+    };
+    let now = Utc::from_unix(unix_seconds()).to_string();
+    let scope = Scope {
+        region,
+        service,
+        time: &now.replace(['-', ':'], ""),
+    };
+    Ok(sign(&part, &scope, key))
 }
 
 /// Credentials for a service.
@@ -81,22 +121,9 @@ impl Credentials for Aws {
         }
         let key = self.key.get(cancel, || self.fetch(cancel))?;
         let region = region(&self.parameters)?;
-        let uri: Uri = (request.url.parse())
-            .map_err(|_| config("its address is not a valid URI".to_owned()))?;
-        let part = SignedPart {
-            method: request.body.as_ref().map_or("GET", |_| "POST"),
-            authority: uri.authority().map_or("", |authority| authority.as_str()),
-            path: uri.path(),
-            query: uri.query().unwrap_or_default(),
-            body: request.body.as_deref().unwrap_or_default(),
-        };
-        let now = Utc::from_unix(unix_seconds()).to_string();
-        let scope = Scope {
-            region: &region,
-            service: self.service,
-            time: &now.replace(['-', ':'], ""),
-        };
-        Ok(sign(&part, &scope, &key))
+        let method = request.body.as_ref().map_or("GET", |_| "POST");
+        let body = request.body.as_deref().unwrap_or_default();
+        signature(method, &request.url, body, (&region, self.service), &key)
     }
 
     fn forget(&self) -> bool {
@@ -107,37 +134,36 @@ impl Credentials for Aws {
 impl Aws {
     fn fetch(&self, cancel: &Cancel) -> Result<Fetched<AwsKey>, Error> {
         let parameters = &self.parameters;
-        let fixed = |token| {
-            Ok(Fetched {
-                token,
-                lifetime: UNLIMITED,
-            })
-        };
         if let Some(id) = parameters.get("AWS_ACCESS_KEY_ID") {
             let secret = parameters.get("AWS_SECRET_ACCESS_KEY").ok_or_else(|| {
                 config("AWS_ACCESS_KEY_ID is set, and AWS_SECRET_ACCESS_KEY is not".to_owned())
             })?;
-            return fixed(AwsKey {
+            let key = AwsKey {
                 id: id.to_owned(),
                 secret: secret.to_owned(),
                 session_token: parameters.get("AWS_SESSION_TOKEN").map(str::to_owned),
-            });
+            };
+            return Ok(fetched_key(key, None));
         }
         let profile = Profile::read(parameters);
-        if let Some(key) = profile.key() {
-            return fixed(key);
-        }
-        let name: String = profile.name.escape_debug().take(60).collect();
-        if let Some(kind) = profile.unsupported() {
-            return Err(config(format!(
-                "the profile {name} gets its key by {kind}, which gosling does not do: set the variables that \
-                 `aws configure export-credentials --profile {name} --format env` prints"
-            )));
+        let source = KeySource {
+            parameters,
+            offline: self.offline,
+            cancel,
+        };
+        if let Some(key) = source.of_profile(&profile)? {
+            return Ok(key);
         }
         if parameters.get("AWS_PROFILE").is_some() {
             return Err(config(format!(
-                "there is no key in the profile {name} of AWS_PROFILE"
+                "there is no key in the profile {} of AWS_PROFILE",
+                profile.title()
             )));
+        }
+        let role = parameters.get("AWS_ROLE_ARN");
+        if let Some((role, file)) = role.zip(parameters.get("AWS_WEB_IDENTITY_TOKEN_FILE")) {
+            let session = parameters.get("AWS_ROLE_SESSION_NAME");
+            return source.with_web_identity(role, file, session);
         }
         match self.container_url()? {
             Some(url) => self.container_key(&url, cancel),
@@ -256,18 +282,21 @@ fn parse_key(body: &[u8], title: &str) -> Result<Fetched<AwsKey>, Error> {
     let body: Body = crate::json::from_slice(body)
         .map_err(|_| Error::protocol(format!("{title} answered with something else than a key")))?;
     let expires = body.expiration.and_then(|text| Utc::parse(&text));
+    let key = AwsKey {
+        id: body.access_key_id,
+        secret: body.secret_access_key,
+        session_token: body.token,
+    };
+    Ok(fetched_key(key, expires.map(Utc::unix_seconds)))
+}
+
+/// A key that expires at a time in seconds since 1970, or never.
+pub(super) fn fetched_key(token: AwsKey, expires: Option<i64>) -> Fetched<AwsKey> {
     let lifetime = expires.map_or(UNLIMITED, |expires| {
-        let seconds = expires.unix_seconds().saturating_sub(unix_seconds());
+        let seconds = expires.saturating_sub(unix_seconds());
         Duration::from_secs(u64::try_from(seconds).unwrap_or_default())
     });
-    Ok(Fetched {
-        token: AwsKey {
-            id: body.access_key_id,
-            secret: body.secret_access_key,
-            session_token: body.token,
-        },
-        lifetime,
-    })
+    Fetched { token, lifetime }
 }
 
 fn no_key() -> Error {
@@ -278,6 +307,6 @@ fn no_key() -> Error {
     )
 }
 
-fn config(message: String) -> Error {
+pub(super) fn config(message: String) -> Error {
     Error::new(ErrorClass::Config, message)
 }

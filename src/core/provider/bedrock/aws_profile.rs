@@ -18,26 +18,42 @@ pub(super) struct Profile {
 impl Profile {
     /// The profile that the settings name, or `default`. Files that cannot be read count as empty.
     pub(super) fn read(parameters: &Parameters) -> Self {
-        let name = parameters.get("AWS_PROFILE").unwrap_or("default");
-        let text = |setting, file| {
-            let path = match parameters.get(setting) {
-                Some(path) => Some(PathBuf::from(path)),
-                None => std::env::home_dir().map(|home| home.join(".aws").join(file)),
-            };
-            path.and_then(read_file).unwrap_or_default()
-        };
-        let mut values = section(&text("AWS_SHARED_CREDENTIALS_FILE", "credentials"), &[name]);
+        Self::named(
+            parameters,
+            parameters.get("AWS_PROFILE").unwrap_or("default"),
+        )
+    }
+
+    /// The profile of this name.
+    pub(super) fn named(parameters: &Parameters, name: &str) -> Self {
+        let keys = text_of(parameters, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
+        let mut values = section(&keys, &[name]);
         let titles = [name.to_owned(), format!("profile {name}")];
         // Only the default profile may lack the word.
         let titles: Vec<&str> = match name {
             "default" => titles.iter().map(String::as_str).collect(),
             _ => vec![&titles[1]],
         };
-        values.extend(section(&text("AWS_CONFIG_FILE", "config"), &titles));
+        let config = text_of(parameters, "AWS_CONFIG_FILE", "config");
+        values.extend(section(&config, &titles));
         Profile {
             name: name.to_owned(),
             values,
         }
+    }
+
+    /// What profiles share that have one login.
+    pub(super) fn sso_session(parameters: &Parameters, name: &str) -> Self {
+        let config = text_of(parameters, "AWS_CONFIG_FILE", "config");
+        Profile {
+            name: name.to_owned(),
+            values: section(&config, &[&format!("sso-session {name}")]),
+        }
+    }
+
+    /// Its name, for errors.
+    pub(super) fn title(&self) -> String {
+        self.name.escape_debug().take(60).collect()
     }
 
     /// A value, if it is not empty.
@@ -58,14 +74,18 @@ impl Profile {
 
     /// What the profile gets its key from, if gosling cannot do that.
     pub(super) fn unsupported(&self) -> Option<&'static str> {
-        let kinds = [
-            "sso_session",
-            "sso_start_url",
-            "role_arn",
-            "credential_process",
-        ];
+        let kinds = ["role_arn", "credential_process"];
         kinds.into_iter().find(|kind| self.get(kind).is_some())
     }
+}
+
+/// The text of the file that a setting names, or of the one in `~/.aws`.
+fn text_of(parameters: &Parameters, setting: &str, file: &str) -> String {
+    let path = match parameters.get(setting) {
+        Some(path) => Some(PathBuf::from(path)),
+        None => std::env::home_dir().map(|home| home.join(".aws").join(file)),
+    };
+    path.and_then(read_file).unwrap_or_default()
 }
 
 /// The text of a file, if it is not too long.

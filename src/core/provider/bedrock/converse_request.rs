@@ -1,6 +1,8 @@
 //! The body of a request of the Converse API.
 
 use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
+use crate::provider::anthropic::ReasoningBack;
+use crate::provider::request_form::RequestForm;
 use crate::provider::thinking_origin::is_own;
 use crate::provider::tool_call_conversion::replayed_call;
 use crate::provider::tool_name_encoding::encode_tool_name;
@@ -164,24 +166,30 @@ impl Family {
     }
 }
 
-/// The body, without the user's own parameters.
-pub(super) fn body<'a>(request: &CompletionRequest<'a>, own: &str) -> Body<'a> {
+/// The body, without the user's own parameters, and the origin of the reasoning in the response.
+pub(super) fn body<'a>(
+    request: &CompletionRequest<'a>,
+    url: &str,
+    form: &RequestForm,
+) -> (Body<'a>, String) {
     let model = request.model;
+    let mut reasoning = ReasoningBack::new(request, url, form);
     let family = Family::of(&model.model_name);
     let mut system = Vec::new();
     if !request.system.trim().is_empty() {
         system.push(Block::Text(request.system.into()));
         system.extend(family.caches.then(cache_point));
     }
-    Body {
+    let body = Body {
         system,
-        messages: turns(request, family, own),
+        messages: turns(request, family, &mut reasoning),
         tool_config: tool_config(request, family),
         inference_config: Inference {
             max_tokens: model.max_tokens.map(|wanted| request.cap_output(wanted)),
             temperature: model.temperature,
         },
-    }
+    };
+    (body, reasoning.origin())
 }
 
 /// The tools. The API refuses messages with calls without any, so the tools of those are declared if the request
@@ -231,12 +239,15 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
     })
 }
 
-/// The messages, merged so that roles alternate and a user message is first. Reasoning goes back if its
-/// origin is `own`.
-fn turns<'a>(request: &CompletionRequest<'a>, family: Family, own: &str) -> Vec<Turn<'a>> {
+/// The messages, merged so that roles alternate and a user message is first.
+fn turns<'a>(
+    request: &CompletionRequest<'a>,
+    family: Family,
+    reasoning: &mut ReasoningBack<'_>,
+) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for message in request.messages {
-        append(&mut turns, message, family, own);
+        append(&mut turns, message, family, reasoning);
     }
     if turns
         .first()
@@ -260,12 +271,19 @@ fn turns<'a>(request: &CompletionRequest<'a>, family: Family, own: &str) -> Vec<
     turns
 }
 
-fn append<'a>(turns: &mut Vec<Turn<'a>>, message: &'a Message, family: Family, own: &str) {
+fn append<'a>(
+    turns: &mut Vec<Turn<'a>>,
+    message: &'a Message,
+    family: Family,
+    reasoning: &mut ReasoningBack<'_>,
+) {
+    let own = reasoning.own_in(message);
     let blocks = message
         .content
         .iter()
-        .filter_map(|it| block(it, family, own));
+        .filter_map(|it| block(it, family, own.as_deref()));
     let content: Vec<Block<'a>> = blocks.collect();
+    reasoning.passed(message, &content);
     match turns.last_mut() {
         _ if content.is_empty() => {}
         Some(turn) if turn.role == message.role => turn.content.extend(content),
@@ -282,8 +300,9 @@ fn cache_point<'a>() -> Block<'a> {
     Block::CachePoint(DEFAULT)
 }
 
-fn block<'a>(content: &'a Content, family: Family, own: &str) -> Option<Block<'a>> {
-    let is_own = |origin: &Option<String>| is_own(origin.as_deref(), own);
+/// A part of a message as a block; reasoning if its origin is `own`.
+fn block<'a>(content: &'a Content, family: Family, own: Option<&str>) -> Option<Block<'a>> {
+    let is_own = |origin: &Option<String>| own.is_some_and(|own| is_own(origin.as_deref(), own));
     match content {
         Content::Text(part) => {
             let shown = users_text(part).filter(|text| !text.trim().is_empty());

@@ -123,7 +123,7 @@ fn mac(key: &[u8], bytes: &[u8]) -> Vec<u8> {
     hmac::sign(&key, bytes).as_ref().to_vec()
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

@@ -167,6 +167,41 @@ fn body(model: ModelConfig, messages: &[Message], tools: &[ToolSpec]) -> (String
     (outgoing.url, body)
 }
 
+/// The origin of the reasoning in the response to these messages.
+fn origin_behind(model: &ModelConfig, messages: &[Message]) -> String {
+    let messages: Vec<&Message> = messages.iter().collect();
+    let request = CompletionRequest {
+        model,
+        system: "be brief",
+        messages: &messages,
+        tools: &[],
+        purpose: Purpose::Turn,
+        input: 0,
+    };
+    converse_request::body(&request, "http://h", &RequestForm::default()).1
+}
+
+#[test]
+fn reasoning_of_claude_goes_back_only_behind_what_it_followed() {
+    for (name, is_bound) in [("us.anthropic.claude-opus-4-6-v1", true), ("nova-3", false)] {
+        let question = Message::text(Role::User, "a");
+        let mut answer = Message::text(Role::Assistant, "");
+        let own = origin_behind(&named(name), &[question.clone()]);
+        answer.content = serde_json::from_value(json!([
+            {"type": "thinking", "thinking": "Hm.", "signature": "s", "origin": own},
+            {"type": "text", "text": "b"},
+        ]))
+        .unwrap();
+        let again = Message::text(Role::User, "c");
+        let sends_back = |first: Message| {
+            let (_, body) = body(named(name), &[first, answer.clone(), again.clone()], &[]);
+            body.to_string().contains("Hm.")
+        };
+        assert!(sends_back(question));
+        assert_eq!(sends_back(Message::text(Role::User, "another")), !is_bound);
+    }
+}
+
 fn named(name: &str) -> ModelConfig {
     ModelConfig {
         model_name: name.into(),
@@ -223,7 +258,8 @@ fn parameters_are_the_models_unless_the_api_has_them() {
 
 #[test]
 fn calls_results_and_reasoning_are_sent_back() {
-    let own = origin("http://h", "anthropic.claude-3-opus");
+    let model = || named("anthropic.claude-3-opus");
+    let own = origin_behind(&model(), &[]);
     let content: Vec<Content> = serde_json::from_value(json!([
         {"type": "thinking", "thinking": "hm", "signature": "s1", "origin": own},
         {"type": "redactedThinking", "data": "UkVE", "origin": own},
@@ -243,7 +279,7 @@ fn calls_results_and_reasoning_are_sent_back() {
     ]))
     .unwrap();
     // A request without tools, such as one for a summary, declares those of the calls.
-    let (_, body) = body(named("anthropic.claude-3-opus"), &[call, result], &[]);
+    let (_, body) = body(model(), &[call, result], &[]);
     assert_eq!(
         body["messages"],
         json!([
