@@ -128,7 +128,7 @@ fn names_and_summaries_are_made_by_the_fast_model_without_thinking() {
     });
     session.say("/compact").finishes();
     let fast = ("gpt-5.1-nano".to_owned(), json!("none"));
-    assert_eq!(asked(&model, "You name chats"), [fast.clone()]);
+    assert_eq!(asked(&model, "You name chats"), std::slice::from_ref(&fast));
     assert_eq!(asked(&model, "Sum up this conversation"), [fast]);
     let turn = model.bodies()[0].clone();
     assert_eq!(turn["model"], "gpt-5.1");

@@ -62,7 +62,7 @@ pub(crate) fn list_available(_: &ConnectionState, _: &Params, _: &Cancel) -> Out
 /// The extensions that a session has; those that Goose's clients have no form for are left out.
 pub(crate) fn list_of_session(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let session = state.stored(params.text("sessionId")?)?;
-    let configs = session.enabled_extensions().into_iter();
+    let configs = session.enabled_extensions().iter();
     let configs = configs.filter_map(|it| ExtensionConfig::from_value(it.clone()).ok());
     let shown = configs.filter_map(|config| to_goose(&config));
     Ok(json!({"extensions": shown.collect::<Value>()}))

@@ -34,13 +34,14 @@ const EDITOR: [(&str, &str); 2] = [
 ];
 
 static CREDENTIALS: CredentialsSpec = CredentialsSpec {
-    url: |parameters| match parameters.get("GITHUB_COPILOT_TOKEN") {
+    url: Some(|parameters| match parameters.get("GITHUB_COPILOT_TOKEN") {
         Some(_) => Ok(format!("{API}/chat/completions")),
         None => Err(Error::new(
             ErrorClass::Config,
             "it needs a login: run `gosling models login github_copilot`, or set GITHUB_COPILOT_TOKEN",
         )),
-    },
+    }),
+    needs: &[],
     connect: |parameters, offline| {
         Arc::new(Copilot {
             parameters: parameters.clone(),

@@ -186,7 +186,7 @@ fn reasoning_of_claude_goes_back_only_behind_what_it_followed() {
     for (name, is_bound) in [("us.anthropic.claude-opus-4-6-v1", true), ("nova-3", false)] {
         let question = Message::text(Role::User, "a");
         let mut answer = Message::text(Role::Assistant, "");
-        let own = origin_behind(&named(name), &[question.clone()]);
+        let own = origin_behind(&named(name), std::slice::from_ref(&question));
         answer.content = serde_json::from_value(json!([
             {"type": "thinking", "thinking": "Hm.", "signature": "s", "origin": own},
             {"type": "text", "text": "b"},
