@@ -200,6 +200,45 @@ fn a_custom_provider_is_created_changed_and_deleted() {
 }
 
 #[test]
+fn a_custom_provider_can_be_made_from_a_template() {
+    let server = server(&[]);
+    let mut client = desktop(&server);
+    let all = goose(&mut client, "providers/catalog/list", json!({}));
+    let all = all["providers"].as_array().unwrap();
+    assert!(all.len() > 30, "{}", all.len());
+    let of = goose(
+        &mut client,
+        "providers/catalog/list",
+        json!({"format": "anthropic"}),
+    );
+    let of = of["providers"].as_array().unwrap();
+    assert!(of.iter().all(|it| it["format"] == "anthropic") && of.len() < all.len());
+    let read = json!({"providerId": "openrouter"});
+    let template = goose(&mut client, "providers/catalog/template", read);
+    let template = &template["template"];
+    assert_eq!(template["apiUrl"], "https://openrouter.ai/api/v1");
+    assert_eq!(template["envVar"], "OPENROUTER_API_KEY");
+    let model = &template["models"][0];
+    assert!(model["contextLimit"].is_u64() && model["capabilities"]["toolCall"].is_boolean());
+    let made = json!({
+        "engine": "openai_compatible", "displayName": "Own router", "apiUrl": template["apiUrl"],
+        "apiKey": "k-1234", "models": [model["id"]], "requiresAuth": true,
+        "catalogProviderId": "openrouter",
+    });
+    let made = goose(&mut client, "providers/custom/create", made);
+    let read = json!({"providerId": made["providerId"]});
+    let read = goose(&mut client, "providers/custom/read", read);
+    assert_eq!(read["provider"]["catalogProviderId"], "openrouter");
+    refused(
+        &mut client,
+        "providers/catalog/template",
+        json!({"providerId": "nobody"}),
+    );
+    let rest = server.get("/config/provider-catalog/openrouter");
+    assert_eq!(rest.status, 200, "{rest:?}");
+}
+
+#[test]
 fn a_session_is_exported_imported_moved_and_reported() {
     let server = server(&[("hello", json!([{"text": "Hi there."}]))]);
     let mut client = desktop(&server);

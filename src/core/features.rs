@@ -83,6 +83,7 @@ features! {
     "desktop", "this is for the pages of Goose Desktop", [
         Get "/agent/export_app/{name}" "/agent/list_apps" "/config/custom-providers/{id}"
             "/config/prompts" "/config/prompts/{name}" "/config/provider-catalog"
+            "/config/provider-catalog/{id}"
             "/config/validate" "/diagnostics/{session_id}" "/diagnostics/{session_id}/report"
             "/dictation/config" "/gateway/status"
             "/local-inference/models" "/mcp-app-proxy" "/mcp-app-view" "/mcp-ui-proxy"

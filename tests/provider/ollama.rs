@@ -203,6 +203,16 @@ fn the_context_is_what_the_server_or_the_model_has() {
             runs(16_000),
             20_000,
         ),
+        (
+            json!({"model_info": size(262_144)}),
+            json!([{"name": "m:latest", "context_length": 16_000}]),
+            16_000,
+        ),
+        (
+            json!({"parameters": "num_ctx 99999999999999"}),
+            json!([]),
+            64_000,
+        ),
         (json!({"model_info": 5, "parameters": []}), json!(7), 64_000),
         (
             json!([]),
@@ -213,9 +223,11 @@ fn the_context_is_what_the_server_or_the_model_has() {
         let server = telling(shown.clone(), running.clone());
         let body = asked_for(&server, 64_000);
         assert_eq!(body["options"]["num_ctx"], expected, "{shown} {running}");
-        // The user's own limit is no more than that.
+        // The user may want less, or more than is asked for without a setting.
         let less = asked_for(&server, 2_048);
         assert_eq!(less["options"]["num_ctx"], 2_048);
+        let more = asked_for(&server, 128_000);
+        assert_eq!(more["options"]["num_ctx"], 128_000);
     }
 }
 

@@ -251,3 +251,51 @@ fn a_service_principal_of_databricks_gets_tokens_of_its_workspace() {
     };
     assert!(error.message.contains("DATABRICKS_TOKEN"), "{error}");
 }
+
+#[test]
+fn a_token_is_kept_and_fetched_anew_after_a_refusal_with_the_file_read_again() {
+    let path = file("federated-anew", "");
+    let issuer = ModelServer::new(vec![
+        token("access-1", json!(3600)),
+        token("access-2", json!(3600)),
+    ]);
+    let expired = Reply::json("401 No", r#"{"error":{"message":"expired"}}"#);
+    let hello = || Reply::stream(says(&["hello"]));
+    let server = ModelServer::new(vec![hello(), expired, hello()]);
+    let settings = [
+        ("AZURE_OPENAI_ENDPOINT", server.url.as_str()),
+        ("AZURE_OPENAI_DEPLOYMENT_NAME", "d"),
+        ("AZURE_TENANT_ID", "t-1"),
+        ("AZURE_CLIENT_ID", "c-1"),
+        ("AZURE_FEDERATED_TOKEN_FILE", path.to_str().unwrap()),
+        ("AZURE_AUTHORITY_HOST", issuer.url.as_str()),
+    ];
+    let azure = provider("azure_openai", &settings);
+    for assertion in ["first", "second"] {
+        fs::write(&path, assertion).unwrap();
+        Question::default().ask(&*azure).0.unwrap();
+    }
+    let seen = issuer.seen();
+    let sent: Vec<_> = seen
+        .iter()
+        .map(|it| field(&it.body, "client_assertion"))
+        .collect();
+    assert_eq!(sent, ["first", "second"]);
+    let seen = server.seen();
+    let sent: Vec<_> = seen.iter().map(|it| it.header("authorization")).collect();
+    let bearer = ["Bearer access-1", "Bearer access-1", "Bearer access-2"].map(Some);
+    assert_eq!(sent, bearer);
+}
+
+#[test]
+fn an_issuer_that_does_not_answer_is_an_error_in_time() {
+    let issuer = ModelServer::new(vec![Reply::default().hold()]);
+    let settings = [
+        ("AZURE_TENANT_ID", "t-1"),
+        ("AZURE_CLIENT_ID", "c-1"),
+        ("AZURE_CLIENT_SECRET", SECRET),
+        ("AZURE_AUTHORITY_HOST", issuer.url.as_str()),
+    ];
+    let error = azure(&model(), &settings).unwrap_err();
+    assert_eq!(error.class, ErrorClass::Timeout, "{error}");
+}

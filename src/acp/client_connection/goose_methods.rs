@@ -97,6 +97,11 @@ const METHODS: &[(&str, Method)] = &[
         "providers/canonical-model-info",
         provider_methods::model_info,
     ),
+    ("providers/catalog/list", provider_methods::list_templates),
+    (
+        "providers/catalog/template",
+        provider_methods::read_template,
+    ),
     (
         "providers/config/authenticate",
         provider_methods::authenticate,

@@ -118,6 +118,45 @@ pub(crate) fn setup_catalog(state: &ConnectionState, _: &Params, _: &Cancel) -> 
     Ok(json!({"providers": entries.collect::<Value>()}))
 }
 
+/// The hosts from which a custom provider can be made, those of one wire protocol if it is named.
+pub(crate) fn list_templates(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let format = params.value("format").as_str();
+    let mut all = state.registry.catalog().templates();
+    all.retain(|template| format.is_none_or(|format| template.format == format));
+    let entries = all.iter().map(|template| {
+        json!({
+            "providerId": template.id, "name": template.name, "format": template.format,
+            "apiUrl": template.api_url, "modelCount": template.models.len(),
+            "docUrl": template.doc_url, "envVar": template.env_var,
+        })
+    });
+    Ok(json!({"providers": entries.collect::<Value>()}))
+}
+
+pub(crate) fn read_template(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let id = params.text("providerId")?;
+    let mut all = state.registry.catalog().templates().into_iter();
+    let found = all.find(|template| template.id == id);
+    let found = found.ok_or_else(|| params.invalid("providerId", "there is no such template"))?;
+    let models = found.models.iter().map(|model| {
+        let can = &model.capabilities;
+        json!({
+            "id": model.id, "name": model.name, "contextLimit": model.context_limit,
+            "capabilities": {
+                "toolCall": can.tool_call, "reasoning": can.reasoning,
+                "attachment": can.attachment, "temperature": can.temperature,
+            },
+            "deprecated": model.deprecated,
+        })
+    });
+    Ok(json!({"template": {
+        "providerId": found.id, "name": found.name, "format": found.format,
+        "apiUrl": found.api_url, "models": models.collect::<Value>(),
+        "supportsStreaming": found.supports_streaming, "envVar": found.env_var,
+        "docUrl": found.doc_url,
+    }}))
+}
+
 /// Nothing of a provider is cached: each list is fetched when it is asked for.
 pub(crate) fn refresh(_: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let names = params.value("providerIds").as_array().into_iter().flatten();

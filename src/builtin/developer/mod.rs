@@ -66,19 +66,22 @@ struct OptionalTools {
     about: &'static str,
 }
 
-/// The tools of this build that read source code.
-const SOURCE_TOOLS: &[OptionalTools] = &[
-    #[cfg(feature = "analyze")]
-    analyze::TOOLS,
-];
+macro_rules! optional_tools {
+    ($($(#[$doc:meta])* $name:ident: [$($feature:literal => $module:ident),*];)*) => {$(
+        $(#[$doc])*
+        const $name: &[OptionalTools] = &[$(
+            #[cfg(feature = $feature)]
+            $module::TOOLS,
+        )*];
+    )*};
+}
 
-/// The tools of this build that show pictures.
-const PICTURE_TOOLS: &[OptionalTools] = &[
-    #[cfg(feature = "image")]
-    image::TOOLS,
-    #[cfg(feature = "screen")]
-    screen::TOOLS,
-];
+optional_tools! {
+    /// The tools of this build that read source code.
+    SOURCE_TOOLS: ["analyze" => analyze];
+    /// The tools of this build that show pictures.
+    PICTURE_TOOLS: ["image" => image, "screen" => screen];
+}
 
 /// What this server adds to gosling.
 pub const PART: Part = Part {

@@ -14,6 +14,7 @@ pub mod litellm_table;
 pub mod model_table;
 mod model_tables;
 mod provider_settings;
+mod templates;
 #[cfg(test)]
 mod tests;
 pub(super) mod vendor_settings;
@@ -26,6 +27,7 @@ use super::{Error, ErrorClass, ModelConfig, Provider};
 pub use builtin_providers::in_process_providers;
 pub use fast_model::FastModel;
 pub use model_tables::{replace_table, today};
+pub use templates::ProviderTemplate;
 
 use crate::features;
 use crate::outbound::is_loopback_url;

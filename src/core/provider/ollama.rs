@@ -6,7 +6,7 @@ mod ollama_decoder;
 mod ollama_effort;
 mod ollama_request;
 
-use super::catalog::vendor_settings::{self, OLLAMA_PORT};
+use super::catalog::vendor_settings;
 use super::lenient_json::JsonStr;
 use super::model_details::{DetailsQuery, ModelDetails};
 use super::provider_spec::{ProviderSpec, hosted};
@@ -24,6 +24,10 @@ use serde_json::{Value, json};
 /// The largest context to request, unless the user or the server sets another: what Ollama recommends for agents. It
 /// allocates the memory for all of it at once; its own default is so small that the tools alone fill it.
 const MAX_CONTEXT: u64 = 64_000;
+/// The largest context that makes sense, in tokens.
+const MOST: u64 = 1 << 32;
+/// The port of an `OLLAMA_HOST` that names none.
+const PORT: u16 = 11434;
 /// The context of a server on which nobody has set one. It is too small for an agent.
 const DEFAULT_CONTEXT: u64 = 4_096;
 
@@ -77,7 +81,7 @@ fn base_url(host: &str) -> String {
     let authority = &url[start..end];
     let after_ip6 = authority.rsplit(']').next().unwrap_or_default();
     if url.starts_with("http://") && !after_ip6.contains(':') {
-        url.insert_str(end, &format!(":{OLLAMA_PORT}"));
+        url.insert_str(end, &format!(":{PORT}"));
     }
     url
 }
@@ -146,6 +150,11 @@ impl Protocol for Ollama {
     }
 }
 
+/// Whether a model runs in Ollama's cloud, where it needs no memory of this machine.
+fn is_in_cloud(model: &str) -> bool {
+    model.ends_with("cloud")
+}
+
 /// The details of a model: the context of its file, that with which it runs, or its largest. The largest counts up to
 /// [`MAX_CONTEXT`], but for a model in Ollama's cloud.
 fn details(model: &str, bodies: &[Vec<u8>]) -> ModelDetails {
@@ -157,13 +166,15 @@ fn details(model: &str, bodies: &[Vec<u8>]) -> ModelDetails {
     let set = shown["parameters"].as_str().unwrap_or_default().lines();
     let mut set = set.filter_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok());
     let mut runs = running["models"].as_array().into_iter().flatten();
-    let runs = runs.find(|it| it["model"] == *model || it["name"] == *model);
+    let tagged = format!("{model}:latest");
+    let is_it = |name: &Value| name == model || *name == *tagged;
+    let runs = runs.find(|it| is_it(&it["model"]) || is_it(&it["name"]));
     let runs = runs.and_then(|it| it["context_length"].as_u64());
     let mut sizes = shown["model_info"].as_object().into_iter().flatten();
     let largest = sizes.find(|(name, _)| name.ends_with(".context_length"));
     let largest = largest.and_then(|(_, size)| size.as_u64());
-    let most = match model.ends_with("cloud") {
-        true => u64::MAX,
+    let most = match is_in_cloud(model) {
+        true => MOST,
         false => MAX_CONTEXT,
     };
     let window = (set.next_back())
@@ -171,7 +182,7 @@ fn details(model: &str, bodies: &[Vec<u8>]) -> ModelDetails {
         .or(largest.map(|size| size.min(most)));
     let abilities = shown["capabilities"].as_array();
     ModelDetails {
-        window: window.filter(|size| *size > 0),
+        window: window.filter(|size| (1..=MOST).contains(size)),
         calls_tools: abilities.map(|all| all.iter().any(|it| *it == *"tools")),
     }
 }

@@ -23,7 +23,33 @@ pub(super) const ROUTES: &[Route] = &[
     (Put, PROVIDER, update),
     (Delete, PROVIDER, delete),
     (Post, "/config/detect-provider", detect),
+    (Get, "/config/provider-catalog", templates),
+    (Get, "/config/provider-catalog/{id}", template),
 ];
+
+/// The hosts from which a custom provider can be made, without their models; `format` picks those of one protocol.
+/// Part of Goose's API after 1.24, as the next.
+fn templates(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let format = request.query("format").filter(|format| !format.is_empty());
+    let mut all = registry.catalog().templates();
+    all.retain(|template| format.is_none_or(|format| template.format == format));
+    let entries = all.iter().map(|template| {
+        json!({
+            "id": template.id, "name": template.name, "format": template.format,
+            "api_url": template.api_url, "model_count": template.models.len(),
+            "doc_url": template.doc_url, "env_var": template.env_var,
+        })
+    });
+    Ok(Response::json(&entries.collect::<Vec<_>>()))
+}
+
+fn template(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let id = request.param("id");
+    let mut all = registry.catalog().templates().into_iter();
+    let found = all.find(|template| template.id == id);
+    let found = found.ok_or_else(|| Error::not_found(format!("there is no template {id:?}")))?;
+    Ok(Response::json(&found))
+}
 
 fn editor(registry: &Registry) -> CustomProviderEditor<'_> {
     CustomProviderEditor {

@@ -18,8 +18,7 @@ pub(super) fn routes(router: Router) -> Router {
             Ok(sign_in("Tetrate", "custom provider for it"))
         })
         .post("/telemetry/event", Keyed, drop_event)
-        // After 1.24: templates of providers, configured dictation, models on this machine, running gateways.
-        .get("/config/provider-catalog", Keyed, |_| Ok(none()))
+        // After 1.24: configured dictation, models on this machine, running gateways.
         .get("/dictation/config", Keyed, |_| {
             Ok(Response::json(&json!({})))
         })

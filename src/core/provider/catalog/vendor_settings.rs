@@ -14,10 +14,6 @@ pub(in crate::provider) const ANTHROPIC: &[Setting] = &[
     timeout("ANTHROPIC_TIMEOUT"),
 ];
 
-/// The port of an `OLLAMA_HOST` that names none.
-#[cfg(feature = "ollama")]
-pub(in crate::provider) const OLLAMA_PORT: u16 = 11434;
-
 pub(in crate::provider) const OLLAMA: &[Setting] = &[
     setting("OLLAMA_HOST", SettingRole::Host)
         .required()

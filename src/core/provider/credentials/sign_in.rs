@@ -12,11 +12,14 @@ macro_rules! sign_ins {
         $(
             /// The sign-in of this feature; none in a build without it.
             pub(in crate::provider) const $name: Option<&CredentialsSpec> = {
-                #[cfg(feature = $feature)]
-                let spec = Some(&$spec);
-                #[cfg(not(feature = $feature))]
-                let spec = None;
-                spec
+                let specs: &[&CredentialsSpec] = &[
+                    #[cfg(feature = $feature)]
+                    &$spec,
+                ];
+                match specs {
+                    [] => None,
+                    [spec, ..] => Some(*spec),
+                }
             };
         )*
     };

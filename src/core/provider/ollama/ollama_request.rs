@@ -1,5 +1,6 @@
 //! The body of a request, serialized directly from the conversation.
 
+use super::{MAX_CONTEXT, is_in_cloud};
 use crate::conversation::{Content, Message, Role};
 use crate::provider::CompletionRequest;
 use crate::provider::body_fields::BodyFields;
@@ -63,6 +64,9 @@ impl Serialize for Options<'_> {
         let given = params.and_then(|params| params.get("options")?.as_object());
         let mut fields = BodyFields::new(s.serialize_map(None)?, given, form);
         let most = form.details.and_then(|details| details.window);
+        // Only the user asks for more than that.
+        let is_users = model.context_limit.is_some_and(|limit| limit > MAX_CONTEXT);
+        let most = most.filter(|_| !is_users || is_in_cloud(&model.model_name));
         if let Some(context) = model.context_limit.into_iter().chain(most).min() {
             fields.write("num_ctx", context)?;
         }
