@@ -60,11 +60,7 @@ fn telemetry_is_accepted_and_dropped() {
 fn what_later_clients_ask_for_is_empty() {
     let server = Server::new().start();
     server.get("/dictation/config").is(200).gives(json!({}));
-    for path in [
-        "/local-inference/models",
-        "/gateway/status",
-        "/config/provider-catalog?format=openai",
-    ] {
+    for path in ["/local-inference/models", "/gateway/status"] {
         server.get(path).is(200).gives(json!([]));
     }
     for path in [

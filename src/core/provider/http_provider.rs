@@ -19,7 +19,7 @@ use super::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider, Purpose,
     StopReason, request_retries, thinking_effort,
 };
-use crate::conversation::Content;
+use crate::conversation::{Content, Message};
 use crate::outbound::error_text::one_line;
 use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
 use crate::sys::cancel::Cancel;
@@ -247,6 +247,13 @@ impl Provider for HttpProvider {
         for why in &offer.left_out {
             sink.notice(why);
         }
+        let replayed = offer.replayed(request.messages);
+        let messages: Option<Vec<&Message>> =
+            (replayed.as_ref()).map(|messages| messages.iter().map(AsRef::as_ref).collect());
+        let request = &CompletionRequest {
+            messages: messages.as_deref().unwrap_or(request.messages),
+            ..*request
+        };
         let mut outgoing = self.http_request(&with_tools(request, &offer), &form, max_tokens)?;
         let mut changes = 0;
         let mut target = self.target(&outgoing, cancel)?;

@@ -3,10 +3,13 @@
 
 use super::ToolSpec;
 use super::request_form::RequestForm;
-use super::tool_schema::{Repaired, SchemaRules, holds, original_arguments, repaired};
-use crate::conversation::{Content, Outcome};
+use super::tool_schema::{Repaired, SchemaRules, holds, renamed_arguments, repaired};
+use crate::conversation::{Content, Message, Outcome};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+
+/// By the tool's name, names of properties by those that replace them.
+type Renamed = HashMap<String, BTreeMap<String, String>>;
 
 /// The tools that a request offers.
 #[derive(Debug, Default)]
@@ -14,8 +17,8 @@ pub(super) struct ToolOffer<'t> {
     pub(super) tools: Cow<'t, [ToolSpec]>,
     /// Why a tool is left out, for the user, each a sentence.
     pub(super) left_out: Vec<String>,
-    /// By the tool's name, the properties of its arguments that have another name.
-    renamed: HashMap<String, BTreeMap<String, String>>,
+    /// The properties of arguments that have another name, each with its own one.
+    renamed: Renamed,
 }
 
 impl<'t> ToolOffer<'t> {
@@ -84,17 +87,41 @@ impl<'t> ToolOffer<'t> {
 
     /// Gives the arguments of calls their own names back.
     pub(super) fn restore_arguments(&self, content: &mut [Content]) {
+        rename_arguments(content, &self.renamed);
+    }
+
+    /// The messages with the names that this offer has in the arguments of their calls; `None` if it has no others.
+    pub(super) fn replayed<'m>(&self, messages: &[&'m Message]) -> Option<Vec<Cow<'m, Message>>> {
         if self.renamed.is_empty() {
-            return;
+            return None;
         }
-        for part in content {
-            if let Content::ToolRequest(request) = part
-                && let Outcome::Success { value } = &mut request.tool_call
-                && let Some(renamed) = self.renamed.get(&value.name)
-                && let Some(arguments) = original_arguments(value.arguments.get(), renamed)
-            {
-                value.arguments = arguments;
+        let inverse = |(tool, names): (&String, &BTreeMap<String, String>)| {
+            let names = names.iter().map(|(new, own)| (own.clone(), new.clone()));
+            (tool.clone(), names.collect())
+        };
+        let offered: Renamed = self.renamed.iter().map(inverse).collect();
+        let replayed = messages.iter().map(|message| {
+            let mut message = Cow::Borrowed(*message);
+            if message.tool_requests().next().is_some() {
+                rename_arguments(&mut message.to_mut().content, &offered);
             }
+            message
+        });
+        Some(replayed.collect())
+    }
+}
+
+fn rename_arguments(content: &mut [Content], renamed: &Renamed) {
+    if renamed.is_empty() {
+        return;
+    }
+    for part in content {
+        if let Content::ToolRequest(request) = part
+            && let Outcome::Success { value } = &mut request.tool_call
+            && let Some(names) = renamed.get(&value.name)
+            && let Some(arguments) = renamed_arguments(value.arguments.get(), names)
+        {
+            value.arguments = arguments;
         }
     }
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-pub(super) use repair::{Repaired, original_arguments, repaired};
+pub(super) use repair::{Repaired, renamed_arguments, repaired};
 pub(super) use scan::holds;
 
 /// The largest schema that is repaired, in bytes.

@@ -46,3 +46,36 @@ fn what_cannot_be_offered_is_left_out_with_words() {
     let offer = ToolOffer::new(&tools, &RULES, &form);
     assert!(offer.tools.is_empty() && offer.left_out.is_empty());
 }
+
+#[test]
+fn calls_of_the_history_are_told_with_the_offered_names() {
+    let schema = r#"{"type":"object","properties":{"@id":{}}}"#;
+    let tools = [tool("at", "d", schema)];
+    let offer = ToolOffer::new(&tools, &RULES, &RequestForm::default());
+    let call = |name: &str| {
+        let call = serde_json::json!({"type": "toolRequest", "id": "1", "toolCall":
+            {"status": "success", "value": {"name": name, "arguments": {"@id": 7}}}});
+        let content = serde_json::from_value(call).unwrap();
+        Message::new(crate::conversation::Role::Assistant, vec![content])
+    };
+    let (known, other) = (call("at"), call("other"));
+    let replayed = offer.replayed(&[&known, &other]).unwrap();
+    let arguments = |content: &[Content]| match &content[0] {
+        Content::ToolRequest(request) => request
+            .tool_call
+            .value()
+            .unwrap()
+            .arguments
+            .get()
+            .to_owned(),
+        other => panic!("{other:?}"),
+    };
+    let sent = arguments(&replayed[0].content);
+    let name = sent.split('"').nth(1).unwrap();
+    assert_ne!(name, "@id");
+    assert!(offer.tools[0].input_schema.get().contains(name), "{sent}");
+    assert_eq!(arguments(&replayed[1].content), r#"{"@id":7}"#);
+    let mut content = replayed[0].content.clone();
+    offer.restore_arguments(&mut content);
+    assert_eq!(arguments(&content), r#"{"@id":7}"#);
+}

@@ -55,7 +55,7 @@ pub(in crate::provider) fn repaired(
 }
 
 /// The arguments of a call with the properties' own names; `None` if they are not JSON.
-pub(in crate::provider) fn original_arguments(
+pub(in crate::provider) fn renamed_arguments(
     arguments: &str,
     renamed: &BTreeMap<String, String>,
 ) -> Option<Box<RawValue>> {

@@ -111,7 +111,7 @@ fn names_outside_of_the_alphabet_are_renamed_and_named_back() {
         .unwrap()
         .0;
     let call = json!({new: "1", outer: {inner: [{inner: 1}]}, "ok.1-_": 2});
-    let own = original_arguments(&call.to_string(), &repaired.renamed).unwrap();
+    let own = renamed_arguments(&call.to_string(), &repaired.renamed).unwrap();
     let own: Value = crate::json::from_str(own.get()).unwrap();
     assert_eq!(
         own,
