@@ -49,6 +49,7 @@ const NEEDS: [(&str, &str); 10] = [
 const NOT_VARIABLES: &[&str] = &[
     // A kind of token and of its signature, and an argument.
     "JWT",
+    "PS256",
     "RS256",
     "RECIPE",
     // What cargo tells the compiler.
