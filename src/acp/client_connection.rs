@@ -3,6 +3,8 @@
 mod client_workspace;
 mod extension_methods;
 mod goose_methods;
+mod goose_params;
+pub(super) mod live_turns;
 mod prompt_turn;
 mod provider_methods;
 mod questions;
@@ -14,11 +16,12 @@ mod stored_session_methods;
 pub(super) use self::prompt_turn::TurnUpdates;
 
 use self::goose_methods::GooseMethod;
+use self::goose_params::Params;
+use self::live_turns::LiveTurns;
 use self::prompt_turn::{BUSY, Prompt};
 use self::session_methods::{Opened, SessionOnly};
 use super::capabilities::{self, ClientCapabilities, Initialize};
 use super::client_requests::ClientRequests;
-use super::live_turns::LiveTurns;
 use super::open_session::{OpenSession, RunningTurn};
 use super::outbox::Outbox;
 use super::updates;
@@ -332,7 +335,7 @@ impl ConnectionState {
                 Err(error) => pending.answer(Err(error)),
             },
             _ => match GooseMethod::find(method) {
-                Some(found) => match goose_methods::Params::read(method, params) {
+                Some(found) => match Params::read(method, params) {
                     Ok(params) => {
                         pending.run(method, move |state, cancel| {
                             found.run(state, &params, cancel)

@@ -43,7 +43,6 @@ mod file_diffs;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod goose_extensions;
-mod live_turns;
 mod mcp_servers;
 mod open_session;
 mod outbox;
@@ -60,7 +59,7 @@ mod web_socket_endpoint;
 use gosling_core::part::Part;
 
 pub use client_connection::Connection;
-pub use live_turns::LiveTurns;
+pub use client_connection::live_turns::LiveTurns;
 pub use outbox::{MessageWriter, Outbox};
 pub use stdio::serve_stdio_process;
 

@@ -1,7 +1,7 @@
 //! The transport of the HTTP server, `GET /acp`: one message in a text message of a WebSocket, as Goose Desktop speaks
 //! it from 1.41 on.
 
-use super::live_turns::LiveTurns;
+use super::LiveTurns;
 use super::web_socket::{self, GOING_AWAY, Message, UNSUPPORTED_DATA, WebSocket, WebSocketSender};
 use super::{Connection, MessageWriter, Outbox};
 use crate::agent::Registry;

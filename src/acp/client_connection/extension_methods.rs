@@ -1,14 +1,77 @@
 //! Goose's methods about extensions, configured and of a session, and about their tools, resources and apps.
 
 use super::ConnectionState;
-use super::goose_methods::{Outcome, Params};
-use crate::error_objects::error_object;
+use super::goose_params::{Outcome, Params};
+use super::session_methods::START_LIMIT;
+use crate::conversation::Session;
+use crate::error_objects::{error_object, invalid_params};
 use crate::extension::configured::{self, Change};
 use crate::extension::{ExtensionConfig, config};
-use crate::goose_extensions::{from_goose, to_goose};
+use crate::goose_extensions::{self, from_goose, to_goose};
 use crate::http::Method;
+use crate::mcp::jsonrpc::ErrorObject;
 use crate::sys::cancel::Cancel;
 use serde_json::{Value, json};
+
+impl ConnectionState {
+    /// The extensions that the `_meta` of `session/new` asks for instead of the configured ones.
+    ///
+    /// # Errors
+    /// If one of them is none.
+    pub(crate) fn wanted_extensions(
+        &self,
+        meta: &Value,
+    ) -> Result<Option<Vec<Value>>, ErrorObject> {
+        let refused = |field: &str, why: &str| {
+            invalid_params("session/new", &format!("`_meta.{field}`: {why}"))
+        };
+        let Some(wanted) = meta["enabledExtensions"].as_array() else {
+            return Ok(None);
+        };
+        let mut extensions = Vec::new();
+        for extension in wanted {
+            let read = from_goose(extension.clone());
+            let read = read.map_err(|why| refused("enabledExtensions", &why))?;
+            extensions.push(self.with_configured_fields(read)?.to_value());
+        }
+        Ok(Some(extensions))
+    }
+
+    /// The extension with those fields of the configured one of its name and kind that Goose's clients do not
+    /// know, such as its container, and with its variables if it has none.
+    pub(crate) fn with_configured_fields(
+        &self,
+        extension: ExtensionConfig,
+    ) -> Result<ExtensionConfig, ErrorObject> {
+        let config = &self.registry.stores().config;
+        let before = configured::find(config, extension.name()).map_err(error_object)?;
+        Ok(match before.map(|entry| entry.config) {
+            Some(Ok(before)) => goose_extensions::with_fields_of(extension, &before),
+            _ => extension,
+        })
+    }
+
+    /// Adds what Goose's clients expect when a session is opened: which extensions have started. Waits for
+    /// them, within [`START_LIMIT`]. False if the result does not tell it.
+    pub(crate) fn add_goose_state(
+        &self,
+        result: &mut Value,
+        session: &Session,
+        cancel: &Cancel,
+    ) -> bool {
+        if self.client().is_goose
+            && let Ok(agent) = self.registry.agent(&session.id)
+            && let Ok(results) = agent.wait_within(Some(START_LIMIT), cancel)
+        {
+            result["_meta"] = json!({"workingDir": session.working_dir});
+            if let Some(results) = results {
+                result["_meta"]["extensionResults"] = json!(results);
+                return true;
+            }
+        }
+        false
+    }
+}
 
 pub(crate) fn list_extensions(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {
     let listed = configured::list(&state.registry.stores().config).map_err(error_object)?;

@@ -2,32 +2,22 @@
 //! answered as unknown.
 
 use super::ConnectionState;
+use super::goose_params::{Method, Outcome, Params, done};
 use super::route_methods::{self, RouteMethod};
-use super::session_methods::{START_LIMIT, commands};
+use super::session_methods::commands;
 use super::{extension_methods, provider_methods, stored_session_methods};
-use crate::agent::{self, ShownSetting};
-use crate::conversation::Session;
-use crate::error_objects::{error_object, invalid_params};
-use crate::extension::ExtensionConfig;
-use crate::extension::configured::{self, Change};
-use crate::goose_extensions::{self, from_goose};
+use crate::agent::ShownSetting;
+use crate::error_objects::error_object;
+use crate::extension::configured::Change;
 use crate::http::Method as Verb;
 use crate::mcp::jsonrpc::ErrorObject;
 use crate::store::settings::{self, Setting};
 use crate::sys::cancel::Cancel;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::path::Path;
 
 /// What the names of Goose's methods begin with.
 const PREFIX: &str = "_goose/unstable/";
-
-/// A method: takes its parameters, and a token that is cancelled with the request.
-pub(crate) type Method = fn(&ConnectionState, &Params, &Cancel) -> Outcome;
-
-/// The result of a request, or why there is none.
-pub(crate) type Outcome = Result<Value, ErrorObject>;
 
 /// A method of Goose's, ready to run.
 #[derive(Clone, Copy)]
@@ -152,121 +142,6 @@ const METHODS: &[(&str, Method)] = &[
     ("tools/list", extension_methods::list_tools),
 ];
 
-/// The parameters of a request.
-pub(crate) struct Params {
-    method: String,
-    all: Value,
-}
-
-impl Params {
-    pub(crate) fn read(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
-        let all = match params {
-            Some(params) => crate::mcp::params::read_params(method, Some(params))?,
-            None => json!({}),
-        };
-        Ok(Params {
-            method: method.to_owned(),
-            all,
-        })
-    }
-
-    /// The value of a field; null if it is absent.
-    pub(crate) fn value(&self, field: &str) -> &Value {
-        &self.all[field]
-    }
-
-    /// The string in a field.
-    pub(crate) fn text(&self, field: &str) -> Result<&str, ErrorObject> {
-        let text = self.all[field].as_str();
-        text.ok_or_else(|| self.invalid(field, "it is not a string"))
-    }
-
-    /// Whether a field is `true`.
-    pub(crate) fn flag(&self, field: &str) -> bool {
-        self.all[field] == Value::Bool(true)
-    }
-
-    /// A path with the string of a field as a segment.
-    pub(crate) fn in_path(
-        &self,
-        before: &str,
-        field: &str,
-        behind: &str,
-    ) -> Result<String, ErrorObject> {
-        let segment = utf8_percent_encode(self.text(field)?, NON_ALPHANUMERIC);
-        Ok(format!("{before}{segment}{behind}"))
-    }
-
-    pub(crate) fn invalid(&self, field: &str, why: &str) -> ErrorObject {
-        invalid_params(&self.method, &format!("`{field}`: {why}"))
-    }
-}
-
-impl ConnectionState {
-    /// The extensions that the `_meta` of `session/new` asks for instead of the configured ones.
-    ///
-    /// # Errors
-    /// If one of them is none.
-    pub(crate) fn wanted_extensions(
-        &self,
-        meta: &Value,
-    ) -> Result<Option<Vec<Value>>, ErrorObject> {
-        let refused = |field: &str, why: &str| {
-            invalid_params("session/new", &format!("`_meta.{field}`: {why}"))
-        };
-        let Some(wanted) = meta["enabledExtensions"].as_array() else {
-            return Ok(None);
-        };
-        let mut extensions = Vec::new();
-        for extension in wanted {
-            let read = from_goose(extension.clone());
-            let read = read.map_err(|why| refused("enabledExtensions", &why))?;
-            extensions.push(self.with_configured_fields(read)?.to_value());
-        }
-        Ok(Some(extensions))
-    }
-
-    /// The extension with those fields of the configured one of its name and kind that Goose's clients do not
-    /// know, such as its container, and with its variables if it has none.
-    pub(crate) fn with_configured_fields(
-        &self,
-        extension: ExtensionConfig,
-    ) -> Result<ExtensionConfig, ErrorObject> {
-        let config = &self.registry.stores().config;
-        let before = configured::find(config, extension.name()).map_err(error_object)?;
-        Ok(match before.map(|entry| entry.config) {
-            Some(Ok(before)) => goose_extensions::with_fields_of(extension, &before),
-            _ => extension,
-        })
-    }
-
-    /// Adds what Goose's clients expect when a session is opened: which extensions have started. Waits for
-    /// them, within [`START_LIMIT`]. False if the result does not tell it.
-    pub(crate) fn add_goose_state(
-        &self,
-        result: &mut Value,
-        session: &Session,
-        cancel: &Cancel,
-    ) -> bool {
-        if self.client().is_goose
-            && let Ok(agent) = self.registry.agent(&session.id)
-            && let Ok(results) = agent.wait_within(Some(START_LIMIT), cancel)
-        {
-            result["_meta"] = json!({"workingDir": session.working_dir});
-            if let Some(results) = results {
-                result["_meta"]["extensionResults"] = json!(results);
-                return true;
-            }
-        }
-        false
-    }
-}
-
-/// The empty result of a change.
-pub(crate) fn done<E: Into<agent::Error>>(outcome: Result<(), E>) -> Outcome {
-    outcome.map(|()| json!({})).map_err(error_object)
-}
-
 fn read_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let (key, is_secret) = (params.text("key")?, params.flag("isSecret"));
     let (stores, catalog) = (state.registry.stores(), state.registry.catalog());
@@ -280,7 +155,7 @@ fn read_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome
 }
 
 fn set_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    let (key, value) = (params.text("key")?, &params.all["value"]);
+    let (key, value) = (params.text("key")?, params.value("value"));
     let stores = state.registry.stores();
     let set = if params.flag("isSecret") {
         stores.secrets.set(key, value)
@@ -322,13 +197,13 @@ fn save_defaults(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcom
     known.map_err(|error| params.invalid("providerId", &error.to_string()))?;
     let saved = state.registry.stores().config.edit(|root| {
         root.insert("GOOSE_PROVIDER".into(), provider.into());
-        if let Some(model) = params.all["modelId"].as_str() {
+        if let Some(model) = params.value("modelId").as_str() {
             root.insert("GOOSE_MODEL".into(), model.into());
         }
         Ok(())
     });
     saved.map_err(error_object)?;
-    Ok(json!({"providerId": provider, "modelId": params.all["modelId"]}))
+    Ok(json!({"providerId": provider, "modelId": params.value("modelId")}))
 }
 
 /// Stores a recipe in the folder of the configuration, and says where it is.

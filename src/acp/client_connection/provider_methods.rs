@@ -1,7 +1,7 @@
 //! Goose's methods about providers: `providers/…`.
 
 use super::ConnectionState;
-use super::goose_methods::{Outcome, Params};
+use super::goose_params::{Outcome, Params};
 use crate::error_objects::error_object;
 use crate::http::Method;
 use crate::mcp::jsonrpc::ErrorObject;

@@ -2,7 +2,7 @@
 //! the user is asked for.
 
 use super::ConnectionState;
-use super::goose_methods::Outcome;
+use super::goose_params::Outcome;
 use crate::agent::recipes::SessionRecipe;
 use crate::agent::session_recipes;
 use crate::conversation::Session;

@@ -2,7 +2,7 @@
 //! and its answer the result.
 
 use super::ConnectionState;
-use super::goose_methods::{Outcome, Params};
+use super::goose_params::{Outcome, Params};
 use crate::features;
 use crate::http::{self, Method, Response};
 use crate::mcp::jsonrpc::{

@@ -1,7 +1,7 @@
 //! Goose's methods about stored sessions: `session/…`.
 
 use super::ConnectionState;
-use super::goose_methods::{Outcome, Params, done};
+use super::goose_params::{Outcome, Params, done};
 use super::session_methods::describe;
 use crate::error_objects::error_object;
 use crate::http::Method;

@@ -2,7 +2,7 @@
 //!
 //! <https://docs.anthropic.com/en/api/messages>, version 2023-06-01.
 
-mod bound_origin;
+pub(super) mod bound_origin;
 mod claude_effort;
 mod messages_decoder;
 mod messages_request;
@@ -19,7 +19,6 @@ use super::tool_name_encoding::ToolNames;
 use super::tool_schema::SchemaRules;
 use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
-pub(super) use bound_origin::ReasoningBack;
 pub(super) use claude_effort::claude_effort;
 use messages_decoder::MessagesDecoder;
 use serde::Deserialize;

@@ -4,6 +4,7 @@
 
 mod aws;
 mod aws_profile;
+mod aws_region_and_key;
 mod aws_role;
 mod converse_decoder;
 mod converse_request;
@@ -56,8 +57,8 @@ static CREDENTIALS: CredentialsSpec = CredentialsSpec {
         |parameters| match parameters.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME") {
             Some(url) => Ok(url.trim_end_matches('/').to_owned()),
             None => {
-                let region = aws::region(parameters)?;
-                let domain = aws::domain(&region);
+                let region = aws_region_and_key::region(parameters)?;
+                let domain = aws_region_and_key::domain(&region);
                 Ok(format!("https://bedrock-runtime.{region}.{domain}"))
             }
         },

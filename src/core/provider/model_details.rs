@@ -1,6 +1,5 @@
 //! What a server tells of one model when it is asked for it, before the first request to the model.
 
-use super::wire_protocol::HttpRequest;
 use std::collections::HashMap;
 
 /// The details of a model.
@@ -10,13 +9,6 @@ pub(super) struct ModelDetails {
     pub(super) window: Option<u64>,
     /// Whether it calls tools.
     pub(super) calls_tools: Option<bool>,
-}
-
-/// How a protocol asks for the details of a model.
-pub(super) struct DetailsQuery {
-    pub(super) requests: Vec<HttpRequest>,
-    /// Reads the bodies of the responses, in the order of the requests; an absent one is empty.
-    pub(super) read: fn(model: &str, bodies: &[Vec<u8>]) -> ModelDetails,
 }
 
 /// The details of the models of one provider, for the lifetime of the process.

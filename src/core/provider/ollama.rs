@@ -8,13 +8,13 @@ mod ollama_request;
 
 use super::catalog::vendor_settings;
 use super::lenient_json::JsonStr;
-use super::model_details::{DetailsQuery, ModelDetails};
+use super::model_details::ModelDetails;
 use super::provider_spec::{ProviderSpec, hosted};
 use super::request_form::RequestForm;
 use super::server_url::with_scheme;
 use super::thinking_effort::EffortParams;
 use super::tool_schema::SchemaRules;
-use super::wire_protocol::{Decoder, Endpoint, HttpRequest, Protocol, WireProtocol};
+use super::wire_protocol::{Decoder, DetailsQuery, Endpoint, HttpRequest, Protocol, WireProtocol};
 use super::{CompletionRequest, Error};
 use ollama_decoder::OllamaDecoder;
 use ollama_effort::ollama_effort;

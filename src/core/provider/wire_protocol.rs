@@ -4,7 +4,7 @@
 //! The message of an [`Error`] made by a protocol says only what is wrong. The HTTP provider redacts secrets
 //! in it, and adds the provider's name and what the user can do.
 
-use super::model_details::DetailsQuery;
+use super::model_details::ModelDetails;
 use super::request_form::{Refusal, RequestForm};
 use super::responses_url::{UseResponses, use_responses};
 use super::thinking_effort::EffortParams;
@@ -19,6 +19,13 @@ pub(super) struct HttpRequest {
     pub(super) headers: Vec<(String, String)>,
     /// The JSON body of a POST; a GET if absent.
     pub(super) body: Option<Vec<u8>>,
+}
+
+/// How a protocol asks for the details of a model.
+pub(super) struct DetailsQuery {
+    pub(super) requests: Vec<HttpRequest>,
+    /// Reads the bodies of the responses, in the order of the requests; an absent one is empty.
+    pub(super) read: fn(model: &str, bodies: &[Vec<u8>]) -> ModelDetails,
 }
 
 /// A wire protocol. The HTTP provider calls it, once for each request.

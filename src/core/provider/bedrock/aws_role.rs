@@ -4,8 +4,10 @@
 //! <https://docs.aws.amazon.com/singlesignon/latest/PortalAPIReference/API_GetRoleCredentials.html>,
 //! <https://docs.aws.amazon.com/singlesignon/latest/OIDCAPIReference/API_CreateToken.html>
 
-use super::aws::{self, UNLIMITED, config, fetched_key, is_region, signature};
 use super::aws_profile::{Profile, read_file};
+use super::aws_region_and_key::{
+    self as aws, UNLIMITED, config, fetched_key, is_region, signature,
+};
 use super::sigv4::{AwsKey, UNRESERVED, hex};
 use crate::provider::Error;
 use crate::provider::credentials::Parameters;

@@ -1,7 +1,7 @@
 //! The body of a request of the Converse API.
 
 use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
-use crate::provider::anthropic::ReasoningBack;
+use crate::provider::anthropic::bound_origin::ReasoningBack;
 use crate::provider::request_form::RequestForm;
 use crate::provider::thinking_origin::is_own;
 use crate::provider::tool_call_conversion::replayed_call;

@@ -4,15 +4,16 @@
 //! <https://developers.google.com/identity/protocols/oauth2/service-account>
 
 use crate::outbound::is_loopback_url;
-use crate::provider::credentials::tokens::{
-    Algorithm, Fetched, TokenCache, TokenRequest, fetch_token, parse_token, signed_claims,
-};
+use crate::provider::credentials::tokens::oauth_token::{fetch_token, parse_token};
+use crate::provider::credentials::tokens::signed_claims::signed_claims;
+use crate::provider::credentials::tokens::{Fetched, TokenCache, TokenRequest};
 use crate::provider::credentials::{Credentials, Parameters};
 use crate::provider::wire_protocol::HttpRequest;
 use crate::provider::{Error, ErrorClass};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::unix_seconds;
 use crate::sys::fs::read_start;
+use ring::signature::RSA_PKCS1_SHA256;
 use serde::Deserialize;
 use serde_json::json;
 use std::path::PathBuf;
@@ -102,12 +103,10 @@ impl Google {
                     "iat": unix_seconds(),
                     "exp": unix_seconds().saturating_add(LIFETIME),
                 });
-                let algorithm = Algorithm::Rs256;
-                let header = json!({
-                    "alg": algorithm.name(), "typ": "JWT", "kid": private_key_id,
-                });
+                let header = json!({"alg": "RS256", "typ": "JWT", "kid": private_key_id});
                 let title = "the private key in the file of credentials";
-                let assertion = signed_claims(algorithm, &header, &claims, &private_key, title)?;
+                let assertion =
+                    signed_claims(&RSA_PKCS1_SHA256, &header, &claims, &private_key, title)?;
                 let kind = "urn:ietf:params:oauth:grant-type:jwt-bearer".to_owned();
                 (uri, vec![("grant_type", kind), ("assertion", assertion)])
             }

@@ -2,7 +2,8 @@
 //!
 //! <https://docs.databricks.com/dev-tools/auth/oauth-m2m>
 
-use crate::provider::credentials::tokens::{Fetched, TokenCache, fetch_token};
+use crate::provider::credentials::tokens::oauth_token::fetch_token;
+use crate::provider::credentials::tokens::{Fetched, TokenCache};
 use crate::provider::credentials::{Credentials, CredentialsSpec, Parameters};
 use crate::provider::server_url::{base_url, origin};
 use crate::provider::wire_protocol::HttpRequest;

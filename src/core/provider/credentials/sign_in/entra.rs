@@ -5,10 +5,9 @@
 //! <https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token>
 
 use crate::outbound::is_loopback_url;
-use crate::provider::credentials::tokens::{
-    Algorithm, Fetched, TokenCache, TokenRequest, fetch_token, parse_token, pem_block,
-    signed_claims,
-};
+use crate::provider::credentials::tokens::oauth_token::{fetch_token, parse_token};
+use crate::provider::credentials::tokens::signed_claims::{pem_block, signed_claims};
+use crate::provider::credentials::tokens::{Fetched, TokenCache, TokenRequest};
 use crate::provider::credentials::{Credentials, CredentialsSpec, Parameters};
 use crate::provider::wire_protocol::HttpRequest;
 use crate::provider::{Error, ErrorClass};
@@ -19,6 +18,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use ring::digest;
+use ring::signature::RSA_PSS_SHA256;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -211,9 +211,8 @@ fn certified(path: &str, client: &str, audience: &str) -> Result<String, Error> 
     let certificate = pem_block(&pem, "CERTIFICATE")
         .ok_or_else(|| config(format!("the file of {NAME} has no certificate in PEM")))?;
     let thumbprint = digest::digest(&digest::SHA256, &certificate);
-    let algorithm = Algorithm::Ps256;
     let header = json!({
-        "alg": algorithm.name(), "typ": "JWT", "x5t#S256": URL_SAFE_NO_PAD.encode(thumbprint),
+        "alg": "PS256", "typ": "JWT", "x5t#S256": URL_SAFE_NO_PAD.encode(thumbprint),
     });
     let id = crate::sys::random_hex(16).map_err(|error| config(error.to_string()))?;
     let now = unix_seconds();
@@ -222,7 +221,7 @@ fn certified(path: &str, client: &str, audience: &str) -> Result<String, Error> 
         "exp": now.saturating_add(ASSERTION_LIFETIME),
     });
     let title = format!("the private key in the file of {NAME}, which is PKCS #8 in PEM,");
-    signed_claims(algorithm, &header, &claims, &pem, &title)
+    signed_claims(&RSA_PSS_SHA256, &header, &claims, &pem, &title)
 }
 
 fn read(path: &str, variable: &str) -> Result<String, Error> {

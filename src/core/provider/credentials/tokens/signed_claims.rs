@@ -4,34 +4,16 @@ use crate::provider::{Error, ErrorClass};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::rand::SystemRandom;
-use ring::signature::{RSA_PKCS1_SHA256, RSA_PSS_SHA256, RsaEncoding, RsaKeyPair};
+use ring::signature::{RsaEncoding, RsaKeyPair};
 use serde_json::Value;
 
-/// The signatures that issuers of tokens accept.
-#[derive(Clone, Copy)]
-pub(in crate::provider) enum Algorithm {
-    /// RSA with PKCS #1 v1.5 padding.
-    Rs256,
-    /// RSA with PSS padding.
-    Ps256,
-}
-
-impl Algorithm {
-    /// Its name in the header of a token.
-    pub(in crate::provider) fn name(self) -> &'static str {
-        match self {
-            Algorithm::Rs256 => "RS256",
-            Algorithm::Ps256 => "PS256",
-        }
-    }
-}
-
-/// A token that asserts the claims, signed with a key in PEM (PKCS #8). `key_title` names the key in errors.
+/// A token that asserts the claims, signed with a key in PEM (PKCS #8) in the way that its header names. `key_title`
+/// names the key in errors.
 ///
 /// # Errors
 /// [`ErrorClass::Config`] if the key cannot be read.
 pub(in crate::provider) fn signed_claims(
-    algorithm: Algorithm,
+    encoding: &'static dyn RsaEncoding,
     header: &Value,
     claims: &Value,
     pem: &str,
@@ -40,15 +22,11 @@ pub(in crate::provider) fn signed_claims(
     let wrong = || Error::new(ErrorClass::Config, format!("{key_title} cannot be read"));
     let der = pem_block(pem, "PRIVATE KEY").ok_or_else(wrong)?;
     let key = RsaKeyPair::from_pkcs8(&der).map_err(|_| wrong())?;
-    let padding: &dyn RsaEncoding = match algorithm {
-        Algorithm::Rs256 => &RSA_PKCS1_SHA256,
-        Algorithm::Ps256 => &RSA_PSS_SHA256,
-    };
     let encode = |part: &Value| URL_SAFE_NO_PAD.encode(part.to_string());
     let text = format!("{}.{}", encode(header), encode(claims));
     let mut signature = vec![0; key.public().modulus_len()];
     let random = SystemRandom::new();
-    key.sign(padding, &random, text.as_bytes(), &mut signature)
+    key.sign(encoding, &random, text.as_bytes(), &mut signature)
         .map_err(|_| wrong())?;
     Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(&signature)))
 }

@@ -1,13 +1,13 @@
 //! The running turns that Goose's clients follow: each window that has the session open sees the turn, whichever has
 //! begun it; the turn goes on when a window closes, and one that opens the session joins it.
 
-use super::client_connection::{ConnectionState, TurnUpdates};
-use super::updates::{self, Speaker, Status};
+use super::{ConnectionState, TurnUpdates};
 use crate::agent::{Compaction, Event, EventSink};
 use crate::conversation::{Action, Content, Message};
 use crate::provider;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
+use crate::updates::{self, Speaker, Status};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -19,9 +19,9 @@ pub struct LiveTurns {
 }
 
 /// A running turn.
-pub(super) struct LiveTurn {
+pub(crate) struct LiveTurn {
     /// Ends it.
-    pub(super) cancel: Cancel,
+    pub(crate) cancel: Cancel,
     state: Mutex<Followed>,
 }
 
@@ -38,20 +38,20 @@ struct Followed {
 
 impl LiveTurns {
     /// Lets a client follow the turns of the sessions that it has open.
-    pub(super) fn add(&self, connection: &Arc<ConnectionState>) {
+    pub(crate) fn add(&self, connection: &Arc<ConnectionState>) {
         let mut connections = lock(&self.connections);
         connections.retain(|known| known.strong_count() > 0);
         connections.push(Arc::downgrade(connection));
     }
 
     /// The running turn of a session.
-    pub(super) fn of(&self, session: &str) -> Option<Arc<LiveTurn>> {
+    pub(crate) fn of(&self, session: &str) -> Option<Arc<LiveTurn>> {
         lock(&self.turns).get(session).cloned()
     }
 
     /// Begins a turn of `owner`, with these contents of the user, which the other windows show; `None` if one is
     /// running.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         self: &Arc<Self>,
         owner: TurnUpdates,
         cancel: &Cancel,
@@ -101,7 +101,7 @@ impl LiveTurn {
     ///
     /// # Errors
     /// Those of `replay`; the window does not follow then.
-    pub(super) fn join<E>(
+    pub(crate) fn join<E>(
         &self,
         mut follower: TurnUpdates,
         replay: impl FnOnce() -> Result<Vec<String>, E>,
@@ -133,7 +133,7 @@ impl LiveTurn {
     }
 
     /// Withdraws a question that one window has answered from the others, which show `status` for its call.
-    pub(super) fn answered(&self, id: &str, status: Option<Status>, by: &Arc<ConnectionState>) {
+    pub(crate) fn answered(&self, id: &str, status: Option<Status>, by: &Arc<ConnectionState>) {
         let mut state = lock(&self.state);
         state.questions.retain(|question| id_of(question) != id);
         if let Some(status) = status {
@@ -199,7 +199,7 @@ impl Followed {
 }
 
 /// A turn that is running; dropping it ends it.
-pub(super) struct RunningLiveTurn {
+pub(crate) struct RunningLiveTurn {
     turns: Arc<LiveTurns>,
     session: String,
     turn: Arc<LiveTurn>,
@@ -207,7 +207,7 @@ pub(super) struct RunningLiveTurn {
 
 impl RunningLiveTurn {
     /// Does something with each window that follows.
-    pub(super) fn each(&self, act: impl Fn(&mut TurnUpdates)) {
+    pub(crate) fn each(&self, act: impl Fn(&mut TurnUpdates)) {
         lock(&self.turn.state).followers.iter_mut().for_each(act);
     }
 }
