@@ -13,7 +13,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
 use crate::text::printable;
 use crate::turn_display::{DisplayState, SessionAnswers, TurnDisplay};
-use crate::{extension_options, slash_commands, stdin_lines};
+use crate::{extension_options, mistyped_commands, stdin_lines};
 use gosling_core::part;
 use lexopt::prelude::*;
 use std::env;
@@ -266,7 +266,7 @@ impl<'a> Chat<'a> {
             text if text == "/effort" || text.starts_with("/effort ") => {
                 self.effort(text["/effort".len()..].trim());
             }
-            text => match slash_commands::mistyped(line, &self.registry.stores().config) {
+            text => match mistyped_commands::mistyped(line, &self.registry.stores().config) {
                 Some(reason) => {
                     self.failed |= !self.input.is_terminal();
                     print_note(&reason);

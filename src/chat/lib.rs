@@ -8,10 +8,10 @@ mod elicitation_form;
 mod extension_options;
 mod extensions;
 mod interrupt;
+mod mistyped_commands;
 mod note;
 #[cfg(feature = "recipes")]
 mod run;
-mod slash_commands;
 mod stdin_lines;
 mod turn_display;
 

@@ -7,12 +7,12 @@ mod builtin_providers;
 pub mod custom_providers;
 mod default_model;
 mod fast_model;
-mod hosts;
 mod known_facts;
 mod listed_models;
 pub mod litellm_table;
 pub mod model_table;
 mod model_tables;
+mod provider_rows;
 mod provider_settings;
 mod templates;
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! Scales an image for a model with ImageMagick. ImageMagick works on a copy with a fixed name in a private
 //! folder, so the name and the place of the image cannot affect it.
 
+use super::MAX_FILE;
 use super::format::{Format, Header};
 use super::helper_programs::{self, Programs};
-use super::{MAX_FILE, MAX_SIDE};
 use crate::developer::temporary_folder::TemporaryFolder;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
 use std::io::Read;
 
+/// The largest width and height of an image for a model, in pixels.
+pub(super) const MAX_SIDE: u32 = 1024;
 /// The quality of the JPEG, from 1 to 100.
 const QUALITY: &str = "85";
 /// The largest result, in bytes: about twice the size of a JPEG with this many pixels and this quality.

@@ -22,8 +22,6 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The largest width and height of an image for a model, in pixels.
-pub(super) const MAX_SIDE: u32 = 1024;
 /// The largest file that is passed on unchanged, in bytes.
 const MAX_UNCHANGED: u64 = 1 << 20;
 /// The largest image, in bytes and in pixels.
@@ -209,7 +207,7 @@ fn usable_unchanged(header: &Header, len: usize) -> Option<(&'static str, (u32, 
 }
 
 fn fits((width, height): (u32, u32)) -> bool {
-    width <= MAX_SIDE && height <= MAX_SIDE
+    width <= convert::MAX_SIDE && height <= convert::MAX_SIDE
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The builtin table of providers.
 
-use super::hosts::{self, hosts};
+use super::provider_rows::{LEFT_OUT, hosts};
 use super::vendor_settings;
 use super::vendors::VENDORS;
 use crate::provider::credentials::sign_in;
@@ -21,7 +21,7 @@ pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
 
 /// The providers whose protocol this build contains, in the order in which clients show them.
 pub(super) fn builtin_providers() -> impl Iterator<Item = &'static ProviderSpec> {
-    let is_built = |spec: &&ProviderSpec| *spec.protocol != hosts::LEFT_OUT;
+    let is_built = |spec: &&ProviderSpec| *spec.protocol != LEFT_OUT;
     let hosts = hosts().iter().filter(is_built);
     VENDORS.iter().copied().chain(hosts).chain(COMPATIBLE)
 }

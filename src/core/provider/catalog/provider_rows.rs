@@ -1,5 +1,5 @@
 //! The providers that are a row of data: hosts that speak OpenAI's or Anthropic's protocol without settings of their
-//! own. `hosts.json` has them; it is read when it is needed first.
+//! own. `provider_rows.json` has them; it is read when it is needed first.
 
 use super::vendors::protocol_named;
 use crate::provider::openai;
@@ -10,7 +10,7 @@ use crate::provider::wire_protocol::WireProtocol;
 use serde::Deserialize;
 use std::sync::OnceLock;
 
-const HOSTS: &str = include_str!("hosts.json");
+const HOSTS: &str = include_str!("provider_rows.json");
 
 /// A row.
 #[derive(Deserialize)]
