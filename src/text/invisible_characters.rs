@@ -177,3 +177,5 @@ pub fn may_hide_words(c: char) -> bool {
 
 #[cfg(test)]
 mod property_tests;
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 //! once. It keeps a provider, with its connections, while the settings stay the same.
 
 mod builtin_providers;
+mod current_table;
 pub mod custom_providers;
 mod default_model;
 mod fast_model;
@@ -11,7 +12,6 @@ mod known_facts;
 mod listed_models;
 pub mod litellm_table;
 pub mod model_table;
-mod model_tables;
 mod provider_rows;
 mod provider_settings;
 mod templates;
@@ -25,8 +25,8 @@ use super::model_families;
 use super::provider_spec::{InProcessProvider, ProviderSpec, SettingRole};
 use super::{Error, ErrorClass, ModelConfig, Provider};
 pub use builtin_providers::in_process_providers;
+pub use current_table::{replace_table, today};
 pub use fast_model::FastModel;
-pub use model_tables::{replace_table, today};
 pub use templates::ProviderTemplate;
 
 use crate::features;
@@ -36,11 +36,11 @@ use crate::store::{Config, Secrets};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use builtin_providers::{builtin_providers, builtin_settings};
+use current_table::soon;
 use custom_providers::{CustomProvider, CustomProviders};
 use default_model::default_model;
 use known_facts::{KnownFacts, ProviderFacts};
 use model_table::{Model, ModelTable};
-use model_tables::soon;
 use provider_settings::{Settings, SettingsReader};
 use serde::Serialize;
 use std::collections::HashMap;

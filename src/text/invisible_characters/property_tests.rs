@@ -1,6 +1,7 @@
 //! Properties of all texts.
 
 use super::*;
+use crate::redact;
 use gosling_testing::arbitrary::{Result, Unstructured};
 use gosling_testing::property_testing::{any_text, check, one_of, vec_of};
 

@@ -1,8 +1,8 @@
 //! One request of a turn to the model: what it contains, what becomes of the answer or the error.
 
 use crate::agent::prompt::checklist;
+use crate::agent::prompt::context_changes::{self, Facts, ToldContext};
 use crate::agent::prompt::system_prompt;
-use crate::agent::prompt::told_context::{self, Facts, ToldContext};
 use crate::agent::questions::permission_mode::Mode;
 use crate::agent::session::model_selection::{LEAD, WORKER};
 use crate::agent::turn::model_history;
@@ -196,7 +196,7 @@ impl Turn<'_> {
         loop {
             let size = self.compact_if_full(beside)?;
             let messages = self.state.journal.messages();
-            if let Some(news) = told_context::news(&first, &now, list.as_deref(), messages) {
+            if let Some(news) = context_changes::news(&first, &now, list.as_deref(), messages) {
                 self.store(news)?;
             }
             let history = model_history::repaired(self.state.journal.messages());

@@ -1,6 +1,6 @@
 //! What an agent keeps from turn to turn.
 
-use crate::agent::prompt::told_context::ToldContext;
+use crate::agent::prompt::context_changes::ToldContext;
 use crate::agent::turn::token_estimate::Estimate;
 use crate::store::Journal;
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! The model for names and summaries: the cheapest one of the same provider, without thinking.
 
+use super::current_table::soon;
 use super::model_table::Model;
-use super::model_tables::soon;
 use super::{Catalog, Found, provider_settings};
 use crate::provider::thinking_effort::EFFORT;
 use crate::provider::{ErrorClass, ModelConfig};

@@ -1,9 +1,9 @@
 //! What the catalog knows of models: the table, and what providers have told of theirs.
 
+use super::current_table::{FILE, ModelTables};
 use super::fast_model::RefusedModels;
 use super::listed_models::ListedModels;
 use super::model_table::{Model, ModelEndpoint, longest_prefix};
-use super::model_tables::{FILE, ModelTables};
 use crate::provider::listed_limits::{ListedLimits, listed_limits};
 use crate::provider::model_facts::ModelFacts;
 use crate::provider::model_traits::ModelTraits;

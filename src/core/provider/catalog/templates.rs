@@ -1,8 +1,8 @@
 //! The hosts of the catalog as templates for custom providers, for clients with a page for that.
 
 use super::Catalog;
+use super::current_table::today;
 use super::model_table::Model;
-use super::model_tables::today;
 use super::provider_rows::{LEFT_OUT, hosts};
 use crate::provider::provider_spec::{ProviderSpec, SettingRole};
 use serde::Serialize;

@@ -634,7 +634,7 @@ fn a_model_that_is_retired_soon_is_told_with_its_successor() {
         place.file("models.json", &newer_table(&model));
         assert_eq!(catalog.retirement("openai", "m").as_deref(), told);
     }
-    let soon = model_tables::soon();
+    let soon = current_table::soon();
     let model = format!(r#"{{"name":"m","window":1,"retired":"{soon}"}}"#);
     place.file("models.json", &newer_table(&model));
     assert_eq!(
