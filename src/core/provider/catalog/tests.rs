@@ -50,7 +50,10 @@ impl Drop for TestFolder {
 /// Whether the build has the protocol of this provider.
 fn is_built(name: &str) -> bool {
     let is_built = builtin_providers().any(|spec| spec.name == name);
-    assert_ne!(is_built, features::is_left_out(name), "{name}");
+    // The feature `databricks` is a way to sign in; the provider takes a token without it.
+    if name != "databricks" {
+        assert_ne!(is_built, features::is_left_out(name), "{name}");
+    }
     is_built
 }
 
