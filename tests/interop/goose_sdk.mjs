@@ -228,7 +228,9 @@ await step('reconnect', async () => {
   const again = await initialized();
   const { stopReason } = await again.client.prompt({ sessionId, prompt: [{ type: 'text', text: 'hi' }] });
   assert(stopReason === 'end_turn', stopReason);
-  const unknown = await again.client.extMethod('_goose/unstable/apps/list', {}).catch((error) => error);
+  const { apps } = await again.client.extMethod('_goose/unstable/apps/list', {});
+  assert(Array.isArray(apps), 'the list of apps');
+  const unknown = await again.client.extMethod('_goose/unstable/no/such-method', {}).catch((error) => error);
   assert(unknown.code === -32601, 'a method that is not there');
   await again.client.extMethod('session/delete', { sessionId });
   again.socket.close();
