@@ -18,12 +18,7 @@ fn server(turns: &[(&str, Value)]) -> RunningServer {
         .iter()
         .map(|(word, steps)| json!({"when": {"user": word}, "steps": steps, "usage": {"input": 7, "output": 3}}));
     let script = json!({"turns": turns.collect::<Value>(), "name": "A chat"});
-    let server = Server::new()
-        .setting("GOOSE_PROVIDER", "scripted")
-        .setting("GOOSE_MODEL", "scripted");
-    let path = server.root().join("script.json");
-    fs::write(&path, script.to_string()).unwrap();
-    server.env("GOOSE_SCRIPT", path.to_str().unwrap()).start()
+    Server::scripted(script).start()
 }
 
 /// A client with the capabilities of Desktop 1.41.
@@ -653,18 +648,12 @@ fn allow() -> Value {
 
 /// A server that asks before each call, and a session with `developer`.
 fn asking_server(steps: Value) -> RunningServer {
-    let script = json!({"turns": [{"when": {"user": "go"}, "steps": steps}], "name": "A chat"});
-    let server = Server::new()
-        .setting("GOOSE_PROVIDER", "scripted")
-        .setting("GOOSE_MODEL", "scripted")
+    let told = json!({"when": {"user": "and "}, "steps": [{"text": "I heard {{last_user}}"}]});
+    let turns = json!([{"when": {"user": "go"}, "steps": steps}, told]);
+    Server::scripted(json!({"turns": turns, "name": "A chat"}))
         .setting("GOOSE_MODE", "approve")
-        .setting(
-            "extensions",
-            json!({"developer": {"enabled": true, "type": "builtin", "name": "developer"}}),
-        );
-    let path = server.root().join("script.json");
-    fs::write(&path, script.to_string()).unwrap();
-    server.env("GOOSE_SCRIPT", path.to_str().unwrap()).start()
+        .with_developer()
+        .start()
 }
 
 fn echo(text: &str) -> Value {
@@ -777,4 +766,75 @@ fn either_window_may_cancel_and_a_later_turn_follows() {
     let asked = permission_asked(&mut two);
     two.answer(&asked["id"], allow());
     assert_eq!(two.response(prompt)["result"]["stopReason"], "end_turn");
+}
+
+/// The run that a window is told of.
+fn active_run(client: &mut WebSocketClient) -> Value {
+    let told = client
+        .until(|message| message["params"]["update"]["_meta"]["goose"]["activeRunId"].is_string());
+    told["params"]["update"]["_meta"]["goose"]["activeRunId"].clone()
+}
+
+#[test]
+fn a_message_for_the_running_turn_comes_from_any_window() {
+    let server = asking_server(json!([echo("it"), {"text": "It is done."}]));
+    let (mut one, mut two) = (desktop(&server), desktop(&server));
+    let id = new_session(&mut one, &server);
+    let text = json!([{"type": "text", "text": "and blue"}]);
+    let steer = json!({"sessionId": id, "expectedRunId": "none", "prompt": text});
+    let none = refused(&mut one, "session/steer", steer.clone());
+    assert_eq!(none["code"], -32602, "{none}");
+    let prompt = one.begin_prompt(&id, "go");
+    let question = permission_asked(&mut one);
+    let run = active_run(&mut one);
+    load(&mut two, &server, &id);
+    assert_eq!(active_run(&mut two), run);
+    let other = refused(&mut two, "session/steer", steer);
+    assert_eq!(
+        other["data"],
+        json!({"expectedRunId": "none", "actualRunId": run})
+    );
+    for (prompt, why) in [(json!([]), "empty"), (json!("text"), "content blocks")] {
+        let steer = json!({"sessionId": id, "expectedRunId": run, "prompt": prompt});
+        let error = refused(&mut two, "session/steer", steer);
+        assert!(error["message"].as_str().unwrap().contains(why), "{error}");
+    }
+    let taken = goose(
+        &mut two,
+        "session/steer",
+        json!({"sessionId": id, "expectedRunId": run, "prompt": text}),
+    );
+    assert_eq!(taken["runId"], run);
+    for client in [&mut one, &mut two] {
+        let queued = client.until(|message| {
+            message["params"]["update"]["_meta"]["goose"]["queuedSteer"].is_object()
+        });
+        let expected = json!({"messageId": taken["messageId"], "runId": run});
+        assert_eq!(
+            queued["params"]["update"]["_meta"]["goose"]["queuedSteer"],
+            expected
+        );
+    }
+    let is_steer = |message: &Value| message["params"]["update"]["_meta"]["goose"]["steer"] == true;
+    one.answer(&question["id"], allow());
+    for client in [&mut one, &mut two] {
+        let shown = client.until(is_steer)["params"]["update"].clone();
+        assert_eq!(shown["sessionUpdate"], "user_message_chunk");
+        assert_eq!(shown["content"]["text"], "and blue");
+        assert_eq!(shown["messageId"], taken["messageId"]);
+        let meta = &shown["_meta"]["goose"];
+        assert_eq!(meta["messageId"], taken["messageId"]);
+        assert_eq!(meta["steer"], true);
+        let mut said = String::new();
+        while said != "I heard and blue" {
+            said = text_of_agent(client);
+            assert_ne!(said, "It is done.");
+        }
+    }
+    assert_eq!(one.response(prompt)["result"]["stopReason"], "end_turn");
+    // The mark is in the history, too.
+    let mut late = desktop(&server);
+    load(&mut late, &server, &id);
+    let shown = late.until(is_steer);
+    assert_eq!(shown["params"]["update"]["messageId"], taken["messageId"]);
 }

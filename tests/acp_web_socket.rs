@@ -6,7 +6,6 @@ mod support;
 use gosling::acp::web_socket;
 use gosling::http::{Access, AccessControl, Limits, Router, Server as HttpServer};
 use serde_json::{Value, json};
-use std::fs;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -29,16 +28,7 @@ fn server(turns: &[(&str, Value)]) -> RunningServer {
         .iter()
         .map(|(word, steps)| json!({"when": {"user": word}, "steps": steps}));
     let script = json!({"turns": turns.collect::<Value>(), "name": "A chat"});
-    let server = Server::new()
-        .setting("GOOSE_PROVIDER", "scripted")
-        .setting("GOOSE_MODEL", "scripted")
-        .setting(
-            "extensions",
-            json!({"developer": {"enabled": true, "type": "builtin", "name": "developer"}}),
-        );
-    let path = server.root().join("script.json");
-    fs::write(&path, script.to_string()).unwrap();
-    server.env("GOOSE_SCRIPT", path.to_str().unwrap()).start()
+    Server::scripted(script).with_developer().start()
 }
 
 fn shell(command: &str) -> Value {

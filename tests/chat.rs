@@ -576,3 +576,30 @@ fn the_effort_of_the_session_is_shown_and_set() {
         .exits(1)
         .says("there is no effort \"lots\"");
 }
+
+#[test]
+fn a_text_for_the_running_turn_is_read_while_it_runs() {
+    let slow = json!({"when": {"user": "go"}, "steps": [
+        {"text": "I work. "}, {"text": "abcdef", "chunks": 6, "delay_ms": 200},
+    ]});
+    let home =
+        UserHome::new(json!({"turns": [slow, says("I heard {{last_user}}")], "repeat": true}));
+    let mut chat = home.begin(&[]);
+    chat.say("go");
+    chat.prints("I work. ");
+    chat.say("/steer and blue");
+    chat.prints("I heard and blue\n");
+    // There is no turn now, so it begins one.
+    chat.say("/steer and round");
+    chat.prints("I heard and round\n");
+    drop(chat.stdin.take());
+    let (code, said) = chat.ends();
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(
+        said.matches("the model is told with its next request")
+            .count(),
+        1,
+        "{said}"
+    );
+    assert!(said.contains("> and blue"), "{said}");
+}

@@ -18,7 +18,7 @@ pub(crate) fn error_object(error: impl Into<Error>) -> ErrorObject {
         Error::Model(error) => model_error(&error, false),
         error @ Error::NoSession => ErrorObject::new(RESOURCE_NOT_FOUND, error.to_string()),
         error @ Error::Working { .. } => ErrorObject::new(INVALID_REQUEST, error.to_string()),
-        error @ (Error::WorkingDir { .. } | Error::Config { .. }) => {
+        error @ (Error::NoTurn | Error::WorkingDir { .. } | Error::Config { .. }) => {
             ErrorObject::new(INVALID_PARAMS, error.to_string())
         }
         error => ErrorObject::new(INTERNAL_ERROR, error.to_string()),

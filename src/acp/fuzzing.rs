@@ -34,7 +34,7 @@ pub fn acp(input: &[u8]) {
         initialize.capabilities();
     }
     if let Ok(blocks) = crate::json::from_value(&value) {
-        let _ = prompt_content::contents(blocks, &|_| None);
+        let _ = prompt_content::contents("session/prompt", blocks, &|_| None);
     }
     if let Ok(servers) = crate::json::from_value(&value) {
         let (extensions, failures) = mcp_servers::extensions(servers);

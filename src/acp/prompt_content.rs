@@ -43,19 +43,19 @@ struct Resource {
     blob: Option<String>,
 }
 
-/// The content of the user's message, from content blocks. `read` returns the text of a file that a link names, if it
+/// The content of the user's message, from the content blocks of the field `prompt` of `method`. `read` returns the text of a file that a link names, if it
 /// can be read.
 ///
 /// # Errors
 /// -32602 with the number of a block that is not valid or of a kind that is not declared, and for an empty prompt.
 pub(super) fn contents(
+    method: &str,
     blocks: Vec<RawJson>,
     read: &dyn Fn(&Path) -> Option<String>,
 ) -> Result<Vec<Content>, ErrorObject> {
     let mut contents = Vec::new();
     for (n, block) in blocks.into_iter().enumerate() {
-        let invalid =
-            |why: &str| invalid_params("session/prompt", &format!("`prompt[{n}]`: {why}"));
+        let invalid = |why: &str| invalid_params(method, &format!("`prompt[{n}]`: {why}"));
         let block: Block = crate::json::from_str(block.get())
             .map_err(|error| invalid(&place_and_reason(block.get(), &error)))?;
         match block {
@@ -85,7 +85,7 @@ pub(super) fn contents(
         }
     }
     if contents.is_empty() {
-        return Err(invalid_params("session/prompt", "`prompt` is empty"));
+        return Err(invalid_params(method, "`prompt` is empty"));
     }
     Ok(contents)
 }

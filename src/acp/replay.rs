@@ -29,9 +29,10 @@ pub(super) fn replay(
     for message in visible {
         let id = message.id.as_deref();
         let speaker = Speaker::of(message.role);
-        let time = is_goose.then_some(message.created);
+        let goose = is_goose.then(|| updates::goose_meta(message));
+        let goose = goose.as_ref();
         let text = |speaker: Speaker, text: &str| {
-            let chunk = || updates::chunk(speaker, id, updates::text_block(text), time);
+            let chunk = || updates::chunk(speaker, id, updates::text_block(text), goose);
             (!text.is_empty()).then(|| updates::notification(session, &chunk()))
         };
         for part in &message.content {
@@ -41,7 +42,7 @@ pub(super) fn replay(
                 Content::Thinking(thinking) => text(Speaker::Thought, &thinking.thinking),
                 Content::Reasoning(reasoning) => text(Speaker::Thought, &reasoning.text),
                 Content::Image(_) => updates::block(part).map(|block| {
-                    updates::notification(session, &updates::chunk(speaker, id, block, time))
+                    updates::notification(session, &updates::chunk(speaker, id, block, goose))
                 }),
                 Content::ToolRequest(request) => {
                     let response = responses.get(request.id.as_str()).copied();

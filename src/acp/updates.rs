@@ -1,6 +1,8 @@
 //! The notification `session/update` and the content blocks in it.
 
-use crate::conversation::{Content, Image, NotificationType, Role, TokenState, ToolResponse};
+use crate::conversation::{
+    Content, Image, Message, NotificationType, Role, TokenState, ToolResponse,
+};
 use crate::mcp::jsonrpc::{self, RawJson};
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::text::fenced_block;
@@ -50,12 +52,24 @@ impl Speaker {
     }
 }
 
-/// A chunk of a message: text, an image. Goose's clients get the time when the message was made.
+/// What Goose's clients are told of a message besides its contents.
+pub(super) fn goose_meta(message: &Message) -> Value {
+    let mut meta = json!({"created": message.created});
+    if let Some(id) = &message.id {
+        meta["messageId"] = id.as_str().into();
+    }
+    if message.metadata.steer {
+        meta["steer"] = true.into();
+    }
+    meta
+}
+
+/// A chunk of a message: text, an image; with its [`goose_meta`] for Goose's clients.
 pub(super) fn chunk(
     speaker: Speaker,
     message: Option<&str>,
     block: Value,
-    created: Option<i64>,
+    goose: Option<&Value>,
 ) -> Value {
     let update = match speaker {
         Speaker::User => "user_message_chunk",
@@ -66,8 +80,8 @@ pub(super) fn chunk(
     if let Some(id) = message {
         chunk["messageId"] = id.into();
     }
-    if let Some(created) = created {
-        chunk["_meta"] = json!({"goose": {"created": created}});
+    if let Some(goose) = goose {
+        chunk["_meta"] = json!({ "goose": goose });
     }
     chunk
 }

@@ -7,7 +7,7 @@ use crate::extension::ExtensionConfig;
 use crate::interrupt::Interrupts;
 use crate::note::print_note;
 use crate::provider::thinking_effort::EFFORTS;
-use crate::stdin_lines::{InputLine, StdinLines};
+use crate::stdin_lines::{InputLine, STEER, StdinLines};
 use crate::store::{Paths, settings};
 use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
@@ -62,6 +62,7 @@ variables: those of `gosling agent`, and
 const COMMANDS: &str = "\
 /help                    show this
 /effort [EFFORT]         show or set how much the model thinks
+/steer TEXT              tell the model something while it works
 /exit, /quit, Ctrl-D     leave; the session stays, unless nothing was sent
 /compact                 replace the conversation by a summary of it
 /clear                   forget the conversation
@@ -141,7 +142,7 @@ pub(super) fn in_terminal(
     paths: &Paths,
     offline: bool,
     names_session: bool,
-    work: impl FnOnce(&Registry, &Interrupts) -> Result<(), Failure>,
+    work: impl FnOnce(&Arc<Registry>, &Interrupts) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     sys::protect_memory();
     signal::block();
@@ -161,7 +162,7 @@ pub(super) fn in_terminal(
 
 /// A chat with one session.
 struct Chat<'a> {
-    registry: &'a Registry,
+    registry: &'a Arc<Registry>,
     interrupts: &'a Interrupts,
     id: String,
     input: StdinLines,
@@ -176,7 +177,7 @@ struct Chat<'a> {
 impl<'a> Chat<'a> {
     /// Opens the session of the options, or a new one, and activates its extensions.
     fn open(
-        registry: &'a Registry,
+        registry: &'a Arc<Registry>,
         interrupts: &'a Interrupts,
         options: &Options,
     ) -> Result<Self, Failure> {
@@ -266,6 +267,13 @@ impl<'a> Chat<'a> {
             text if text == "/effort" || text.starts_with("/effort ") => {
                 self.effort(text["/effort".len()..].trim());
             }
+            // The turn ended before it came.
+            text if text.starts_with(STEER) => {
+                let text = text[STEER.len()..].trim();
+                if !text.is_empty() && self.turn(text.to_owned()) {
+                    return AfterLine::Cancelled;
+                }
+            }
             text => match mistyped_commands::mistyped(line, &self.registry.stores().config) {
                 Some(reason) => {
                     self.failed |= !self.input.is_terminal();
@@ -325,6 +333,9 @@ impl<'a> Chat<'a> {
             state: DisplayState::default(),
         };
         let message = Message::text(Role::User, text);
+        display
+            .input
+            .steer_with(Some(steer(self.registry, &self.id)));
         // The display has an error as the last event.
         let _ = (self.registry).reply(
             &self.id,
@@ -332,12 +343,26 @@ impl<'a> Chat<'a> {
             &mut display,
             turn.cancel(),
         );
+        display.input.steer_with(None);
         display.end();
         self.failed |= display.state.failed;
         self.refused_calls += display.state.refused_calls;
         self.output_closed |= display.state.output_closed;
         turn.cancel().is_cancelled() && !self.output_closed
     }
+}
+
+/// Adds a text to the running turn of the session `id`.
+fn steer(registry: &Arc<Registry>, id: &str) -> Box<dyn Fn(&str) -> bool + Send> {
+    let (registry, id) = (registry.clone(), id.to_owned());
+    Box::new(move |text| {
+        match registry.steer(&id, Message::text(Role::User, text.trim())) {
+            Ok(_) => print_note("(the model is told with its next request)"),
+            Err(Error::NoTurn) => return false,
+            Err(error) => print_note(&error.to_string()),
+        }
+        true
+    })
 }
 
 /// What follows a line.

@@ -4,7 +4,7 @@ use crate::agent::command_list;
 use crate::store::Config;
 
 /// The commands that the chat runs itself.
-const OWN: [&str; 4] = ["effort", "exit", "help", "quit"];
+const OWN: [&str; 5] = ["effort", "exit", "help", "quit", "steer"];
 /// The longest word that is compared with the commands, in bytes.
 const MAX_COMPARED: usize = 64;
 /// How many letters of a mistyped command differ at most.

@@ -2,10 +2,12 @@
 
 use crate::sys;
 use crate::sys::cancel::Cancel;
+use crate::sys::lock;
 use crate::text::strip_invisible;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The longest line, in bytes.
@@ -17,6 +19,12 @@ pub(super) const CUT: &str = "that line was not used, as the terminal cuts off l
     into a file and name the file, or leave and run `gosling chat --session ID -m \"$(cat FILE)\"`";
 /// How many lines are read ahead.
 const MAX_READ_AHEAD: usize = 16;
+
+/// What a line that is for the running turn begins with.
+pub(crate) const STEER: &str = "/steer ";
+
+/// Takes a text for the running turn, in the thread that reads stdin; false if there is no turn that takes it.
+type Steer = Box<dyn Fn(&str) -> bool + Send>;
 
 /// A line of stdin, or its end.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,6 +43,8 @@ pub(crate) struct StdinLines {
     lines: Option<Receiver<(Instant, InputLine)>>,
     /// Lines that were typed before a question, so they are not the answer to it.
     early: VecDeque<InputLine>,
+    /// While a turn runs.
+    steer: Arc<Mutex<Option<Steer>>>,
 }
 
 impl StdinLines {
@@ -43,7 +53,13 @@ impl StdinLines {
             terminal,
             lines: None,
             early: VecDeque::new(),
+            steer: Arc::default(),
         }
+    }
+
+    /// Passes lines that begin with [`STEER`] to `steer` from now on, or to nobody.
+    pub(crate) fn steer_with(&self, steer: Option<Steer>) {
+        *lock(&self.steer) = steer;
     }
 
     /// Whether stdin is a terminal, so that the user can be asked.
@@ -90,8 +106,8 @@ impl StdinLines {
     fn lines(&mut self) -> &Receiver<(Instant, InputLine)> {
         self.lines.get_or_insert_with(|| {
             let (send, lines) = bounded(MAX_READ_AHEAD);
-            let terminal = self.terminal;
-            let reader = move || read(&mut io::stdin().lock(), terminal, &send);
+            let (terminal, steer) = (self.terminal, self.steer.clone());
+            let reader = move || read(&mut io::stdin().lock(), terminal, &steer, &send);
             // If the thread cannot be started, the channel is closed, and the input ends.
             let _ = sys::spawn("stdin".to_owned(), None, reader);
             lines
@@ -99,9 +115,20 @@ impl StdinLines {
     }
 }
 
-fn read(from: &mut impl BufRead, terminal: bool, to: &Sender<(Instant, InputLine)>) {
+fn read(
+    from: &mut impl BufRead,
+    terminal: bool,
+    steer: &Mutex<Option<Steer>>,
+    to: &Sender<(Instant, InputLine)>,
+) {
     loop {
         let line = line(from, terminal);
+        if let InputLine::Text(line) = &line
+            && let Some(text) = line.strip_prefix(STEER)
+            && lock(steer).as_ref().is_some_and(|steer| steer(text))
+        {
+            continue;
+        }
         let last = matches!(line, InputLine::End | InputLine::Unreadable(_));
         if to.send((Instant::now(), line)).is_err() || last {
             return;

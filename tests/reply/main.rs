@@ -37,6 +37,7 @@ mod restarts;
 mod server_requests;
 mod session_naming;
 mod slash_commands;
+mod steering;
 mod system_prompt;
 mod tool_calls;
 mod two_processes;

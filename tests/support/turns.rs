@@ -20,6 +20,12 @@ impl Server {
             .setting("GOOSE_MODEL", "script")
             .setting("GOOSE_SCRIPT", path.to_string_lossy().into_owned())
     }
+
+    /// With the builtin server `developer` in every session.
+    pub fn with_developer(self) -> Server {
+        let developer = json!({"enabled": true, "type": "builtin", "name": "developer"});
+        self.setting("extensions", json!({ "developer": developer }))
+    }
 }
 
 fn write_script(root: &Path, script: &Value) {

@@ -130,6 +130,7 @@ const METHODS: &[(&str, Method)] = &[
     ("session/import", stored_session_methods::import),
     ("session/info", stored_session_methods::info),
     ("session/rename", stored_session_methods::rename),
+    ("session/steer", stored_session_methods::steer),
     (
         "session/working-dir/update",
         stored_session_methods::update_working_dir,

@@ -8,6 +8,7 @@ use crate::provider;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crate::updates::{self, Speaker, Status};
+use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -22,6 +23,8 @@ pub struct LiveTurns {
 pub(crate) struct LiveTurn {
     /// Ends it.
     pub(crate) cancel: Cancel,
+    /// The id by which the windows know this run of the session.
+    run: String,
     state: Mutex<Followed>,
 }
 
@@ -49,11 +52,12 @@ impl LiveTurns {
         lock(&self.turns).get(session).cloned()
     }
 
-    /// Begins a turn of `owner`, with these contents of the user, which the other windows show; `None` if one is
+    /// Begins a turn of `owner`, which the windows know as `run`, with these contents of the user, which the other windows show; `None` if one is
     /// running.
     pub(crate) fn begin(
         self: &Arc<Self>,
         owner: TurnUpdates,
+        run: String,
         cancel: &Cancel,
         user: &[Content],
     ) -> Option<RunningLiveTurn> {
@@ -80,6 +84,7 @@ impl LiveTurns {
         }
         let turn = Arc::new(LiveTurn {
             cancel: cancel.clone(),
+            run,
             state: Mutex::new(Followed {
                 followers,
                 ..Followed::default()
@@ -124,12 +129,31 @@ impl LiveTurn {
             follower.message(partial);
         }
         follower.shown = shown;
+        follower.tell_run(Some(&self.run));
         for question in state.questions.clone() {
             follower.ask(&question);
         }
         follower.flush_or_leave();
         state.followers.push(follower);
         Ok(())
+    }
+
+    /// Tells the windows that a message waits for the next request to the model.
+    pub(crate) fn steered(&self, message: &str) {
+        let mut state = lock(&self.state);
+        for follower in &mut state.followers {
+            let queued = json!({"messageId": message, "runId": self.run});
+            follower.update(&json!({
+                "sessionUpdate": "session_info_update",
+                "_meta": {"goose": {"queuedSteer": queued}},
+            }));
+            follower.flush_or_leave();
+        }
+    }
+
+    /// The id by which the windows know the run.
+    pub(crate) fn run(&self) -> &str {
+        &self.run
     }
 
     /// Withdraws a question that one window has answered from the others, which show `status` for its call.
@@ -206,6 +230,10 @@ pub(crate) struct RunningLiveTurn {
 }
 
 impl RunningLiveTurn {
+    pub(crate) fn run(&self) -> &str {
+        self.turn.run()
+    }
+
     /// Does something with each window that follows.
     pub(crate) fn each(&self, act: impl Fn(&mut TurnUpdates)) {
         lock(&self.turn.state).followers.iter_mut().for_each(act);

@@ -76,7 +76,7 @@ impl ConnectionState {
                 _ => None,
             }
         };
-        let contents = prompt_content::contents(prompt.prompt, &read)?;
+        let contents = prompt_content::contents("session/prompt", prompt.prompt, &read)?;
         let mut turn = TurnUpdates::new(self, session, cancel);
         for (title, list) in self.untold_failures(session, Some(START_LIMIT), cancel) {
             turn.text(Speaker::Agent, None, &format!("{title}:\n\n{list}\n"));
@@ -88,10 +88,11 @@ impl ConnectionState {
         let offered = self.client().has_workspace();
         let offered = offered.then(|| workspace.clone() as Arc<dyn ClientWorkspace>);
         if self.client().is_goose {
-            let Some(mut turns) = self.live.begin(turn, cancel, &contents) else {
+            let run = self.new_run();
+            let Some(mut turns) = self.live.begin(turn, run, cancel, &contents) else {
                 return Ok(self.refuse_busy(&session.id));
             };
-            turns.each(|turn| turn.tell_run(Some(&self.new_run())));
+            turns.each(|turn| turn.tell_run(Some(turns.run())));
             let outcome = self.reply(&session.id, contents, offered, &mut turns, cancel);
             turns.each(|turn| {
                 turn.tell_run(None);
@@ -325,7 +326,7 @@ impl TurnUpdates {
     }
 
     /// Tells Goose's clients which run of the session is active.
-    fn tell_run(&mut self, run: Option<&str>) {
+    pub(crate) fn tell_run(&mut self, run: Option<&str>) {
         if self.connection.client().is_goose {
             self.update(&json!({
                 "sessionUpdate": "session_info_update",
@@ -344,6 +345,13 @@ impl TurnUpdates {
                 Content::Text(_) | Content::Thinking(_) | Content::ToolRequest(_) if is_shown => {}
                 // The result of the request says why the model failed.
                 Content::Text(_) if self.model_error.is_some() => {}
+                Content::Text(_) | Content::Image(_) if message.metadata.steer => {
+                    let meta = self.connection.client().is_goose;
+                    let meta = meta.then(|| updates::goose_meta(message));
+                    if let Some(block) = updates::block(part) {
+                        self.update(&updates::chunk(speaker, id, block, meta.as_ref()));
+                    }
+                }
                 Content::Text(text) => self.text(speaker, id, &text.text),
                 Content::Thinking(thinking) => self.text(Speaker::Thought, id, &thinking.thinking),
                 Content::Reasoning(reasoning) => self.text(Speaker::Thought, id, &reasoning.text),

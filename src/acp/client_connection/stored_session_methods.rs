@@ -3,8 +3,11 @@
 use super::ConnectionState;
 use super::goose_params::{Outcome, Params, done};
 use super::session_methods::describe;
+use crate::conversation::{Message, Role};
 use crate::error_objects::error_object;
 use crate::http::Method;
+use crate::mcp::jsonrpc::{ErrorObject, RawJson};
+use crate::prompt_content;
 use crate::sys::cancel::Cancel;
 use serde_json::json;
 use std::path::PathBuf;
@@ -39,6 +42,28 @@ pub(crate) fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> 
     let from = params.value("truncateFrom").as_i64();
     let from = from.ok_or_else(|| params.invalid("truncateFrom", "it is not a number"))?;
     done((state.registry).truncate(params.text("sessionId")?, Some(from)))
+}
+
+/// Adds a message to the run of the session that the client knows of.
+pub(crate) fn steer(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let (id, expected) = (params.text("sessionId")?, params.text("expectedRunId")?);
+    let prompt = crate::json::from_value(params.value("prompt"));
+    let prompt: Vec<RawJson> =
+        prompt.map_err(|_| params.invalid("prompt", "it is no list of content blocks"))?;
+    let contents = prompt_content::contents("_goose/unstable/session/steer", prompt, &|_| None)?;
+    let no_run = || params.invalid("expectedRunId", "no run of the session is active");
+    let turn = state.live.of(id).ok_or_else(no_run)?;
+    if turn.run() != expected {
+        let runs = json!({"expectedRunId": expected, "actualRunId": turn.run()});
+        return Err(ErrorObject {
+            data: serde_json::value::to_raw_value(&runs).ok(),
+            ..params.invalid("expectedRunId", "another run of the session is active")
+        });
+    }
+    let message = Message::new(Role::User, contents);
+    let message = state.registry.steer(id, message).map_err(error_object)?;
+    turn.steered(&message);
+    Ok(json!({"runId": turn.run(), "messageId": message}))
 }
 
 /// Imports an exported session. Goose's clients can also name one that was shared over Nostr, which gosling does

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 fn texts(blocks: Value) -> Result<Vec<String>, String> {
     let blocks: Vec<RawJson> = serde_json::from_str(&blocks.to_string()).unwrap();
     let read = |path: &Path| (path == Path::new("/a b")).then(|| "inside".to_owned());
-    let contents = contents(blocks, &read).map_err(|error| error.message)?;
+    let contents = contents("session/prompt", blocks, &read).map_err(|error| error.message)?;
     let text = |part: &Content| match part {
         Content::Image(image) => format!("image {}", image.mime_type),
         part => part.as_text().unwrap_or_default().to_owned(),

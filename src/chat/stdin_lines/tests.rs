@@ -13,6 +13,7 @@ impl StdinLines {
             terminal: true,
             lines: Some(lines),
             early: VecDeque::new(),
+            steer: Arc::default(),
         }
     }
 }
@@ -51,6 +52,7 @@ fn what_was_typed_before_the_question_is_no_answer_to_it() {
         terminal: false,
         lines: Some(lines),
         early: VecDeque::new(),
+        steer: Arc::default(),
     };
     let say = |text: &str| (Instant::now(), InputLine::Text(text.to_owned()));
     send.send(say("early")).unwrap();
@@ -73,6 +75,7 @@ fn a_cancelled_question_has_no_answer() {
         terminal: true,
         lines: Some(lines),
         early: VecDeque::new(),
+        steer: Arc::default(),
     };
     let cancel = Cancel::new();
     cancel.cancel();

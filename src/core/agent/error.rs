@@ -35,6 +35,8 @@ pub enum Error {
     Extension(extension::Error),
     /// A file could not be read or written.
     Store(store::Error),
+    /// No turn of the session is running.
+    NoTurn,
     /// A turn of the session is running.
     Working {
         /// The process that runs it; `None` for this one.
@@ -79,6 +81,9 @@ impl fmt::Display for Error {
                 f,
                 "the agent of session {id} is not running; resume it with POST /agent/resume"
             ),
+            Error::NoTurn => {
+                f.write_str("no turn of the session is running; send it as a message of its own")
+            }
             Error::WorkingDir { path } => write!(f, "{path:?} is not a directory"),
             Error::Config { reason } | Error::Recipe { reason, .. } => f.write_str(reason),
             Error::Extension(error) => error.fmt(f),

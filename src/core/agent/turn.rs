@@ -10,6 +10,7 @@ pub(in crate::agent) mod model_history;
 pub(in crate::agent) mod model_request;
 pub(in crate::agent) mod parallel;
 pub(in crate::agent) mod refused_images;
+pub(in crate::agent) mod steering;
 pub(in crate::agent) mod token_estimate;
 pub(in crate::agent) mod tool_calls;
 pub(in crate::agent) mod turn_channel;
@@ -162,14 +163,34 @@ impl<'t> Turn<'t> {
         Ok(())
     }
 
-    /// Asks the model and runs the calls that it requests, until it requests none.
+    /// Asks the model and runs the calls that it requests, until it requests none and the user has nothing to add.
     pub(in crate::agent) fn ask_and_call(&mut self) -> Result<End, Error> {
+        let steering = self
+            .context
+            .agent
+            .channel
+            .steering
+            .open(&self.context.cancel);
+        loop {
+            let end = self.ask_until_answered()?;
+            while !self.take_steered()? {
+                if matches!(end, End::Cancelled) || steering.close_if_idle() {
+                    return Ok(end);
+                }
+            }
+            self.tally.report.failure = None;
+        }
+    }
+
+    /// Asks the model and runs the calls that it requests, until it requests none.
+    fn ask_until_answered(&mut self) -> Result<End, Error> {
         let (limit, limit_name) = self.max_requests();
         let mut malformed = 0;
         for _ in 0..limit {
             if self.context.cancel.is_cancelled() {
                 return Ok(End::Cancelled);
             }
+            self.take_steered()?;
             let Some(message) = self.ask_model()? else {
                 return Ok(self.end());
             };
@@ -222,6 +243,21 @@ impl<'t> Turn<'t> {
              Shall I go on?"
         ))?;
         Ok(End::Finished)
+    }
+
+    /// Gives the messages that the user has sent to this turn their place and shows them; whether there were any.
+    fn take_steered(&mut self) -> Result<bool, Error> {
+        if self.context.cancel.is_cancelled() || !self.context.agent.channel.steering.take() {
+            return Ok(false);
+        }
+        self.state.journal.refresh()?;
+        let steered = self.state.journal.take_waiting()?;
+        for message in steered {
+            self.output.message(message);
+        }
+        let any = !steered.is_empty();
+        self.output.flush();
+        Ok(any)
     }
 
     fn end(&self) -> End {

@@ -115,7 +115,7 @@ impl From<agent::Error> for Error {
             },
             agent::Error::WorkingDir { .. } | agent::Error::Config { .. } => 400,
             agent::Error::NoSession => 404,
-            agent::Error::Working { .. } => 409,
+            agent::Error::Working { .. } | agent::Error::NoTurn => 409,
             agent::Error::NotRunning { .. } => 424,
             agent::Error::Cancelled | agent::Error::Busy { .. } => 503,
         };

@@ -15,6 +15,7 @@ const PING: &str = "data: {\"type\":\"Ping\"}\n\n";
 pub(super) const ROUTES: &[Route] = &[
     (Post, "/action-required/tool-confirmation", confirm),
     (Post, "/tool_result", tool_result),
+    (Post, "/sessions/{session_id}/steer", steer),
 ];
 
 /// The errors of a well-formed request become events of the stream, because clients repeat a refused request
@@ -58,6 +59,13 @@ impl EventSink for StreamEvents<'_> {
     fn flush(&mut self) {
         self.stream.flush();
     }
+}
+
+/// Adds a message to the running turn, whoever began it; 409 if there is none.
+fn steer(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    json_body!(request => SteerRequest { user_message: Message });
+    let id = registry.steer(request.param("session_id"), user_message)?;
+    Ok(Response::json(&json!({ "message_id": id })))
 }
 
 /// Ignores an answer to a question that is not pending.

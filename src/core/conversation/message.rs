@@ -42,6 +42,9 @@ pub struct Metadata {
     pub user_visible: bool,
     /// Requests to the model contain it.
     pub agent_visible: bool,
+    /// The user sent it to a turn that was running.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub steer: bool,
 }
 
 impl Default for Metadata {
@@ -49,6 +52,7 @@ impl Default for Metadata {
         Metadata {
             user_visible: true,
             agent_visible: true,
+            steer: false,
         }
     }
 }
@@ -58,11 +62,13 @@ impl Metadata {
     pub const USER_ONLY: Metadata = Metadata {
         user_visible: true,
         agent_visible: false,
+        steer: false,
     };
     /// Visible to the model only.
     pub const AGENT_ONLY: Metadata = Metadata {
         user_visible: false,
         agent_visible: true,
+        steer: false,
     };
 }
 

@@ -5,8 +5,10 @@
 //!
 //! A line is a message, or an operation on the messages before it, which has an `op` instead of a role: `clear`
 //! removes them from the conversation, `hide` hides them from the model. An operation carries its replacement
-//! messages in `messages`, so that both take effect or neither. What this version does not understand stays in the
-//! file and is skipped; copies of the conversation keep it ([`JournalEntry`]).
+//! messages in `messages`, so that both take effect or neither. The messages of the operation `wait` stand behind all
+//! others, also later ones, until `take` gives them their place: whoever writes an answer when they come has not seen
+//! them. What this version does not understand stays in the file and is skipped; copies of the conversation keep it
+//! ([`JournalEntry`]).
 
 mod count;
 
@@ -36,7 +38,7 @@ pub struct Journal {
     lock: file_lock::LockFile,
     /// `None` until the first message.
     file: Option<File>,
-    messages: Vec<Arc<Message>>,
+    conversation: Conversation<Arc<Message>>,
     place: Option<Place>,
     unsynced: bool,
     /// The file is new, and its folder may be new, too.
@@ -45,10 +47,10 @@ pub struct Journal {
 
 /// An operation on the messages before it.
 #[derive(Serialize)]
-struct Operation<'a, T> {
+struct Operation<'a> {
     op: &'static str,
-    #[serde(skip_serializing_if = "<[T]>::is_empty")]
-    messages: &'a [T],
+    #[serde(skip_serializing_if = "<[JournalEntry]>::is_empty")]
+    messages: &'a [JournalEntry],
 }
 
 /// A part of a stored conversation.
@@ -104,6 +106,10 @@ enum Before {
     Keep,
     Clear,
     Hide,
+    /// It adds messages behind all that follow.
+    Wait,
+    /// It adds the messages that wait.
+    Take,
 }
 
 impl Journal {
@@ -115,7 +121,7 @@ impl Journal {
             path: dir.join(messages),
             lock: file_lock::LockFile::open(lock).map_err(|error| gone(id, error))?,
             file: None,
-            messages: Vec::new(),
+            conversation: Conversation::new(),
             place: None,
             unsynced: false,
             unsynced_names: false,
@@ -129,9 +135,10 @@ impl Journal {
         &self.id
     }
 
-    /// The conversation, oldest message first, including messages that are hidden from the model.
+    /// The conversation, oldest message first, including messages that are hidden from the model, but not those that
+    /// [wait](Journal::append_waiting).
     pub fn messages(&self) -> &[Arc<Message>] {
-        &self.messages
+        &self.conversation.placed
     }
 
     /// Appends `messages`. They survive the process when this returns, and a power failure after
@@ -147,8 +154,32 @@ impl Journal {
             self.render(entry, &mut lines)?;
         }
         self.write(&lines)?;
-        extend(&mut self.messages, entries);
+        self.apply(Before::Keep, entries);
         Ok(())
+    }
+
+    /// Appends a message that waits until a journal [takes](Journal::take_waiting) it.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn append_waiting(&mut self, message: Message) -> Result<()> {
+        let messages = vec![message.into()];
+        self.write_operation("wait", &messages)?;
+        self.apply(Before::Wait, messages);
+        Ok(())
+    }
+
+    /// Gives the messages that wait their place behind the others, and returns them. Free if none waits.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn take_waiting(&mut self) -> Result<&[Arc<Message>]> {
+        let start = self.conversation.placed.len();
+        if !self.conversation.waiting.is_empty() {
+            self.write_operation("take", &[])?;
+            self.apply(Before::Take, Vec::new());
+        }
+        Ok(&self.conversation.placed[start..])
     }
 
     /// Hides all messages so far from the model and appends `messages`, atomically.
@@ -156,9 +187,9 @@ impl Journal {
     /// # Errors
     /// As [`Journal::append`].
     pub fn hide_all_then(&mut self, messages: Vec<Message>) -> Result<()> {
+        let messages: Vec<JournalEntry> = messages.into_iter().map(Into::into).collect();
         self.write_operation("hide", &messages)?;
-        hide(&mut self.messages);
-        self.messages.extend(messages.into_iter().map(Arc::new));
+        self.apply(Before::Hide, messages);
         Ok(())
     }
 
@@ -169,8 +200,7 @@ impl Journal {
     pub fn replace(&mut self, messages: Vec<impl Into<JournalEntry>>) -> Result<()> {
         let entries: Vec<JournalEntry> = messages.into_iter().map(Into::into).collect();
         self.write_operation("clear", &entries)?;
-        self.messages.clear();
-        extend(&mut self.messages, entries);
+        self.apply(Before::Clear, entries);
         Ok(())
     }
 
@@ -214,7 +244,12 @@ impl Journal {
         self.catch_up()
     }
 
-    fn write_operation(&mut self, op: &'static str, messages: &[impl Serialize]) -> Result<()> {
+    /// Applies a line that was written.
+    fn apply(&mut self, before: Before, entries: Vec<JournalEntry>) {
+        self.conversation.apply(Line { before, entries });
+    }
+
+    fn write_operation(&mut self, op: &'static str, messages: &[JournalEntry]) -> Result<()> {
         let mut line = Vec::new();
         self.render(&Operation { op, messages }, &mut line)?;
         self.write(&line)
@@ -284,7 +319,7 @@ impl Journal {
         let known = self.place.take();
         let Some(mut file) = open(&self.path, false)? else {
             self.file = None;
-            self.messages.clear();
+            self.conversation.clear();
             return Ok(known.is_some());
         };
         let io_error = |error| Error::io("read", &self.path)(error);
@@ -295,13 +330,13 @@ impl Journal {
         let start = match known {
             Some(place) if place.is_in(&mut file).map_err(io_error)? => place.end,
             _ => {
-                self.messages.clear();
+                self.conversation.clear();
                 0
             }
         };
         let mut lines = Lines::default();
         let (end, _) = scan(&mut file, start, |line, at| {
-            lines.take(line, at, &mut |line| apply(line, &mut self.messages))
+            lines.take(line, at, &mut |line| self.conversation.apply(line))
         })
         .map_err(io_error)?;
         lines.check(&self.path, &mut file)?;
@@ -322,7 +357,7 @@ impl fmt::Debug for Journal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Journal")
             .field("path", &self.path)
-            .field("messages", &self.messages.len())
+            .field("messages", &self.messages().len())
             .finish_non_exhaustive()
     }
 }
@@ -375,17 +410,21 @@ pub fn read_entries(path: &Path) -> Result<Vec<JournalEntry>> {
     let Some(mut file) = files::open(path)? else {
         return Ok(Vec::new());
     };
-    let mut entries = Vec::new();
+    let mut conversation = Conversation::<JournalEntry>::new();
     let mut lines = Lines::default();
-    let scanned = scan(&mut file, 0, |line, at| {
-        lines.take(line, at, &mut |line| apply_to_entries(line, &mut entries))
-    });
+    let mut apply = |line: Line| conversation.apply(line);
+    let scanned = scan(&mut file, 0, |line, at| lines.take(line, at, &mut apply));
     let (end, tail) = scanned.map_err(Error::io("read", path))?;
     lines.check(path, &mut file)?;
     if read_line(&tail).is_ok() {
-        lines.take(&tail, end, &mut |line| apply_to_entries(line, &mut entries));
+        lines.take(&tail, end, &mut apply);
     }
-    Ok(entries)
+    let Conversation {
+        mut placed,
+        mut waiting,
+    } = conversation;
+    placed.append(&mut waiting);
+    Ok(placed)
 }
 
 /// What the lines of a file say besides messages.
@@ -454,6 +493,7 @@ pub fn walk(path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
         if matches!(before, Before::Clear) && !each(Step::Cleared) {
             return false;
         }
+        // Those that wait come early: their place does not matter to a search.
         let mut messages = entries.iter().filter_map(JournalEntry::message);
         messages.all(|message| each(Step::Message(message)))
     };
@@ -463,40 +503,76 @@ pub fn walk(path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
     Ok(())
 }
 
-fn apply(line: Line, messages: &mut Vec<Arc<Message>>) {
-    match line.before {
-        Before::Keep => {}
-        Before::Clear => messages.clear(),
-        Before::Hide => hide(messages),
+/// What a conversation in memory consists of.
+trait Part: Sized {
+    /// The part of an entry, if it has one here.
+    fn of(entry: JournalEntry) -> Option<Self>;
+    /// Hides it from the model.
+    fn hide(&mut self);
+}
+
+impl Part for Arc<Message> {
+    fn of(entry: JournalEntry) -> Option<Self> {
+        entry.into_message().map(Arc::new)
     }
-    extend(messages, line.entries);
+
+    fn hide(&mut self) {
+        if self.metadata.agent_visible {
+            Arc::make_mut(self).metadata.agent_visible = false;
+        }
+    }
 }
 
-fn extend(messages: &mut Vec<Arc<Message>>, entries: Vec<JournalEntry>) {
-    let more = entries.into_iter().filter_map(JournalEntry::into_message);
-    messages.extend(more.map(Arc::new));
+impl Part for JournalEntry {
+    fn of(entry: JournalEntry) -> Option<Self> {
+        Some(entry)
+    }
+
+    fn hide(&mut self) {
+        if let JournalEntry::Message(message) = self {
+            message.metadata.agent_visible = false;
+        }
+    }
 }
 
-fn apply_to_entries(line: Line, entries: &mut Vec<JournalEntry>) {
-    match line.before {
-        Before::Keep => {}
-        Before::Clear => entries.clear(),
-        Before::Hide => {
-            for entry in &mut *entries {
-                if let JournalEntry::Message(message) = entry {
-                    message.metadata.agent_visible = false;
-                }
+/// A conversation as far as it is read.
+struct Conversation<P> {
+    placed: Vec<P>,
+    /// Messages that have no place among the others yet.
+    waiting: Vec<P>,
+}
+
+impl<P: Part> Conversation<P> {
+    const fn new() -> Self {
+        Conversation {
+            placed: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.placed.clear();
+        self.waiting.clear();
+    }
+
+    fn apply(&mut self, line: Line) {
+        let to = match line.before {
+            Before::Wait => &mut self.waiting,
+            Before::Keep => &mut self.placed,
+            Before::Clear => {
+                self.clear();
+                &mut self.placed
             }
-        }
-    }
-    entries.extend(line.entries);
-}
-
-fn hide(messages: &mut [Arc<Message>]) {
-    for message in messages {
-        if message.metadata.agent_visible {
-            Arc::make_mut(message).metadata.agent_visible = false;
-        }
+            Before::Hide => {
+                self.placed.iter_mut().for_each(P::hide);
+                &mut self.placed
+            }
+            Before::Take => {
+                self.placed.append(&mut self.waiting);
+                &mut self.placed
+            }
+        };
+        to.extend(line.entries.into_iter().filter_map(P::of));
     }
 }
 
@@ -517,6 +593,8 @@ fn read_line(line: &[u8]) -> serde_json::Result<Line> {
     let before = match operation.as_ref().map(|it| it.op.as_str()) {
         Some("clear") => Before::Clear,
         Some("hide") => Before::Hide,
+        Some("wait") => Before::Wait,
+        Some("take") => Before::Take,
         _ => {
             let unreadable = JournalEntry::Unreadable(crate::json::from_str(line)?);
             return Ok(added(vec![unreadable]));

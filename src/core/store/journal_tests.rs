@@ -532,3 +532,52 @@ fn only_a_missing_file_is_none() {
     fs::create_dir(folder.file()).unwrap();
     assert!(matches!(journal.refresh(), Err(Error::Io { .. })));
 }
+
+#[test]
+fn a_message_waits_behind_all_others_until_it_is_taken() {
+    let folder = Folder::new();
+    let (mut turn, mut user) = (folder.journal().unwrap(), folder.journal().unwrap());
+    turn.append(vec![text_message("question")]).unwrap();
+    user.append_waiting(text_message("more")).unwrap();
+    turn.append(vec![text_message("answer")]).unwrap();
+    // In the file from the beginning, and behind the answer that had not seen it.
+    let all = ["question", "answer", "more"];
+    assert_eq!(texts(&read(&folder.file()).unwrap()), all);
+    assert_eq!(counted(&folder.file(), None), 3);
+    assert_eq!(of(&turn), all[..2]);
+    // After a crash it waits still.
+    let mut later = folder.journal().unwrap();
+    assert_eq!(of(&later), all[..2]);
+    let known = count(&folder.file(), None).unwrap();
+    assert_eq!(
+        texts(turn.take_waiting().unwrap().iter().map(|it| &**it)),
+        ["more"]
+    );
+    assert!(turn.take_waiting().unwrap().is_empty());
+    turn.append(vec![text_message("second answer")]).unwrap();
+    let all = ["question", "answer", "more", "second answer"];
+    assert_eq!(of(&turn), all);
+    later.refresh().unwrap();
+    assert_eq!(of(&later), all);
+    assert_eq!(texts(&read(&folder.file()).unwrap()), all);
+    assert_eq!(counted(&folder.file(), known), 4);
+}
+
+#[test]
+fn a_message_that_waits_outlives_a_compaction_but_not_a_replacement() {
+    let folder = Folder::new();
+    let mut journal = folder.journal().unwrap();
+    journal.append(vec![text_message("a")]).unwrap();
+    journal.append_waiting(text_message("b")).unwrap();
+    journal
+        .hide_all_then(vec![text_message("summary")])
+        .unwrap();
+    assert_eq!(
+        texts(&read(&folder.file()).unwrap()),
+        ["[a]", "summary", "b"]
+    );
+    journal.replace(vec![text_message("c")]).unwrap();
+    assert!(journal.take_waiting().unwrap().is_empty());
+    assert_eq!(texts(&read(&folder.file()).unwrap()), ["c"]);
+    assert_eq!(of(&folder.journal().unwrap()), ["c"]);
+}

@@ -6,8 +6,10 @@ use crate::agent::session::agent_table::IfRunning;
 use crate::agent::session::export_copy_import::{absolute, entries_before};
 use crate::agent::session::session_agent::{Agent, RUNNING_TURN_TIMEOUT};
 use crate::agent::session::session_extensions::append;
+use crate::agent::turn::model_history;
+use crate::agent::turn::turn_output::random_id;
 use crate::agent::{Error, Registry};
-use crate::conversation::{DisabledExtension, MAX_NAME, Session};
+use crate::conversation::{DisabledExtension, MAX_NAME, Message, Role, Session};
 use crate::extension::{Containers, ExtensionConfig, config};
 use crate::sys::cancel::Cancel;
 use serde_json::Value;
@@ -158,6 +160,35 @@ impl Registry {
             sessions.end_turn(&mut journal, |session| session.counted_messages = Some(0))?;
         }
         Ok(())
+    }
+
+    /// Adds a message of the user to the turn that runs: see [`steering`](crate::agent::turn::steering). Returns the
+    /// id of the message.
+    ///
+    /// # Errors
+    /// [`Error::NoTurn`] when no turn of the session asks a model in this process, [`Error::Config`] when there is
+    /// nothing for the model in the message, and when it cannot be stored.
+    pub fn steer(&self, id: &str, mut message: Message) -> Result<String, Error> {
+        self.files().session(id)?;
+        message.metadata.steer = true;
+        if message.role != Role::User || model_history::shown(&message).is_none() {
+            return Err(Error::config("the message has nothing for the model"));
+        }
+        let id_of_message = match &message.id {
+            Some(id) => id.clone(),
+            None => random_id("steer_"),
+        };
+        message.id = Some(id_of_message.clone());
+        let store = || {
+            Ok(self
+                .stores()
+                .sessions
+                .journal(id)?
+                .append_waiting(message)?)
+        };
+        let agent = self.live_agent(id).ok_or(Error::NoTurn)?;
+        let stored = agent.channel.steering.add(store)?;
+        stored.map(|()| id_of_message).ok_or(Error::NoTurn)
     }
 
     /// Activates an extension in a running session and stores it with the session.

@@ -3,6 +3,7 @@
 
 use crate::agent::questions::pending_questions::PendingQuestions;
 use crate::agent::questions::permission_mode::{Confirmation, Mode};
+use crate::agent::turn::steering::Steering;
 use crate::conversation::{Message, Outcome};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::CallToolResult;
@@ -79,6 +80,8 @@ pub(in crate::agent) struct TurnChannel {
     pub(in crate::agent) frontend_results: PendingQuestions<Outcome<CallToolResult>>,
     /// Elicitations: the data that the user enters for an MCP server; `None` if the user declines.
     pub(in crate::agent) elicitations: PendingQuestions<Option<Value>>,
+    /// Messages for the turn.
+    pub(in crate::agent) steering: Steering,
     state: Mutex<State>,
     dropped: AtomicU64,
 }

@@ -97,6 +97,8 @@ impl TurnStart<'_> {
         });
         agent.wait_within(input.start_limit, &turn_cancel)?;
         let state = self.load_turn_state(&session, &mut guard)?;
+        // Those that the user sent to a turn that was cancelled, or whose process ended.
+        state.journal.take_waiting()?;
         self.apply_client_history(&session, input.so_far, state)?;
         if model_history::is_stray(&input.user, state.journal.messages()) {
             output.finish();

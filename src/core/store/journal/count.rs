@@ -80,6 +80,6 @@ fn count_line(line: &[u8], before: usize) -> usize {
     let messages = line.entries.iter().filter_map(JournalEntry::message);
     match line.before {
         Before::Clear => messages.count(),
-        Before::Keep | Before::Hide => before + messages.count(),
+        Before::Keep | Before::Hide | Before::Wait | Before::Take => before + messages.count(),
     }
 }
