@@ -823,3 +823,39 @@ fn threads(prefix: &str) -> usize {
     });
     names.filter(|name| name.starts_with(prefix)).count()
 }
+
+#[test]
+fn a_page_that_is_loaded_anew_gets_each_message_of_the_running_turn_once() {
+    let record = Record::new();
+    let server = server();
+    let session = server.session([never(&record)]);
+    session.say("hello").finishes();
+    let shown = || {
+        let body = json!({"session_id": session.id, "load_model_and_extensions": true});
+        let resumed = server.post("/agent/resume", body).is(200).body;
+        let messages = resumed["session"]["conversation"]
+            .as_array()
+            .unwrap()
+            .clone();
+        messages
+            .iter()
+            .map(support::turns::shown)
+            .collect::<Vec<_>>()
+    };
+    let before = ["user: hello", "assistant: I heard: hello", "user: call"];
+    let request = session.asks_for("call");
+    until("the call", || record.all("tools/call").into_iter().next());
+    assert_eq!(shown(), before);
+    let mut page = session.listens();
+    page.until_part("toolRequest");
+    session.cancels(&request);
+    page.until_end_of(&request);
+    assert_eq!(shown()[3], "assistant: call c");
+    // The events of a turn of the other route come to no other page.
+    let mut turn = session.begin_turn("call");
+    turn.calls();
+    until("the call is stored", || {
+        (shown().last()?.starts_with("assistant: call")).then_some(())
+    });
+    drop(turn);
+}

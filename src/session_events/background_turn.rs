@@ -125,6 +125,7 @@ impl BackgroundTurns {
             batch: Vec::new(),
             batch_bytes: 0,
             last: None,
+            message: None,
             name_session: has_topic.then(|| Box::new(name_session) as Box<dyn FnOnce()>),
         };
         let input = TurnInput {
@@ -236,6 +237,8 @@ struct RequestEvents<'r> {
     /// The last event of the turn. It goes to the log when the turn has released its locks, so that a client
     /// that has received it can send the next message.
     last: Option<EventJson>,
+    /// The id of the message of the last event.
+    message: Option<String>,
     /// Starts to name the session, with the first message of the model: the clients of these routes read the name
     /// when they have received the last event.
     name_session: Option<Box<dyn FnOnce() + 'r>>,
@@ -254,6 +257,14 @@ impl EventSink for RequestEvents<'_> {
             && let Some(name_session) = self.name_session.take()
         {
             name_session();
+        }
+        if let Event::Message { message, .. } = &event
+            && message.id.is_some()
+            && message.id != self.message
+        {
+            self.message.clone_from(&message.id);
+            let id = message.id.as_deref().unwrap_or_default();
+            self.open.log.has_message(&self.open.id, id);
         }
         let json = match event {
             Event::Finish { .. } | Event::Error { .. } => {

@@ -7,6 +7,7 @@
 //! stay below 2^53, up to which a client may keep them as numbers. This module does no I/O.
 
 use crate::agent::{Error, SessionObserver};
+use crate::conversation::Message;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::unix_micros;
 use crate::sys::lock;
@@ -59,6 +60,10 @@ struct State {
 
 struct OpenRequest {
     id: String,
+    /// The id of its first event.
+    first_event: u64,
+    /// The ids of the messages in its events.
+    messages: Vec<String>,
     cancel: Cancel,
     /// Whether the client has cancelled it.
     cancelled: bool,
@@ -153,8 +158,11 @@ impl EventLog {
         {
             return Err(Error::Working { holder: None });
         }
-        requests.push(OpenRequest {
+        let first_event = state.first + state.events.len() as u64;
+        state.requests.push(OpenRequest {
             id: id.to_owned(),
+            first_event,
+            messages: Vec::new(),
             cancel: cancel.clone(),
             cancelled: false,
         });
@@ -181,6 +189,26 @@ impl EventLog {
         let state = lock(&self.state);
         let mut requests = state.requests.iter();
         requests.any(|request| request.id == id && request.cancelled)
+    }
+
+    /// Notes that the events of the request have the message `message`.
+    pub(crate) fn has_message(&self, id: &str, message: &str) {
+        let mut state = lock(&self.state);
+        let mut requests = state.requests.iter_mut();
+        if let Some(request) = requests.find(|request| request.id == id)
+            && request.messages.last().is_none_or(|last| last != message)
+        {
+            request.messages.push(message.to_owned());
+        }
+    }
+
+    /// How many of the stored messages come before those of the running request, if all its events are here.
+    fn before_running_request(&self, stored: &[Message]) -> Option<usize> {
+        let state = lock(&self.state);
+        let is_whole = |it: &&OpenRequest| !it.cancelled && it.first_event >= state.first;
+        let request = state.requests.iter().find(is_whole)?;
+        let is_its = |id: &String| request.messages.contains(id);
+        (stored.iter()).position(|message| message.id.as_ref().is_some_and(is_its))
     }
 
     /// Whether a request is open, also one that was cancelled.
@@ -357,6 +385,10 @@ impl EventLogs {
 }
 
 impl SessionObserver for EventLogs {
+    fn before_followed_turn(&self, id: &str, messages: &[Message]) -> Option<usize> {
+        self.get(id)?.before_running_request(messages)
+    }
+
     fn deleted(&self, session: &str) {
         self.remove(session);
     }

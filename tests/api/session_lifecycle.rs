@@ -185,6 +185,28 @@ fn stop_ends_the_children_and_resume_brings_them_back() {
 }
 
 #[test]
+fn the_copy_of_a_session_has_an_agent_if_the_session_has_one() {
+    let record = Record::new();
+    let server = Server::new().start();
+    let session = server.session([scripted(&record)]);
+    let copy = || {
+        let body = json!({"truncate": true, "copy": true, "timestamp": 1});
+        let copied = server.post(&format!("/sessions/{}/fork", session.id), body);
+        copied.is(200).body["sessionId"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let tools = |id: &str| server.get(&format!("/agent/tools?session_id={id}"));
+    let id = copy();
+    assert_eq!(record.starts().len(), 1);
+    tools(&id).is(200).says("one__echo");
+    assert_eq!(record.starts().len(), 2);
+    session.stop();
+    tools(&copy()).is(424).says("resume");
+}
+
+#[test]
 fn restart_makes_everything_anew() {
     let record = Record::new();
     let server = Server::new().start();

@@ -508,3 +508,11 @@ fn a_running_turn_follows_a_stricter_mode_from_its_next_calls_on() {
     turn.rest().finishes().says("does not want this tool");
     assert_eq!(record.all("tools/call").len(), 1);
 }
+
+#[test]
+fn an_empty_mode_is_none() {
+    let record = Record::new();
+    let server = Server::scripted(caller()).env("GOOSE_MODE", "").start();
+    let session = server.session([tool(&record)]);
+    session.say("go").finishes().says("It says done.");
+}

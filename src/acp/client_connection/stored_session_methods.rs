@@ -25,10 +25,7 @@ pub(crate) fn rename(state: &ConnectionState, params: &Params, _: &Cancel) -> Ou
 /// Copies a session, up to a moment if one is given.
 pub(crate) fn fork(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let until = params.value("_meta")["conversationBefore"].as_i64();
-    let copied = state
-        .registry
-        .files()
-        .copy(params.text("sessionId")?, until);
+    let copied = (state.registry).copy(params.text("sessionId")?, until);
     let id = copied.map_err(error_object)?;
     let session = state.stored(&id)?;
     state.remember(&id, session.working_dir.clone());

@@ -226,7 +226,7 @@ impl Registry {
     }
 
     /// The session and, with `load`, the results of activating its extensions; starts the agent if it does
-    /// not run.
+    /// not run. The messages of a running turn are left out if the page gets them all when it follows the turn.
     ///
     /// # Errors
     /// When there is no such session or it cannot be read.
@@ -243,8 +243,26 @@ impl Registry {
             (self.files().session(id)?, None)
         };
         session.conversation = self.stores.sessions.conversation(id)?;
+        if let Some(messages) = &mut session.conversation {
+            for observer in self.observers.all() {
+                if let Some(count) = observer.before_followed_turn(id, messages) {
+                    messages.truncate(count);
+                }
+            }
+        }
         self.models().show(&mut session);
         Ok((session, results))
+    }
+
+    /// Copies a stored session as [`SessionFiles::copy`] does. If it has an agent, the
+    /// copy has one, too, as soon as it needs it.
+    ///
+    /// # Errors
+    /// Those of the files.
+    pub fn copy(&self, id: &str, until: Option<i64>) -> Result<String, Error> {
+        let copy = self.files().copy(id, until)?;
+        self.agents.add_copy(id, &copy);
+        Ok(copy)
     }
 
     /// Ends the session's agent, if it runs, and starts a new one.

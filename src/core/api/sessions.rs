@@ -154,7 +154,7 @@ fn fork(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let id = request.param("session_id");
     let until = timestamp.filter(|_| truncate);
     let id = if copy {
-        registry.files().copy(id, until)?
+        registry.copy(id, until)?
     } else {
         registry.truncate(id, until)?;
         id.to_owned()

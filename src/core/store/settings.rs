@@ -397,7 +397,8 @@ impl Setting<'_> {
 
     /// The value, and what is wrong with it: both if only a part of it is wrong. Neither if it is blank.
     fn parse(&self, given: &Given<'_>) -> Read<Parsed> {
-        if given.is_blank() && !matches!(self.wrong, Wrong::Restricts(_)) {
+        let has_blank = matches!(self.kind, Kind::Words(words) if words.contains(&""));
+        if given.is_blank() && !has_blank {
             return (None, None);
         }
         let value = &given.value;

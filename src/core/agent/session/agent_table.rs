@@ -65,6 +65,14 @@ impl<A: Lifecycle> AgentTable<A> {
         matches!(lock(&self.agents).get(id), Some(None))
     }
 
+    /// Lets the session `copy` have an agent that is put away, if `id` has an agent.
+    pub(in crate::agent) fn add_copy(&self, id: &str, copy: &str) {
+        let mut agents = lock(&self.agents);
+        if agents.contains_key(id) && !self.shutdown.is_cancelled() {
+            agents.entry(copy.into()).or_insert(None);
+        }
+    }
+
     /// How many agents there are, with those that are put away.
     pub(in crate::agent) fn len(&self) -> usize {
         lock(&self.agents).len()

@@ -1,6 +1,7 @@
 //! Observers of sessions: what a part keeps for sessions ends with them, and a front that shows sessions learns at once
 //! that one has been named.
 
+use crate::conversation::Message;
 use crate::sys::lock;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -10,6 +11,11 @@ pub trait SessionObserver: Send + Sync {
     fn named(&self, _id: &str, _name: &str) {}
     /// The session was deleted.
     fn deleted(&self, _id: &str) {}
+    /// How many of the session's messages come before those that a page gets when it opens the session and follows
+    /// its running turn, if it gets them all.
+    fn before_followed_turn(&self, _id: &str, _messages: &[Message]) -> Option<usize> {
+        None
+    }
     /// Frees memory that has not been used for a while; whether there was any. The housekeeper asks this at its
     /// intervals.
     fn release_unused(&self) -> bool {
