@@ -1,12 +1,13 @@
 //! A client of the Agent Client Protocol: starts `gosling acp` in its own folder, sends messages, and answers
 //! the agent's requests.
 
+use super::acp_record::record;
 use super::process::{Proc, descendants};
 use super::server::gosling;
 use super::{TEST_TIMEOUT, TempDir, temp_dir, until};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
@@ -299,7 +300,9 @@ impl AcpClient {
             panic!("stdout has a line that is no message: {error}: {line}")
         });
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
-        self.record(&message);
+        let id = message["id"].as_i64();
+        let answers = id.and_then(|id| self.methods.get(&id));
+        record(answers.map(String::as_str), &message);
         match (message.get("method"), message.get("id")) {
             (Some(method), Some(id)) => {
                 let method = method.as_str().unwrap().to_owned();
@@ -319,23 +322,6 @@ impl AcpClient {
             (None, _) => self.responses.push(message),
         }
         true
-    }
-
-    /// Appends the message, and for a response the method that it answers, to the file that a variable names.
-    /// The interop tests compare that with the protocol's schema.
-    fn record(&self, message: &Value) {
-        let Some(path) = std::env::var_os("ACP_TEST_RECORD") else {
-            return;
-        };
-        let method = message["id"].as_i64().and_then(|id| self.methods.get(&id));
-        let record = json!({"answers": method, "message": message});
-        let mut file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(path)
-            .unwrap();
-        // One write for each line, because tests run in parallel.
-        file.write_all(format!("{record}\n").as_bytes()).unwrap();
     }
 
     /// Answers a request of the agent.

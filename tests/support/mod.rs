@@ -3,6 +3,7 @@
 #![allow(dead_code)] // Each test file uses its own part.
 
 pub mod acp_client;
+pub mod acp_record;
 pub mod client;
 pub mod process;
 pub mod scripted;

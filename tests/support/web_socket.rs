@@ -1,7 +1,9 @@
 //! A client of a WebSocket that can also send what it must not.
 
 use super::TEST_TIMEOUT;
+use super::acp_record::record;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
@@ -53,6 +55,8 @@ pub fn status(address: SocketAddr, line: &str, fields: &str) -> u16 {
 pub struct WebSocketClient {
     pub stream: TcpStream,
     last_id: i64,
+    /// The methods of the requests that were sent.
+    methods: HashMap<i64, String>,
     /// Messages that nobody has waited for yet.
     pub messages: Vec<Value>,
 }
@@ -73,6 +77,7 @@ impl WebSocketClient {
         WebSocketClient {
             stream,
             last_id: 0,
+            methods: HashMap::new(),
             messages: Vec::new(),
         }
     }
@@ -132,6 +137,7 @@ impl WebSocketClient {
     pub fn begin(&mut self, method: &str, params: Value) -> i64 {
         self.last_id += 1;
         let id = self.last_id;
+        self.methods.insert(id, method.to_owned());
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.send(TEXT, message.to_string().as_bytes());
         id
@@ -157,7 +163,10 @@ impl WebSocketClient {
             }
             let (first, payload) = self.frame().expect("a message");
             if first == TEXT {
-                let message = serde_json::from_slice(&payload).expect("a text is JSON");
+                let message: Value = serde_json::from_slice(&payload).expect("a text is JSON");
+                let id = message["id"].as_i64();
+                let answers = id.and_then(|id| self.methods.get(&id));
+                record(answers.map(String::as_str), &message);
                 self.messages.push(message);
             }
         }
