@@ -838,3 +838,41 @@ fn a_message_for_the_running_turn_comes_from_any_window() {
     let shown = late.until(is_steer);
     assert_eq!(shown["params"]["update"]["messageId"], taken["messageId"]);
 }
+
+#[test]
+fn a_page_follows_the_turn_of_another_client_and_answers_its_questions() {
+    let server =
+        asking_server(json!([{"text": "I call. "}, echo("rest"), {"text": "It is done."}]));
+    let mut page = desktop(&server);
+    let id = new_session(&mut page, &server);
+    let session = server.known(&id);
+    let turn = session.begin_turn("go");
+    let shown = page.update("user_message_chunk");
+    assert_eq!(shown["content"]["text"], "go");
+    let run = active_run(&mut page);
+    // A prompt of the page meanwhile is told that the session is busy.
+    let busy = page.begin_prompt(&id, "go");
+    assert_eq!(page.response(busy)["result"]["stopReason"], "end_turn");
+    let question = permission_asked(&mut page);
+    let text = json!([{"type": "text", "text": "and blue"}]);
+    let steer = json!({"sessionId": id, "expectedRunId": run, "prompt": text});
+    goose(&mut page, "session/steer", steer);
+    page.answer(&question["id"], allow());
+    assert!(page.until(is_result).to_string().contains("rest"));
+    page.until(|message| message.to_string().contains("I heard and blue"));
+    turn.rest().finishes().says("I heard and blue");
+    let is_idle = |message: &Value| {
+        let update = &message["params"]["update"];
+        let run = update["_meta"]["goose"].get("activeRunId");
+        update["sessionUpdate"] == "session_info_update" && run.is_some_and(Value::is_null)
+    };
+    page.until(is_idle);
+    // A page that is loaded anew in the middle of such a turn joins it, and may end it.
+    let turn = session.begin_turn("go");
+    let mut late = desktop(&server);
+    permission_asked(&mut page);
+    load(&mut late, &server, &id);
+    permission_asked(&mut late);
+    late.notify("session/cancel", json!({ "sessionId": id }));
+    turn.rest().fails("cancelled");
+}

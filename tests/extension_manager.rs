@@ -71,6 +71,7 @@ fn manager(request_handlers: Option<Arc<RequestHandlers>>) -> Manager {
         offline: true,
         limits: Limits::default(),
         roots: false,
+        more_roots: Vec::new(),
         user_interfaces: false,
         log_level: None,
         containers: Containers::default(),

@@ -1,9 +1,12 @@
 //! `gosling acp`: serves one client of the Agent Client Protocol on stdin and stdout.
 
 use crate::agent::{Registry, Stores};
+use crate::capabilities::SETUP;
 use crate::command_line::{Command, Failure, failed, logging, serve, words};
+use crate::model_setup::ModelSetup;
 use crate::sys::{self, signal};
 use gosling_core::part;
+use std::io;
 use std::process;
 use std::sync::Arc;
 use std::thread;
@@ -25,6 +28,8 @@ sessions are those of `gosling agent`. `gosling help acp` has the entries for
 the settings of editors.
 
 options:
+  --setup              ask for the provider, its key and the model in the
+                       terminal, store them and end
   --offline            connect to no other machine, and ask the programs
                        that gosling starts to do the same
   -h, --help           show this
@@ -37,8 +42,11 @@ errors to stderr (GOOSE_LOG). The agent ends with stdin.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_700);
 
 fn run(parser: lexopt::Parser) -> Result<(), Failure> {
-    let (_, [offline]) = words(parser, 0, ["offline"])?;
+    let (_, [offline, setup]) = words(parser, 0, ["offline", &SETUP[2..]])?;
     sys::protect_memory();
+    if setup {
+        return set_up(offline);
+    }
     signal::block();
     let paths = crate::command_line::paths()?;
     logging::start_quietly(&paths);
@@ -57,6 +65,21 @@ fn run(parser: lexopt::Parser) -> Result<(), Failure> {
     gone.cancel();
     registry.close();
     served.map_err(failed("stdin or stdout"))
+}
+
+/// Asks for the model in the terminal.
+fn set_up(offline: bool) -> Result<(), Failure> {
+    let paths = crate::command_line::paths()?;
+    logging::start_quietly(&paths);
+    let registry = Registry::new(Stores::new(&paths), part::all(), offline);
+    let mut setup = ModelSetup {
+        registry: &registry,
+        input: io::stdin().lock(),
+        output: io::stdout().lock(),
+    };
+    let outcome = setup.run();
+    registry.close();
+    outcome
 }
 
 /// Ends the process after [`SHUTDOWN_TIMEOUT`]. If no thread can be started, there is no time limit.

@@ -10,6 +10,9 @@ pub(super) const NO_AUTHENTICATION: &str = "none";
 /// The method that says how to configure a model.
 pub(super) const CONFIGURE_MODEL: &str = "configure-model";
 
+/// The option of `gosling acp` that asks for the model in the terminal.
+pub(super) const SETUP: &str = "--setup";
+
 /// What the client can do, as far as it is used. A member of another type counts as absent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClientCapabilities {
@@ -25,6 +28,10 @@ pub(super) struct ClientCapabilities {
     pub(super) notices: bool,
     /// The update `compaction_update`.
     pub(super) compaction: bool,
+    /// Options that are on or off.
+    pub(super) boolean_options: bool,
+    /// The client runs the agent in a terminal for the user to set it up.
+    pub(super) terminal_setup: bool,
     /// Output of commands in the `_meta` of updates, as Zed shows it.
     pub(super) terminal_output: bool,
     /// The client is one of Goose's, which reads more from `_meta`.
@@ -78,6 +85,8 @@ impl Initialize {
             elicitation_form: is_given("/elicitation/form"),
             notices: is_given("/session/notices"),
             compaction: is_given("/session/compaction"),
+            boolean_options: is_given("/session/configOptions/boolean"),
+            terminal_setup: is_true("/auth/terminal"),
             terminal_output: is_true("/_meta/terminal_output"),
             is_goose: is_given("/_meta/goose"),
             goose_updates: is_true("/_meta/goose/customNotifications"),
@@ -88,14 +97,17 @@ impl Initialize {
 }
 
 /// The result of `initialize`.
-pub(super) fn initialize_result() -> Value {
-    json!({
+pub(super) fn initialize_result(client: &ClientCapabilities) -> Value {
+    let mut result = json!({
         "protocolVersion": VERSION,
         "agentCapabilities": {
             "loadSession": true,
             "promptCapabilities": {"image": true, "embeddedContext": true},
             "mcpCapabilities": {"http": true},
-            "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
+            "sessionCapabilities": {
+                "list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {},
+            },
+            "auth": {"logout": {}},
         },
         "authMethods": [
             {
@@ -110,7 +122,19 @@ pub(super) fn initialize_result() -> Value {
             },
         ],
         "agentInfo": {"name": "gosling", "title": "gosling", "version": env!("CARGO_PKG_VERSION")},
-    })
+    });
+    if client.terminal_setup
+        && let Some(methods) = result["authMethods"].as_array_mut()
+    {
+        methods.push(json!({
+            "type": "terminal",
+            "id": "setup",
+            "name": "Choose a model in a terminal",
+            "description": "Asks for the provider, its key and the model, and stores them",
+            "args": [SETUP],
+        }));
+    }
+    result
 }
 
 /// How the user configures a model.

@@ -26,6 +26,7 @@ use super::open_session::{OpenSession, RunningTurn};
 use super::outbox::Outbox;
 use super::updates;
 use crate::agent::{Registry, SessionObserver};
+use crate::config_options::{EXTENSION, SetConfigOption};
 use crate::conversation::Session;
 use crate::error_objects::{AUTHENTICATION_REQUIRED, error_object, invalid_params};
 use crate::http::Router;
@@ -46,7 +47,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -81,6 +82,8 @@ pub(super) struct ConnectionState {
     /// Cancelled at the end of the connection.
     pub(super) cancel: Cancel,
     client: OnceLock<ClientCapabilities>,
+    /// Whether the client has logged out; it has to authenticate before it opens a session or sends a prompt.
+    logged_out: AtomicBool,
     sessions: Mutex<HashMap<String, Arc<OpenSession>>>,
 }
 
@@ -102,6 +105,7 @@ impl Connection {
             calls: Arc::new(IncomingRequests::new(Limits::CALLS, cancel)),
             cancel: cancel.child(),
             client: OnceLock::new(),
+            logged_out: AtomicBool::new(false),
             sessions: Mutex::default(),
             registry,
             routes,
@@ -310,18 +314,33 @@ impl ConnectionState {
             id,
             guard,
         };
+        let opens = ["session/new", "session/load", "session/resume"].contains(&method);
+        if self.logged_out.load(Ordering::Relaxed) && (opens || method == "session/prompt") {
+            let text = "You have logged out; authenticate first";
+            return pending.answer(Err(ErrorObject::new(AUTHENTICATION_REQUIRED, text)));
+        }
         match method {
             "initialize" => pending.answer(self.initialize(method, params)),
             "authenticate" => pending.answer(self.authenticate(method, params)),
+            "logout" => {
+                self.logged_out.store(true, Ordering::Relaxed);
+                pending.answer(Ok(json!({})));
+            }
             "session/list" => pending.read_and_run(method, params, Self::list_sessions),
             "session/set_mode" => {
                 let result = read_params(method, params);
                 pending.answer(result.and_then(|params| self.set_mode(&params)));
             }
-            "session/set_config_option" => {
-                let result = read_params(method, params);
-                pending.answer(result.and_then(|params| self.set_config_option(&params)));
-            }
+            "session/set_config_option" => match read_params::<SetConfigOption>(method, params) {
+                // An extension takes time to start.
+                Ok(params) if params.config_id.starts_with(EXTENSION) => {
+                    pending.run(method, move |state, cancel| {
+                        state.set_extension_option(&params, cancel)
+                    });
+                }
+                Ok(params) => pending.answer(self.set_config_option(&params)),
+                Err(error) => pending.answer(Err(error)),
+            },
             "session/set_model" => {
                 let result = read_params(method, params);
                 pending.answer(result.and_then(|params| self.set_model(&params)));
@@ -373,7 +392,7 @@ impl ConnectionState {
         if self.client().is_goose {
             self.live.add(self);
         }
-        Ok(capabilities::initialize_result())
+        Ok(capabilities::initialize_result(self.client()))
     }
 
     fn authenticate(&self, method: &str, params: Option<&RawValue>) -> Result<Value, ErrorObject> {
@@ -383,10 +402,14 @@ impl ConnectionState {
             method_id: String,
         }
         let Authenticate { method_id } = read_params(method, params)?;
+        let log_in = || {
+            self.logged_out.store(false, Ordering::Relaxed);
+            Ok(json!({}))
+        };
         match method_id.as_str() {
-            capabilities::NO_AUTHENTICATION => Ok(json!({})),
+            capabilities::NO_AUTHENTICATION => log_in(),
             capabilities::CONFIGURE_MODEL if self.registry.models().has_configured_provider() => {
-                Ok(json!({}))
+                log_in()
             }
             capabilities::CONFIGURE_MODEL => Err(ErrorObject::new(
                 AUTHENTICATION_REQUIRED,

@@ -1,10 +1,11 @@
-//! The mode and the options of a session: mode, provider and model.
+//! The mode and the options of a session: mode, provider, model, and what extensions it has.
 
 use super::client_connection::ConnectionState;
 use super::open_session::OpenSession;
 use crate::agent::{Mode, ModelChoice};
 use crate::conversation::Session;
 use crate::error_objects::error_object;
+use crate::extension::{ExtensionConfig, configured};
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use crate::provider::thinking_effort::{EFFORT, EFFORTS};
 use crate::sys::cancel::Cancel;
@@ -18,6 +19,10 @@ const MAX_MODELS: usize = 500;
 const MODE: &str = "mode";
 const PROVIDER: &str = "provider";
 const MODEL: &str = "model";
+/// What the ids of the options that switch extensions begin with; the key of the extension follows.
+pub(super) const EXTENSION: &str = "extension:";
+/// The most extensions that are offered.
+const MAX_EXTENSIONS: usize = 100;
 /// The value that leaves the effort to the settings.
 const DEFAULT_EFFORT: &str = "default";
 
@@ -34,8 +39,8 @@ pub(super) struct SetMode {
 #[serde(rename_all = "camelCase")]
 pub(super) struct SetConfigOption {
     pub(super) session_id: String,
-    config_id: String,
-    value: Value,
+    pub(super) config_id: String,
+    pub(super) value: Value,
 }
 
 /// The parameters of `session/set_model`, which older clients send.
@@ -117,7 +122,66 @@ impl ConnectionState {
                 "options": efforts.collect::<Value>(),
             }));
         }
+        if self.client().boolean_options {
+            options.extend(self.extension_options(session));
+        }
         options.into()
+    }
+
+    /// An option for each extension that is configured or that the session has, on if the session has it.
+    fn extension_options(&self, session: &Session) -> Vec<Value> {
+        let of_session = session.enabled_extensions().iter();
+        let of_session = of_session.filter_map(|it| ExtensionConfig::from_value(it.clone()).ok());
+        let of_session: Vec<ExtensionConfig> = of_session.collect();
+        let listed = configured::list(&self.registry.stores().config);
+        let entries = listed.map(|listed| listed.entries).unwrap_or_default();
+        let configured = entries.into_iter().filter_map(|entry| entry.config.ok());
+        let mut options: Vec<Value> = Vec::new();
+        for extension in of_session.iter().cloned().chain(configured) {
+            let id = format!("{EXTENSION}{}", extension.key());
+            if options.iter().all(|option| option["id"] != *id) {
+                options.push(json!({
+                    "id": id, "name": extension.name(), "category": "_extension", "type": "boolean",
+                    "description": "Whether this session has the extension",
+                    "currentValue": of_session.iter().any(|it| it.key() == extension.key()),
+                }));
+            }
+        }
+        options.truncate(MAX_EXTENSIONS);
+        options
+    }
+
+    /// Switches an extension of a session on or off.
+    pub(super) fn set_extension_option(
+        &self,
+        params: &SetConfigOption,
+        cancel: &Cancel,
+    ) -> Result<Value, ErrorObject> {
+        let session = self.session(&params.session_id)?;
+        let key = params.config_id.strip_prefix(EXTENSION).unwrap_or_default();
+        let known = configured::find(&self.registry.stores().config, key).map_err(error_object)?;
+        let stored = self.stored(&session.id)?;
+        let mut own = stored.enabled_extensions().iter();
+        let own = own.find_map(|it| {
+            let read = ExtensionConfig::from_value(it.clone()).ok();
+            read.filter(|extension| extension.key() == key)
+        });
+        let configured = known.and_then(|entry| entry.config.ok());
+        let changed = match (params.value.as_bool(), own, configured) {
+            (None, _, _) => return Err(invalid("value", "it must be true or false")),
+            (Some(true), Some(_), _) | (Some(false), None, Some(_)) => Ok(()),
+            (Some(true), None, Some(extension)) => {
+                (self.registry).add_extension(&session.id, &extension, cancel)
+            }
+            (Some(false), Some(own), _) => self.registry.remove_extension(&session.id, own.name()),
+            (Some(_), None, None) => {
+                let why = format!("there is no option {:?}", params.config_id);
+                return Err(invalid("configId", &why));
+            }
+        };
+        changed.map_err(error_object)?;
+        let stored = self.stored(&session.id)?;
+        Ok(json!({"configOptions": self.config_options(&stored, None)}))
     }
 
     /// Asks the provider for its models, if it lists them, and sends the options with them.

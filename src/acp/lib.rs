@@ -44,6 +44,7 @@ mod file_diffs;
 pub mod fuzzing;
 mod goose_extensions;
 mod mcp_servers;
+mod model_setup;
 mod open_session;
 mod outbox;
 mod plan;

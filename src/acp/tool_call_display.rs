@@ -17,6 +17,8 @@ pub(super) const SHELL: &str = "developer__shell";
 /// How a call is shown.
 #[derive(Debug, PartialEq)]
 pub(super) struct Display {
+    /// The tool's own name.
+    name: String,
     pub(super) title: String,
     /// One of the protocol's kinds of tools.
     pub(super) kind: &'static str,
@@ -72,6 +74,7 @@ impl Display {
         let is_about_files = name.starts_with("developer__") && name != SHELL;
         let path = path.filter(|_| is_about_files);
         Display {
+            name: name.to_owned(),
             title: printable(&title, MAX_TITLE),
             kind,
             location: path.map(|path| (path, line.filter(|line| *line > 0))),
@@ -84,6 +87,7 @@ impl Display {
             "sessionUpdate": "tool_call",
             "toolCallId": id,
             "title": self.title,
+            "name": self.name,
             "kind": self.kind,
             "status": "pending",
             "rawInput": arguments,

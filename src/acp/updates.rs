@@ -202,20 +202,33 @@ pub(super) fn notice(severity: &str, title: &str, description: Option<&str>) -> 
 
 /// The tokens of a session and the size of its model's context, for the update `usage_update`.
 pub(super) fn usage(tokens: &TokenState, size: u64) -> Value {
-    json!({
+    let mut usage = json!({
         "sessionUpdate": "usage_update", "used": tokens.total_tokens.max(0), "size": size,
-    })
+    });
+    if let Some(amount) = cost(tokens) {
+        usage["cost"] = json!({"amount": amount, "currency": "USD"});
+    }
+    usage
+}
+
+/// What the session has cost in US dollars, to the millionth.
+fn cost(tokens: &TokenState) -> Option<f64> {
+    (tokens.accumulated_cost).map(|cost| (cost * 1e6).round() / 1e6)
 }
 
 /// The same as an update of Goose's own.
 pub(super) fn goose_usage(tokens: &TokenState, size: u64) -> Value {
-    json!({
+    let mut usage = json!({
         "sessionUpdate": "usage_update",
         "used": tokens.total_tokens.max(0),
         "contextLimit": size,
         "accumulatedInputTokens": tokens.accumulated_input_tokens.max(0),
         "accumulatedOutputTokens": tokens.accumulated_output_tokens.max(0),
-    })
+    });
+    if let Some(amount) = cost(tokens) {
+        usage["accumulatedCost"] = amount.into();
+    }
+    usage
 }
 
 /// A notification of gosling as an update of Goose's own, of the kinds that it has there.

@@ -20,6 +20,7 @@ const WRITE_GRACE: Duration = Duration::from_millis(500);
 /// Adds the route to `router`.
 pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
     let (registry, live) = (registry.clone(), Arc::<LiveTurns>::default());
+    registry.observe(&live);
     router.get("/acp", Access::TokenKeyed, move |request| {
         connect(&registry, &live, request)
     })

@@ -124,6 +124,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         offline,
         limits: Limits::default(),
         roots: false,
+        more_roots: Vec::new(),
         user_interfaces: false,
         log_level: None,
         containers: Containers::default(),

@@ -153,6 +153,7 @@ impl RecipeRun {
         let name = self.name.unwrap_or_else(|| title.clone());
         let name = name.trim().chars().take(MAX_NAME).collect();
         registry.start(Start {
+            additional_dirs: Vec::new(),
             working_dir: self.working_dir,
             recipe: Some(SessionRecipe {
                 recipe: Box::new(self.recipe),

@@ -11,6 +11,7 @@ mod alarm;
 #[cfg(target_os = "linux")]
 mod attributes;
 mod executable;
+mod hidden_input;
 mod start;
 
 use super::stamp::Stamp;
@@ -20,6 +21,7 @@ pub use alarm::Alarm;
 #[cfg(target_os = "linux")]
 pub(super) use attributes::attributes;
 pub(super) use executable::unmap_code;
+pub use hidden_input::HiddenInput;
 pub(super) use start::Prepared;
 use std::ffi::{CStr, CString};
 use std::fs::File;

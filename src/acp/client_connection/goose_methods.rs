@@ -127,10 +127,17 @@ const METHODS: &[(&str, Method)] = &[
         "session/extensions/list",
         extension_methods::list_of_session,
     ),
+    ("session/archive", stored_session_methods::archive),
     ("session/import", stored_session_methods::import),
     ("session/info", stored_session_methods::info),
+    (
+        "session/project/update",
+        stored_session_methods::update_project,
+    ),
     ("session/rename", stored_session_methods::rename),
+    ("session/share/nostr", stored_session_methods::share),
     ("session/steer", stored_session_methods::steer),
+    ("session/unarchive", stored_session_methods::unarchive),
     (
         "session/working-dir/update",
         stored_session_methods::update_working_dir,

@@ -2,22 +2,26 @@
 //! begun it; the turn goes on when a window closes, and one that opens the session joins it.
 
 use super::{ConnectionState, TurnUpdates};
-use crate::agent::{Compaction, Event, EventSink};
+use crate::agent::{Compaction, Event, EventSink, SessionObserver};
 use crate::conversation::{Action, Content, Message};
 use crate::provider;
 use crate::sys::cancel::Cancel;
-use crate::sys::lock;
+use crate::sys::{self, lock};
 use crate::updates::{self, Speaker, Status};
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
-/// The connections of Goose's clients to one server, and the turns that they follow.
+/// The connections of Goose's clients to one server, and the turns that they follow: those that they begin, and those
+/// of other clients and of schedules.
 #[derive(Default)]
 pub struct LiveTurns {
     connections: Mutex<Vec<Weak<ConnectionState>>>,
-    turns: Mutex<HashMap<String, Arc<LiveTurn>>>,
+    turns: Turns,
 }
+
+/// The running turns by their sessions.
+type Turns = Arc<Mutex<HashMap<String, Arc<LiveTurn>>>>;
 
 /// A running turn.
 pub(crate) struct LiveTurn {
@@ -52,28 +56,30 @@ impl LiveTurns {
         lock(&self.turns).get(session).cloned()
     }
 
-    /// Begins a turn of `owner`, which the windows know as `run`, with these contents of the user, which the other windows show; `None` if one is
-    /// running.
+    /// Begins a turn of a session with these contents of the user, which the windows other than that of `owner` show;
+    /// `None` if one is running.
     pub(crate) fn begin(
-        self: &Arc<Self>,
-        owner: TurnUpdates,
-        run: String,
+        &self,
+        session: &str,
+        owner: Option<TurnUpdates>,
         cancel: &Cancel,
         user: &[Content],
     ) -> Option<RunningLiveTurn> {
-        let session = owner.session.id.clone();
         let mut turns = lock(&self.turns);
-        if turns.contains_key(&session) {
+        if turns.contains_key(session) {
             return None;
         }
         let connections = lock(&self.connections).clone();
+        let is_owner = |it: &Arc<ConnectionState>| {
+            owner
+                .as_ref()
+                .is_some_and(|owner| Arc::ptr_eq(it, &owner.connection))
+        };
         let others = connections.iter().filter_map(Weak::upgrade);
-        let others: Vec<_> = others
-            .filter(|it| !Arc::ptr_eq(it, &owner.connection))
-            .collect();
-        let mut followers = vec![owner];
+        let others: Vec<_> = others.filter(|it| !is_owner(it)).collect();
+        let mut followers = Vec::from_iter(owner);
         for connection in others {
-            let Some(opened) = connection.opened(&session) else {
+            let Some(opened) = connection.opened(session) else {
                 continue;
             };
             let mut follower = TurnUpdates::new(&connection, &opened, cancel);
@@ -81,6 +87,10 @@ impl LiveTurns {
                 follower.update(&updates::chunk(Speaker::User, None, block, None));
             }
             followers.push(follower);
+        }
+        let run = sys::random_hex(8).unwrap_or_else(|_| session.to_owned());
+        for follower in &mut followers {
+            follower.tell_run(Some(&run));
         }
         let turn = Arc::new(LiveTurn {
             cancel: cancel.clone(),
@@ -90,13 +100,24 @@ impl LiveTurns {
                 ..Followed::default()
             }),
         });
-        turns.insert(session.clone(), turn.clone());
-        drop(turns);
+        turns.insert(session.to_owned(), turn.clone());
         Some(RunningLiveTurn {
-            turns: self.clone(),
-            session,
+            turns: self.turns.clone(),
+            session: session.to_owned(),
             turn,
         })
+    }
+}
+
+/// Turns of other clients and of schedules.
+impl SessionObserver for LiveTurns {
+    fn turn_begins(&self, id: &str, user: &Message, cancel: &Cancel) -> Option<Box<dyn EventSink>> {
+        let mut connections = lock(&self.connections).clone().into_iter();
+        if !connections.any(|it| it.strong_count() > 0) {
+            return None;
+        }
+        let turn = self.begin(id, None, cancel, &user.content)?;
+        Some(Box::new(turn))
     }
 }
 
@@ -222,27 +243,26 @@ impl Followed {
     }
 }
 
-/// A turn that is running; dropping it ends it.
+/// A turn that is running. Dropping it ends it, and the updates of its calls.
 pub(crate) struct RunningLiveTurn {
-    turns: Arc<LiveTurns>,
+    turns: Turns,
     session: String,
     turn: Arc<LiveTurn>,
 }
 
 impl RunningLiveTurn {
-    pub(crate) fn run(&self) -> &str {
-        self.turn.run()
-    }
-
-    /// Does something with each window that follows.
-    pub(crate) fn each(&self, act: impl Fn(&mut TurnUpdates)) {
+    fn each(&self, act: impl Fn(&mut TurnUpdates)) {
         lock(&self.turn.state).followers.iter_mut().for_each(act);
     }
 }
 
 impl Drop for RunningLiveTurn {
     fn drop(&mut self) {
-        lock(&self.turns.turns).remove(&self.session);
+        self.each(|follower| {
+            follower.tell_run(None);
+            follower.end();
+        });
+        lock(&self.turns).remove(&self.session);
     }
 }
 
@@ -278,5 +298,9 @@ impl EventSink for RunningLiveTurn {
 
     fn compaction(&mut self, stage: Compaction) {
         self.each(|follower| follower.compaction(stage));
+    }
+
+    fn summary(&mut self, text: &str, is_whole: bool) {
+        self.each(|follower| follower.summary(text, is_whole));
     }
 }

@@ -88,16 +88,11 @@ impl ConnectionState {
         let offered = self.client().has_workspace();
         let offered = offered.then(|| workspace.clone() as Arc<dyn ClientWorkspace>);
         if self.client().is_goose {
-            let run = self.new_run();
-            let Some(mut turns) = self.live.begin(turn, run, cancel, &contents) else {
+            let live = &self.live;
+            let Some(mut turns) = live.begin(&session.id, Some(turn), cancel, &contents) else {
                 return Ok(self.refuse_busy(&session.id));
             };
-            turns.each(|turn| turn.tell_run(Some(turns.run())));
             let outcome = self.reply(&session.id, contents, offered, &mut turns, cancel);
-            turns.each(|turn| {
-                turn.tell_run(None);
-                turn.end();
-            });
             drop(turns);
             return self.result(outcome, None, cancel);
         }
@@ -146,11 +141,6 @@ impl ConnectionState {
         Ok(json!({ "stopReason": stop }))
     }
 
-    /// An id for a run of a session.
-    fn new_run(&self) -> String {
-        crate::sys::random_hex(8).unwrap_or_else(|_| self.prefix.clone())
-    }
-
     /// Tells a client that shows errors badly that the session is busy, and returns the result of its request.
     pub(crate) fn refuse_busy(&self, id: &str) -> Value {
         let block = updates::text_block(BUSY);
@@ -175,6 +165,8 @@ pub(crate) struct TurnUpdates {
     tokens: Option<TokenState>,
     /// How many compactions have begun.
     compactions: usize,
+    /// The summary of the last one, until it is told.
+    summary: Option<String>,
     /// Pending requests to the client, by the ids of the questions.
     pub(crate) questions: Vec<(String, i64)>,
     /// The ids of messages that the client was shown when it joined the turn.
@@ -252,11 +244,29 @@ impl EventSink for TurnUpdates {
             Compaction::Failed if self.cancel.is_cancelled() => "cancelled",
             Compaction::Failed => "failed",
         };
-        let random = &self.connection.prefix;
-        self.update(&json!({
+        let mut update = json!({
             "sessionUpdate": "compaction_update",
-            "compactionId": format!("{random}-{}", self.compactions),
+            "compactionId": self.compaction_id(),
             "status": status,
+        });
+        if let Some(summary) = self.summary.take().filter(|_| status == "completed") {
+            update["summary"] = json!([updates::text_block(&summary)]);
+        }
+        self.update(&update);
+    }
+
+    fn summary(&mut self, text: &str, is_whole: bool) {
+        if !self.connection.client().compaction {
+            return;
+        }
+        if is_whole {
+            self.summary = Some(text.to_owned());
+            return;
+        }
+        self.update(&json!({
+            "sessionUpdate": "compaction_summary_chunk",
+            "compactionId": self.compaction_id(),
+            "content": updates::text_block(text),
         }));
     }
 }
@@ -282,9 +292,15 @@ impl TurnUpdates {
             model_error: None,
             tokens: None,
             compactions: 0,
+            summary: None,
             questions: Vec::new(),
             shown: Vec::new(),
         }
+    }
+
+    /// The id of the compaction that has begun last.
+    fn compaction_id(&self) -> String {
+        format!("{}-{}", self.connection.prefix, self.compactions)
     }
 
     /// Sends what is queued; false if the client is gone or does not read.
@@ -584,7 +600,7 @@ impl TurnUpdates {
     }
 
     /// Ends calls that have no result, withdraws open questions, and sends what is queued.
-    fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.withdraw_all();
         let open: Vec<_> = self.session.calls().drain().collect();
         for (id, call) in open {

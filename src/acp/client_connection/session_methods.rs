@@ -15,7 +15,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::clock::Utc;
 use crate::text::printable;
 use crate::{replay, updates};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,7 +41,9 @@ const MAX_REASON: usize = 1_000;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NewSession {
     cwd: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_none")]
+    additional_directories: Vec<PathBuf>,
+    #[serde(default, deserialize_with = "null_as_none")]
     mcp_servers: Vec<McpServer>,
     /// What Goose's clients add.
     #[serde(default, rename = "_meta")]
@@ -54,7 +56,9 @@ pub(crate) struct NewSession {
 pub(crate) struct OpenStored {
     session_id: String,
     cwd: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_none")]
+    additional_directories: Vec<PathBuf>,
+    #[serde(default, deserialize_with = "null_as_none")]
     mcp_servers: Vec<McpServer>,
 }
 
@@ -90,14 +94,16 @@ impl ConnectionState {
     ) -> Result<Opened, ErrorObject> {
         let cwd = absolute(method, &params.cwd)?;
         let (client_extensions, failures) = mcp_servers::extensions(params.mcp_servers);
+        let folder = cwd.clone();
         let started = self.registry.start(Start {
             recipe: self.wanted_recipe(&params.meta, &cwd)?,
             working_dir: cwd,
             client_extensions,
+            additional_dirs: params.additional_directories,
             extension_overrides: self.wanted_extensions(&params.meta)?,
             ..Start::default()
         });
-        let session = started.map_err(|error| open_error(method, error))?;
+        let session = started.map_err(|error| open_error(method, &folder, error))?;
         let of_recipe = self.complete_recipe(&session, cancel).inspect_err(|_| {
             // The client does not know it.
             if let Err(error) = self.registry.delete(&session.id) {
@@ -125,8 +131,9 @@ impl ConnectionState {
         let cwd = absolute(method, &params.cwd)?;
         let id = &params.session_id;
         let (extensions, failures) = mcp_servers::extensions(params.mcp_servers);
-        let opened = self.registry.open(id, &cwd, extensions);
-        let session = opened.map_err(|error| open_error(method, error))?;
+        let more = &params.additional_directories;
+        let opened = self.registry.open(id, &cwd, more, extensions);
+        let session = opened.map_err(|error| open_error(method, &cwd, error))?;
         let opened = self.remember(id, cwd.clone());
         let replays = method == "session/load";
         match self
@@ -357,7 +364,7 @@ fn position(session: &StoredSession) -> (&str, &str) {
 /// The session in a list. What Goose's clients show beside that is in `_meta`.
 pub(crate) fn describe(session: &Session) -> Value {
     let model = session.model_config.as_ref();
-    json!({
+    let mut shown = json!({
         "sessionId": session.id,
         "cwd": session.working_dir,
         "title": session.name,
@@ -372,7 +379,30 @@ pub(crate) fn describe(session: &Session) -> Value {
             "userSetName": session.user_set_name,
             "hasRecipe": session.recipe.is_some(),
         },
-    })
+    });
+    let more = [
+        ("archivedAt", &session.archived_at),
+        ("projectId", &session.project_id),
+    ];
+    for (name, value) in more {
+        if let Some(value) = value {
+            shown["_meta"][name] = value.as_str().into();
+        }
+    }
+    let more = session.extension_data.additional_dirs();
+    if !more.is_empty() {
+        shown["additionalDirectories"] = json!(more);
+    }
+    shown
+}
+
+/// Some clients send null for a list without entries.
+fn null_as_none<'de, D, T>(d: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Ok(Option::deserialize(d)?.unwrap_or_default())
 }
 
 fn unknown_cursor() -> ErrorObject {
@@ -415,9 +445,15 @@ fn absolute(method: &str, cwd: &str) -> Result<PathBuf, ErrorObject> {
     Err(invalid_params(method, "`cwd` must be an absolute path"))
 }
 
-fn open_error(method: &str, error: agent::Error) -> ErrorObject {
+fn open_error(method: &str, cwd: &Path, error: agent::Error) -> ErrorObject {
     match error {
-        agent::Error::WorkingDir { .. } => invalid_params(method, &format!("`cwd`: {error}")),
+        agent::Error::WorkingDir { ref path } => {
+            let field = match path == cwd {
+                true => "cwd",
+                false => "additionalDirectories",
+            };
+            invalid_params(method, &format!("`{field}`: {error}"))
+        }
         error => error_object(error),
     }
 }

@@ -41,6 +41,31 @@ pub(crate) fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> 
     done((state.registry).truncate(params.text("sessionId")?, Some(from)))
 }
 
+pub(crate) fn archive(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    done((state.registry).archive(params.text("sessionId")?, true))
+}
+
+pub(crate) fn unarchive(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    done((state.registry).archive(params.text("sessionId")?, false))
+}
+
+pub(crate) fn update_project(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let project = params.value("projectId");
+    let project = match project.as_str() {
+        None if !project.is_null() => {
+            return Err(params.invalid("projectId", "it is not a string"));
+        }
+        project => project,
+    };
+    done((state.registry).set_project(params.text("sessionId")?, project))
+}
+
+/// gosling publishes nothing.
+pub(crate) fn share(_: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let why = "gosling shares no session over Nostr; export it and pass on the file";
+    Err(params.invalid("relays", why))
+}
+
 /// Adds a message to the run of the session that the client knows of.
 pub(crate) fn steer(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let (id, expected) = (params.text("sessionId")?, params.text("expectedRunId")?);

@@ -72,8 +72,53 @@ pub trait EventSink {
     fn turn_failed(&mut self) {}
     /// The conversation is being replaced by a summary, or that has ended.
     fn compaction(&mut self, _stage: Compaction) {}
+    /// More of the summary that the model writes, or the whole summary as it is used, in which case it is the last.
+    fn summary(&mut self, _text: &str, _is_whole: bool) {}
     /// A tool call that the model requested begins without an approval by the user.
     fn call_begins(&mut self, _request: &str) {}
+}
+
+/// Passes on all events to several sinks.
+pub(in crate::agent) struct FanOut<'s> {
+    pub(in crate::agent) first: &'s mut dyn EventSink,
+    pub(in crate::agent) others: Vec<Box<dyn EventSink>>,
+}
+
+impl FanOut<'_> {
+    fn each(&mut self, act: impl Fn(&mut dyn EventSink)) {
+        act(self.first);
+        self.others.iter_mut().for_each(|other| act(&mut **other));
+    }
+}
+
+impl EventSink for FanOut<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        self.each(|sink| sink.event(event));
+    }
+
+    fn flush(&mut self) {
+        self.each(|sink| sink.flush());
+    }
+
+    fn model_failed(&mut self, error: &provider::Error, has_begun: bool) {
+        self.each(|sink| sink.model_failed(error, has_begun));
+    }
+
+    fn turn_failed(&mut self) {
+        self.each(|sink| sink.turn_failed());
+    }
+
+    fn compaction(&mut self, stage: Compaction) {
+        self.each(|sink| sink.compaction(stage));
+    }
+
+    fn summary(&mut self, text: &str, is_whole: bool) {
+        self.each(|sink| sink.summary(text, is_whole));
+    }
+
+    fn call_begins(&mut self, request: &str) {
+        self.each(|sink| sink.call_begins(request));
+    }
 }
 
 /// Ignores all events, where nobody reads those of a run: its session has the messages.

@@ -34,6 +34,9 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
+/// How many folders a session may have besides its working directory.
+const MAX_DIRS: usize = 64;
+
 /// The parameters of a new session.
 #[derive(Default)]
 pub struct Start {
@@ -45,6 +48,8 @@ pub struct Start {
     pub extension_overrides: Option<Vec<Value>>,
     /// Extensions of the client, which are used beside the others.
     pub client_extensions: Vec<ExtensionConfig>,
+    /// The folders that it works in besides the working directory.
+    pub additional_dirs: Vec<PathBuf>,
     /// What starts the session.
     pub session_type: SessionType,
     /// The schedule that starts it.
@@ -167,6 +172,7 @@ impl Registry {
     pub fn start(&self, start: Start) -> Result<Session, Error> {
         let working_dir = absolute_or_home(start.working_dir)?;
         check_dir(&working_dir)?;
+        check_dirs(&start.additional_dirs)?;
         let recipe = start.recipe.as_ref();
         if let Some(recipe) = recipe {
             recipe.recipe.check_for_start()?;
@@ -181,6 +187,7 @@ impl Registry {
             extensions,
             imported,
             client_extensions,
+            additional_dirs: start.additional_dirs,
             recipe: start.recipe.map(|it| it.recipe.into_value()),
             user_recipe_values: start.recipe_values,
             name: start.name,
@@ -461,6 +468,7 @@ impl Registry {
         let setup = self.extension_setup();
         let context = Context {
             containers: Containers::read(session.extension_data.container(), config),
+            more_roots: session.extension_data.additional_dirs(),
             ..setup.context(&session.id, &session.working_dir, Arc::new(data))
         };
         let configs = session.enabled_extensions().to_vec();
@@ -508,6 +516,22 @@ impl Registry {
             }
         }
     }
+}
+
+/// Checks the folders that a session works in besides its working directory.
+pub(in crate::agent) fn check_dirs(dirs: &[PathBuf]) -> Result<(), Error> {
+    if dirs.len() > MAX_DIRS {
+        return Err(Error::config(format!(
+            "a session has at most {MAX_DIRS} folders besides its working directory"
+        )));
+    }
+    for dir in dirs {
+        if !dir.is_absolute() {
+            return Err(Error::WorkingDir { path: dir.clone() });
+        }
+        check_dir(dir)?;
+    }
+    Ok(())
 }
 
 pub(in crate::agent) fn check_dir(path: &Path) -> Result<(), Error> {

@@ -50,6 +50,16 @@ pub struct Session {
     pub accumulated_input_tokens: Option<i64>,
     /// Output tokens of all requests and answers.
     pub accumulated_output_tokens: Option<i64>,
+    /// What all requests and answers have cost in US dollars, as far as their prices are known. Part of Goose's API
+    /// after 1.40.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accumulated_cost: Option<f64>,
+    /// When the user put it away, RFC 3339, UTC. Part of Goose's API after 1.33, as is the next one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<String>,
+    /// The project that a client has put it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<String>,
     /// The schedule that started it.
     pub schedule_id: Option<String>,
     /// The recipe it was started from.
@@ -142,6 +152,7 @@ impl ExtensionData {
     const ID: &'static str = "container_id";
     const CLIENT_EXTENSIONS: &'static str = "client_extensions.v0";
     const IMPORTED: &'static str = "imported.v0";
+    const MORE_DIRS: &'static str = "additional_directories.v0";
 
     /// The configurations of the enabled extensions, in the order they were enabled.
     pub fn enabled(&self) -> &[Value] {
@@ -157,6 +168,16 @@ impl ExtensionData {
             *state = json!({});
         }
         state[Self::LIST] = extensions.into();
+    }
+
+    /// The folders that the session works in besides its working directory.
+    pub fn additional_dirs(&self) -> Vec<PathBuf> {
+        self.read(Self::MORE_DIRS).unwrap_or_default()
+    }
+
+    /// Replaces them.
+    pub fn set_additional_dirs(&mut self, dirs: &[PathBuf]) {
+        self.set(Self::MORE_DIRS, (!dirs.is_empty()).then(|| json!(dirs)));
     }
 
     fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {

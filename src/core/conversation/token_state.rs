@@ -4,7 +4,7 @@ use super::Session;
 use serde::{Deserialize, Serialize};
 
 /// The counts that every event carries, in the JSON shape of Goose's API.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenState {
     /// Of the last request to the model and its answer.
@@ -19,6 +19,9 @@ pub struct TokenState {
     pub accumulated_output_tokens: i64,
     /// Of all requests and answers.
     pub accumulated_total_tokens: i64,
+    /// What they have cost in US dollars, those whose prices are known. Not part of the events.
+    #[serde(skip)]
+    pub accumulated_cost: Option<f64>,
 }
 
 impl TokenState {
@@ -32,6 +35,7 @@ impl TokenState {
             accumulated_input_tokens: count(session.accumulated_input_tokens),
             accumulated_output_tokens: count(session.accumulated_output_tokens),
             accumulated_total_tokens: count(session.accumulated_total_tokens),
+            accumulated_cost: session.accumulated_cost,
         }
     }
 
@@ -49,6 +53,10 @@ impl TokenState {
         for ((sum, before), now) in sums.into_iter().zip(before.sums()).zip(self.sums()) {
             let spent = now.saturating_sub(before);
             *sum = Some(sum.unwrap_or(0).saturating_add(spent));
+        }
+        if let Some(cost) = self.accumulated_cost {
+            let spent = cost - before.accumulated_cost.unwrap_or(0.0);
+            session.accumulated_cost = Some(session.accumulated_cost.unwrap_or(0.0) + spent);
         }
     }
 
@@ -81,6 +89,11 @@ impl TokenState {
         self.output_tokens = output;
         self.total_tokens = total;
         self.spend(input, output, total);
+    }
+
+    /// Adds what a request has cost, in US dollars.
+    pub fn pay(&mut self, cost: f64) {
+        *self.accumulated_cost.get_or_insert(0.0) += cost;
     }
 
     /// Counts a request that is not part of the conversation: it adds to the sums only.

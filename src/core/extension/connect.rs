@@ -457,7 +457,10 @@ impl Context {
             set_meta("agent-working-dir", dir.to_string_lossy().into_owned());
         }
         options.secrets = secrets.to_vec();
-        let roots = || working_dir.iter().filter_map(|dir| Root::of(dir));
+        // A container sees no other folder.
+        let more = inside.is_none().then_some(&self.more_roots);
+        let all = || working_dir.iter().chain(more.into_iter().flatten());
+        let roots = || all().filter_map(|dir| Root::of(dir));
         options.roots = self.roots.then(|| roots().collect());
         if self.user_interfaces {
             let ui = json!({ "io.modelcontextprotocol/ui": { "mimeTypes": [UI_MIME_TYPE] } });

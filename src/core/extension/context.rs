@@ -38,6 +38,8 @@ pub struct Context {
     pub limits: Limits,
     /// Offer the working directory as root (MCP client/roots).
     pub roots: bool,
+    /// The folders that are further roots.
+    pub more_roots: Vec<PathBuf>,
     /// The client shows user interfaces of servers (SEP-1865, client capabilities).
     pub user_interfaces: bool,
     /// The lowest level of log messages that servers shall send; the server's default if absent (MCP

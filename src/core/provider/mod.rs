@@ -59,7 +59,7 @@ mod vertex;
 mod wait_in_words;
 mod wire_protocol;
 
-pub use catalog::{Catalog, ModelInfo, ProviderDetails, in_process_providers};
+pub use catalog::{Catalog, ModelInfo, Price, ProviderDetails, in_process_providers};
 pub use error::{Error, ErrorClass};
 pub use http_provider::{HttpProvider, HttpProviderOptions};
 pub use lead_worker::{Choice, LeadWorker, Progress};
@@ -234,6 +234,8 @@ pub struct Usage {
     pub total: Option<u64>,
     /// The input tokens that came from the provider's cache.
     pub cached: Option<u64>,
+    /// The input tokens that were written to its cache, for a price of its own.
+    pub written: Option<u64>,
     /// The output tokens of reasoning.
     pub reasoning: Option<u64>,
 }

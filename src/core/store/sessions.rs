@@ -86,6 +86,8 @@ pub struct NewSession {
     pub extensions: Vec<Value>,
     /// The names of those that a client has brought along.
     pub client_extensions: Vec<String>,
+    /// The folders that it works in besides its working directory.
+    pub additional_dirs: Vec<PathBuf>,
     /// The parts of its recipe that were not imported.
     pub imported: ImportReport,
     /// Its recipe.
@@ -176,6 +178,7 @@ impl Sessions {
         let mut extension_data = ExtensionData::default();
         extension_data.set_enabled(new.extensions);
         extension_data.set_client_extensions(&new.client_extensions);
+        extension_data.set_additional_dirs(&new.additional_dirs);
         extension_data.set_imported(&new.imported);
         if let Some(origin) = &new.recipe_origin {
             extension_data.set_recipe_origin(origin);

@@ -27,6 +27,9 @@ const SETTLED: Duration = Duration::from_millis(50);
 /// How many folders, from the working directory up, are searched.
 const MAX_LEVELS: usize = 64;
 
+/// What stands before the names of the folders besides the working directory.
+const MORE_FOLDERS: &str = "The work of this session includes these folders:";
+
 /// How many files are cached.
 const MAX_CACHED: usize = 256;
 
@@ -47,17 +50,24 @@ impl Hints {
     }
 
     /// The hints for a session in `working_dir`, from the files called `names`: those of the
-    /// project from its root down, then the user's. Each has its path as a heading; a truncated one says so.
+    /// project from its root down, then those of the folders `more`, which are named, then the user's. Each has its path as a heading; a truncated one says so.
     /// A file that cannot be read is left out and logged.
     ///
     /// Checks each file with `stat`, and reads only the files that have changed.
-    pub fn text(&self, working_dir: &Path, names: &[String]) -> String {
+    pub fn text(&self, working_dir: &Path, more: &[PathBuf], names: &[String]) -> String {
         let folders = folders(working_dir);
         let root = folders.first().map_or(working_dir, PathBuf::as_path);
         let own = (self.config.as_path(), None);
         let places = folders.iter().map(|folder| (folder.as_path(), Some(root)));
-        let mut text = String::new();
-        for (folder, within) in places.chain([own]) {
+        let more_places = more.iter().map(|dir| (dir.as_path(), Some(dir.as_path())));
+        let mut text = match more {
+            [] => String::new(),
+            more => {
+                let more: Vec<String> = more.iter().map(|dir| dir.display().to_string()).collect();
+                format!("{MORE_FOLDERS}\n{}\n\n", more.join("\n"))
+            }
+        };
+        for (folder, within) in places.chain(more_places).chain([own]) {
             for name in names {
                 let path = folder.join(name);
                 let hint = match self.read(&path, within) {

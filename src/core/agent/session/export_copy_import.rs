@@ -109,8 +109,12 @@ impl SessionFiles<'_> {
             accumulated_total_tokens: None,
             accumulated_input_tokens: None,
             accumulated_output_tokens: None,
+            accumulated_cost: None,
+            archived_at: None,
             ..session
         };
+        // Whoever opens the copy says which folders it may have.
+        copy.extension_data.set_additional_dirs(&[]);
         if let Some(count) = entries_before(&entries, until) {
             entries.truncate(count);
             // The counts cover the messages that are left out.
@@ -144,6 +148,7 @@ impl SessionFiles<'_> {
             left_out,
             ..ImportReport::default()
         };
+        session.extension_data.set_additional_dirs(&[]);
         keep_valid_recipe(&mut session, &mut imported);
         self.keep_stricter_mode(&mut session, &mut imported);
         let wanted = session.enabled_extensions();

@@ -67,6 +67,7 @@ impl ExtensionSetup<'_> {
                 message: usize::try_from(max_message).unwrap_or(usize::MAX),
             },
             roots: settings::MCP_ROOTS.is_on(config),
+            more_roots: Vec::new(),
             user_interfaces: self.has_user_interfaces && settings::MCP_UI.is_on(config),
             log_level: Some(log_level).filter(|level| !level.is_empty()),
             containers: Containers::read(None, config),

@@ -5,7 +5,9 @@ use crate::agent::turn::turn_channel::Model;
 use crate::agent::{Error, Stores};
 use crate::conversation::Session;
 use crate::provider::thinking_effort::{self, EFFORT};
-use crate::provider::{self, Catalog, Choice, ErrorClass, LeadWorker, ModelConfig, Progress};
+use crate::provider::{
+    self, Catalog, Choice, ErrorClass, LeadWorker, ModelConfig, Price, Progress,
+};
 use crate::store::settings;
 use serde_json::{Map, Value};
 
@@ -34,6 +36,12 @@ pub struct Models<'s> {
 }
 
 impl Models<'_> {
+    /// What the tokens of a model cost, if that is known.
+    pub(in crate::agent) fn price(&self, model: &Model) -> Option<Price> {
+        self.catalog
+            .price(model.provider.name(), &model.config.model_name)
+    }
+
     /// Whether the session, its recipe or the configuration names a provider. Without one, every turn
     /// of the session ends with an error.
     ///

@@ -1,7 +1,9 @@
 //! Observers of sessions: what a part keeps for sessions ends with them, and a front that shows sessions learns at once
 //! that one has been named.
 
+use crate::agent::EventSink;
 use crate::conversation::Message;
+use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -9,6 +11,16 @@ use std::sync::{Arc, Mutex, Weak};
 pub trait SessionObserver: Send + Sync {
     /// The session of this process got this name.
     fn named(&self, _id: &str, _name: &str) {}
+    /// A turn of the session begins with this message, and ends when `cancel` fires. What is returned gets the events
+    /// of the turn, too, and is dropped at its end.
+    fn turn_begins(
+        &self,
+        _id: &str,
+        _user: &Message,
+        _cancel: &Cancel,
+    ) -> Option<Box<dyn EventSink>> {
+        None
+    }
     /// The session was deleted.
     fn deleted(&self, _id: &str) {}
     /// How many of the session's messages come before those that a page gets when it opens the session and follows

@@ -1,7 +1,7 @@
 //! Changes of stored sessions that a running agent has to notice.
 
 use crate::agent::questions::permission_mode::Mode;
-use crate::agent::registry::check_dir;
+use crate::agent::registry::{check_dir, check_dirs};
 use crate::agent::session::agent_table::IfRunning;
 use crate::agent::session::export_copy_import::{absolute, entries_before};
 use crate::agent::session::session_agent::{Agent, RUNNING_TURN_TIMEOUT};
@@ -12,13 +12,14 @@ use crate::agent::{Error, Registry};
 use crate::conversation::{DisabledExtension, MAX_NAME, Message, Role, Session};
 use crate::extension::{Containers, ExtensionConfig, config};
 use crate::sys::cancel::Cancel;
+use crate::sys::clock;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Registry {
-    /// Opens a stored session for a client, in the client's working directory and with its extensions beside the
-    /// session's own ones; they replace those that a client brought along before. Starts the agent if it does not run,
+    /// Opens a stored session for a client, in the client's working directory and the folders `more`, and with its
+    /// extensions beside the session's own ones; they replace those that a client brought along before. Starts the agent if it does not run,
     /// and replaces it if one of these has changed; does not wait for the extensions.
     ///
     /// # Errors
@@ -28,9 +29,11 @@ impl Registry {
         &self,
         id: &str,
         working_dir: &Path,
+        more: &[PathBuf],
         client: Vec<ExtensionConfig>,
     ) -> Result<Session, Error> {
         check_dir(working_dir)?;
+        check_dirs(more)?;
         let session = self.files().session(id)?;
         let earlier = session.extension_data.client_extensions();
         let is_own = |extension: &&Value| {
@@ -40,7 +43,10 @@ impl Registry {
         let own = session.enabled_extensions().iter().filter(is_own);
         let mut extensions: Vec<Value> = own.cloned().collect();
         let names = append(&mut extensions, client)?;
-        if session.working_dir == working_dir && session.enabled_extensions() == extensions {
+        if session.working_dir == working_dir
+            && session.enabled_extensions() == extensions
+            && session.extension_data.additional_dirs() == more
+        {
             return Ok(self.activate(id)?.0);
         }
         // A turn that is running in this process or another keeps what it has.
@@ -52,6 +58,7 @@ impl Registry {
             session.working_dir = working_dir.to_owned();
             session.set_enabled_extensions(extensions);
             session.extension_data.set_client_extensions(&names);
+            session.extension_data.set_additional_dirs(more);
         })?;
         drop(turn_guard);
         Ok(self.agent_for_stored(id, IfRunning::Replace)?.0)
@@ -78,6 +85,31 @@ impl Registry {
         for observer in self.observers.all() {
             observer.named(id, name);
         }
+        Ok(())
+    }
+
+    /// Puts the session away for the clients that show such sessions apart, or takes it back.
+    ///
+    /// # Errors
+    /// When there is no such session, or it cannot be stored.
+    pub fn archive(&self, id: &str, archived: bool) -> Result<(), Error> {
+        let at = archived.then(clock::now_rfc3339);
+        (self.stores().sessions).update(id, |session| session.archived_at = at)?;
+        Ok(())
+    }
+
+    /// Puts the session in a project of the client, or in none.
+    ///
+    /// # Errors
+    /// When there is no such session, the name is longer than [`MAX_NAME`], or it cannot be stored.
+    pub fn set_project(&self, id: &str, project: Option<&str>) -> Result<(), Error> {
+        if project.is_some_and(|project| project.chars().count() > MAX_NAME) {
+            return Err(Error::config(format!(
+                "a project's id has at most {MAX_NAME} characters"
+            )));
+        }
+        let project = project.map(str::to_owned);
+        (self.stores().sessions).update(id, |session| session.project_id = project)?;
         Ok(())
     }
 

@@ -7,9 +7,11 @@ use crate::agent::turn::Turn;
 use crate::agent::turn::token_estimate::{RequestSize, size_of};
 use crate::agent::turn::turn_output::random_id;
 use crate::agent::turn::turn_state::TurnState;
-use crate::agent::{Compaction, Error, Event};
+use crate::agent::{Compaction, Error, Event, EventSink};
 use crate::conversation::{Message, Metadata, NotificationType, Role};
-use crate::provider::{CompletionRequest, DiscardDeltas, ErrorClass, Purpose, StopReason, Usage};
+use crate::provider::{
+    CompletionRequest, DeltaSink, ErrorClass, Price, Purpose, StopReason, Usage,
+};
 use crate::store::settings;
 use std::sync::Arc;
 
@@ -113,8 +115,10 @@ impl Turn<'_> {
         let Summary {
             text,
             usage,
+            price,
             unusable,
         } = self.summarize(&messages)?;
+        self.output.events.summary(&text, true);
         let text = format!("{text}\n\n{AFTER_SUMMARY}");
         let mut messages = vec![for_model_only(Message::text(Role::User, text))];
         if let Some(question) = question {
@@ -126,7 +130,7 @@ impl Turn<'_> {
         self.state.journal.hide_all_then(messages)?;
         self.state.estimate.forget();
         self.compacted = self.state.journal.messages().len();
-        self.output.count_summary(usage);
+        self.output.count_summary(usage, price);
         self.send_conversation();
         let told = match unusable {
             None => "The conversation was summed up.".to_owned(),
@@ -173,7 +177,9 @@ impl Turn<'_> {
                 .models
                 .catalog
                 .fast_model(provider, name, input);
+            let mut price = None;
             let answer = self.model.ask_fast_first(fast.as_ref(), |model| {
+                price = self.context.models.price(model);
                 let request = CompletionRequest {
                     model: &model.config,
                     system: &system,
@@ -182,7 +188,8 @@ impl Turn<'_> {
                     purpose: Purpose::Summary,
                     input,
                 };
-                (model.provider).complete(&request, &self.context.cancel, &mut DiscardDeltas)
+                let mut sink = SummaryDeltas(&mut *self.output.events);
+                (model.provider).complete(&request, &self.context.cancel, &mut sink)
             });
             let answer = match answer {
                 Err(error)
@@ -204,17 +211,33 @@ impl Turn<'_> {
                     Some(_) => digest(messages.iter().map(AsRef::as_ref), budget / 8),
                 },
                 usage: answer.usage,
+                price,
                 unusable,
             });
         }
     }
 }
 
+/// Passes on the summary as it is written.
+struct SummaryDeltas<'s>(&'s mut dyn EventSink);
+
+impl DeltaSink for SummaryDeltas<'_> {
+    fn text(&mut self, text: &str) {
+        self.0.summary(text, false);
+    }
+
+    fn idle(&mut self) {
+        self.0.flush();
+    }
+}
+
 /// What replaces the messages of a conversation.
 struct Summary {
     text: String,
-    /// The tokens that it cost.
+    /// The tokens that it took.
     usage: Usage,
+    /// What they cost.
+    price: Option<Price>,
     /// Why the model's own summary is not used; `text` is a digest then.
     unusable: Option<&'static str>,
 }

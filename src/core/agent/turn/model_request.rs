@@ -175,6 +175,7 @@ impl Turn<'_> {
             model: &lead.config.model_name,
             mode: LEAD,
         });
+        self.output.price = self.context.models.price(&lead);
         self.context.agent.channel.set_model(&lead);
         self.state.last_role = Some(LEAD);
         self.model = lead;
@@ -414,7 +415,11 @@ impl Turn<'_> {
         Facts {
             date: clock::now_rfc3339()[..DATE_LENGTH].to_owned(),
             mode: self.mode,
-            hints: hints.text(&self.context.session.working_dir, &names),
+            hints: hints.text(
+                &self.context.session.working_dir,
+                &self.context.session.extension_data.additional_dirs(),
+                &names,
+            ),
             extensions: self.extensions().instructions(),
         }
     }

@@ -5,7 +5,7 @@ use crate::conversation::{
     Content, Message, Metadata, NotificationType, Reasoning, Role, SystemNotification, TokenState,
 };
 use crate::metric_counters::METRICS;
-use crate::provider::{self, DeltaSink, Usage};
+use crate::provider::{self, DeltaSink, Price, Usage};
 use crate::sys::{self, clock};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,6 +15,8 @@ use std::time::Duration;
 pub(in crate::agent) struct TurnOutput<'t> {
     pub(in crate::agent) events: &'t mut dyn EventSink,
     pub(in crate::agent) tokens: TokenState,
+    /// What the tokens of the model cost, if that is known.
+    pub(in crate::agent) price: Option<Price>,
 }
 
 impl TurnOutput<'_> {
@@ -63,19 +65,28 @@ impl TurnOutput<'_> {
         let [input, output, total] = counts(usage);
         if (input, output, total) != (0, 0, 0) {
             self.tokens.add(input, output, total);
+            self.pay(self.price, usage);
         }
     }
 
-    /// Counts the tokens of a summary that replaces the conversation.
-    pub(in crate::agent) fn count_summary(&mut self, usage: Usage) {
+    /// Counts the tokens of a summary that replaces the conversation, by a model with this price.
+    pub(in crate::agent) fn count_summary(&mut self, usage: Usage, price: Option<Price>) {
         let [input, output, total] = counts(usage);
         self.tokens.summarize(input, output, total);
+        self.pay(price, usage);
     }
 
     /// Counts the tokens of a request to the model that is not part of the conversation.
     pub(in crate::agent) fn count_side_request(&mut self, usage: Usage) {
         let [input, output, total] = counts(usage);
         self.tokens.spend(input, output, total);
+        self.pay(self.price, usage);
+    }
+
+    fn pay(&mut self, price: Option<Price>, usage: Usage) {
+        if let Some(price) = price {
+            self.tokens.pay(price.of(usage));
+        }
     }
 }
 

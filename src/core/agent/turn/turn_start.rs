@@ -1,6 +1,7 @@
 //! The start of a turn: the session's state is loaded, and the user's message goes to a pending question or to a
 //! new turn. CORE §7.4; GUIDE §6.
 
+use crate::agent::event::FanOut;
 use crate::agent::recipes::MakeTurnRecipe;
 use crate::agent::session::model_selection::Models;
 use crate::agent::session::observers::SessionObservers;
@@ -77,6 +78,7 @@ impl TurnStart<'_> {
         let agent = self.agent;
         let mut output = TurnOutput {
             tokens: TokenState::of(session),
+            price: None,
             events,
         };
         if agent.takes_answers(&input.user) {
@@ -103,6 +105,15 @@ impl TurnStart<'_> {
         if model_history::is_stray(&input.user, state.journal.messages()) {
             output.finish();
             return Ok(TurnReport::default());
+        }
+        let mut fan_out;
+        let others = self.observers.all();
+        let others = others.filter_map(|it| it.turn_begins(&session.id, &input.user, cancel));
+        let others: Vec<Box<dyn EventSink>> = others.collect();
+        if !others.is_empty() {
+            let first = output.events;
+            fan_out = FanOut { first, others };
+            output.events = &mut fan_out;
         }
         let attended = input.attended;
         let mut turn = self.turn(session, state, output, make_recipe, attended, turn_cancel)?;
@@ -188,6 +199,7 @@ impl TurnStart<'_> {
             output.event(Event::ModelChange { model, mode });
         }
         state.last_role = role;
+        output.price = self.models.price(&model);
         let recipe = make_recipe(&session)?;
         Ok(Turn {
             mode: Mode::of_session(&session, config),

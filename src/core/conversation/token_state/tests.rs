@@ -11,14 +11,18 @@ fn sums_grow_by_what_was_spent_here() {
     let mut tokens = before;
     tokens.add(50, 5, 55);
     tokens.spend(1, 2, 3);
+    tokens.pay(0.25);
+    tokens.pay(0.5);
     // Another process has stored 1,000 more.
     let mut session = Session {
         accumulated_input_tokens: Some(1_100),
+        accumulated_cost: Some(2.0),
         ..Session::default()
     };
     tokens.store(&before, &mut session);
     assert_eq!(session.accumulated_input_tokens, Some(1_151));
     assert_eq!(session.accumulated_output_tokens, Some(7));
+    assert_eq!(session.accumulated_cost, Some(2.75));
     assert_eq!(session.accumulated_total_tokens, Some(58));
     assert_eq!(
         (session.input_tokens, session.total_tokens),

@@ -22,6 +22,7 @@ fn context() -> Arc<Context> {
         offline: true,
         limits: Limits::default(),
         roots: false,
+        more_roots: Vec::new(),
         user_interfaces: false,
         log_level: None,
         containers: Default::default(),

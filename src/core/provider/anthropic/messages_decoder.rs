@@ -182,6 +182,8 @@ impl RawUsage {
         Usage {
             input,
             output: self.output_tokens,
+            cached: self.cache_read_input_tokens,
+            written: self.cache_creation_input_tokens,
             ..Usage::default()
         }
     }

@@ -73,6 +73,8 @@ fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
         assert_eq!(completion.stop, StopReason::Complete);
         let usage = Usage {
             input: Some(3210),
+            cached: Some(3000),
+            written: Some(200),
             output: Some(42),
             ..Usage::default()
         };

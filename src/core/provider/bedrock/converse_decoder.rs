@@ -132,6 +132,7 @@ impl RawUsage {
             output: self.output_tokens,
             total: self.total_tokens,
             cached: self.cache_read_input_tokens,
+            written: self.cache_write_input_tokens,
             ..Usage::default()
         }
     }

@@ -63,6 +63,7 @@ fn a_response_is_the_same_however_it_is_split() {
             output: Some(7),
             total: Some(112),
             cached: completion.usage.cached,
+            written: Some(40),
             reasoning: None,
         };
         assert_eq!(completion.usage, usage);

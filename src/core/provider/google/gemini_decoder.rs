@@ -138,6 +138,8 @@ struct RawUsage {
     #[serde(default, deserialize_with = "token_count")]
     tool_use_prompt_token_count: Option<u64>,
     #[serde(default, deserialize_with = "token_count")]
+    cached_content_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "token_count")]
     candidates_token_count: Option<u64>,
     #[serde(default, deserialize_with = "token_count")]
     thoughts_token_count: Option<u64>,
@@ -155,6 +157,8 @@ impl RawUsage {
             input: sum(self.prompt_token_count, self.tool_use_prompt_token_count),
             output: sum(self.candidates_token_count, self.thoughts_token_count),
             total: self.total_token_count,
+            cached: self.cached_content_token_count,
+            reasoning: self.thoughts_token_count,
             ..Usage::default()
         }
     }

@@ -194,6 +194,7 @@ impl Accumulator {
         usage.input = counted.prompt_tokens.or(usage.input);
         usage.output = counted.completion_tokens.or(usage.output);
         usage.total = counted.total_tokens.or(usage.total);
+        usage.cached = counted.cached.or(usage.cached);
     }
 
     fn delta(&mut self, delta: Delta<'_>, sink: &mut dyn DeltaSink) -> Result<(), Error> {

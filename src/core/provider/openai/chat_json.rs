@@ -3,6 +3,7 @@
 use crate::provider::lenient_json::{JsonId, JsonStr, token_count};
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
@@ -107,6 +108,18 @@ pub(super) struct TokenCounts {
     pub(super) completion_tokens: Option<u64>,
     #[serde(default, deserialize_with = "token_count")]
     pub(super) total_tokens: Option<u64>,
+    /// How many of the prompt came from the cache.
+    #[serde(
+        default,
+        rename = "prompt_tokens_details",
+        deserialize_with = "cached_tokens"
+    )]
+    pub(super) cached: Option<u64>,
+}
+
+/// The count in the details, whatever else they are.
+fn cached_tokens<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Ok(Value::deserialize(deserializer)?["cached_tokens"].as_u64())
 }
 
 /// The list of models.

@@ -369,15 +369,22 @@ fn endless_calls_are_cut_off() {
 
 #[test]
 fn an_answer_is_not_lost_because_its_count_of_tokens_is_none() {
-    let counts = r#"{"prompt_tokens":7,"completion_tokens":-5,"total_tokens":1e300}"#;
-    let usage = format!("data: {{\"choices\":[],\"usage\":{counts}}}\n\n");
-    let stream = chunk(r#"{"content":"hi"}"#) + &usage + &finish("stop") + "data: [DONE]\n\n";
-    let completion = everyhow(&stream).1.unwrap();
-    assert_eq!(brief(&completion), ["text hi"]);
-    assert_eq!(
-        (completion.usage.input, completion.usage.output),
-        (Some(7), None)
-    );
+    for (details, cached) in [
+        (r#"{"cached_tokens":5}"#, Some(5)),
+        ("null", None),
+        ("[1]", None),
+        (r#""none""#, None),
+    ] {
+        let counts = r#""prompt_tokens":7,"completion_tokens":-5,"total_tokens":1e300"#;
+        let counts = format!(r#"{{{counts},"prompt_tokens_details":{details}}}"#);
+        let usage = format!("data: {{\"choices\":[],\"usage\":{counts}}}\n\n");
+        let stream = chunk(r#"{"content":"hi"}"#) + &usage + &finish("stop") + "data: [DONE]\n\n";
+        let completion = everyhow(&stream).1.unwrap();
+        assert_eq!(brief(&completion), ["text hi"]);
+        let counted = &completion.usage;
+        assert_eq!((counted.input, counted.output), (Some(7), None));
+        assert_eq!(counted.cached, cached, "{details}");
+    }
 }
 
 #[test]

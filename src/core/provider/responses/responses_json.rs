@@ -140,6 +140,7 @@ impl<'a> Response<'a> {
             input: counts.input_tokens,
             output: counts.output_tokens,
             total: counts.total_tokens,
+            written: None,
             cached: counts.input_tokens_details.and_then(|it| it.cached_tokens),
             reasoning: (counts.output_tokens_details).and_then(|it| it.reasoning_tokens),
         })

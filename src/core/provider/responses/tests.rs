@@ -78,6 +78,7 @@ fn a_stream_is_the_same_wherever_it_is_split() {
             output: Some(3),
             total: Some(13),
             cached: Some(4),
+            written: None,
             reasoning: Some(2),
         };
         assert_eq!(completion.id.as_deref(), Some("resp_1"));

@@ -28,7 +28,7 @@ impl Place {
 
     fn text(&self) -> String {
         self.hints()
-            .text(&self.0.join("repo/a/b"), &NAMES.map(str::to_owned))
+            .text(&self.0.join("repo/a/b"), &[], &NAMES.map(str::to_owned))
     }
 }
 
@@ -43,6 +43,30 @@ fn order(text: &str, parts: &[&str]) {
     assert!(
         at.iter().all(Option::is_some) && at.is_sorted(),
         "{parts:?} in {text}"
+    );
+}
+
+#[test]
+fn further_folders_are_named_and_speak_before_the_owner() {
+    let place = Place::new()
+        .with("repo/a/b/.goosehints", "folder says")
+        .with("config/.goosehints", "owner says");
+    let other = place.0.join("more");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("AGENTS.md"), "other says").unwrap();
+    let more = [other.clone(), place.0.join("config")];
+    let names = NAMES.map(str::to_owned);
+    let text = place.hints().text(&place.0.join("repo/a/b"), &more, &names);
+    let named = other.display().to_string();
+    order(
+        &text,
+        &[
+            MORE_FOLDERS,
+            &named,
+            "folder says",
+            "other says",
+            "owner says",
+        ],
     );
 }
 
@@ -79,7 +103,7 @@ fn without_a_repository_only_the_working_directory_speaks() {
 fn what_changes_is_read_again() {
     let place = Place::new().with("repo/AGENTS.md", "old");
     let hints = place.hints();
-    let read = || hints.text(&place.0.join("repo"), &NAMES.map(str::to_owned));
+    let read = || hints.text(&place.0.join("repo"), &[], &NAMES.map(str::to_owned));
     assert!(read().contains("old"));
     fs::write(place.0.join("repo/AGENTS.md"), "newer").unwrap();
     assert!(read().contains("newer"));

@@ -1,0 +1,269 @@
+//! What the Agent Client Protocol has beside a plain session: options that are on or off, further folders, logging out,
+//! setting up a model in a terminal, summaries and what a session has cost.
+#![cfg(all(feature = "acp", feature = "scripted"))]
+
+#[path = "support/http_peer.rs"]
+#[allow(dead_code)] // Each test file uses its own part.
+mod http_peer;
+#[path = "support/model_server.rs"]
+#[allow(dead_code)]
+mod model_server;
+mod support;
+
+use model_server::{ModelServer, Reply};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+use support::acp_client::{Acp, AcpClient, developer, shell, turn};
+use support::server::gosling;
+use support::temp_dir;
+
+/// The option of a session, from a list of them.
+#[track_caller]
+fn option(list: &Value, id: &str) -> Value {
+    let mut all = list.as_array().expect("options").iter();
+    all.find(|it| it["id"] == *id)
+        .cloned()
+        .unwrap_or_else(|| panic!("no {id} in {list}"))
+}
+
+fn switch(client: &mut AcpClient, session: &str, id: &str, value: Value) -> Value {
+    let set = json!({"sessionId": session, "configId": id, "type": "boolean", "value": value});
+    client.call("session/set_config_option", set)
+}
+
+#[test]
+#[cfg(feature = "developer")]
+fn an_extension_is_switched_by_clients_that_have_switches() {
+    let id = "extension:developer";
+    let script = turn(json!([{"text": "I have {{tools}}."}]));
+    let mut plain = Acp::new(script.clone()).configured(developer()).start();
+    let cwd = plain.work();
+    let opened = plain.call("session/new", json!({"cwd": cwd, "mcpServers": []}));
+    assert!(!opened["configOptions"].to_string().contains(id));
+    drop(plain);
+
+    let mut client = Acp::new(script)
+        .configured(developer())
+        .capabilities(json!({"session": {"configOptions": {"boolean": {}}}}))
+        .start();
+    let cwd = client.work();
+    let opened = client.call("session/new", json!({"cwd": cwd, "mcpServers": []}));
+    let session = opened["sessionId"].as_str().unwrap().to_owned();
+    let shown = option(&opened["configOptions"], id);
+    assert_eq!(
+        (&shown["type"], &shown["currentValue"]),
+        (&json!("boolean"), &json!(true))
+    );
+    let say = |client: &mut AcpClient| {
+        client.take_updates();
+        client.prompt(&session, "go");
+        client.text()
+    };
+    assert!(say(&mut client).contains("developer__shell"));
+    let off = switch(&mut client, &session, id, json!(false));
+    assert_eq!(option(&off["configOptions"], id)["currentValue"], false);
+    assert!(!say(&mut client).contains("developer__"));
+    // Once more is no change.
+    switch(&mut client, &session, id, json!(false));
+    let on = switch(&mut client, &session, id, json!(true));
+    assert_eq!(option(&on["configOptions"], id)["currentValue"], true);
+    assert!(say(&mut client).contains("developer__shell"));
+    for (id, value) in [(id, json!("true")), ("extension:none", json!(true))] {
+        let set = json!({"sessionId": session, "configId": id, "value": value});
+        let (code, why) = client.refused("session/set_config_option", set);
+        assert_eq!(code, -32602, "{why}");
+    }
+}
+
+#[test]
+fn further_folders_are_told_and_listed_until_they_are_left_out() {
+    let script = turn(json!([{"text": "{{system}}{{note}}"}]));
+    let mut client = Acp::new(script).start();
+    let (cwd, more) = (client.work(), client.root().join("more"));
+    fs::create_dir(&more).unwrap();
+    fs::write(more.join("AGENTS.md"), "say it in verse").unwrap();
+    let open =
+        |more: &Value| json!({"cwd": cwd, "mcpServers": null, "additionalDirectories": more});
+    for wrong in [
+        json!(["relative"]),
+        json!([""]),
+        json!([more.join("none")]),
+        json!(more),
+    ] {
+        let (code, why) = client.refused("session/new", open(&wrong));
+        assert_eq!(code, -32602);
+        assert!(why.contains("additionalDirectories"), "{wrong}: {why}");
+    }
+    let opened = client.call("session/new", open(&json!([more])));
+    let session = opened["sessionId"].as_str().unwrap().to_owned();
+    client.prompt(&session, "go");
+    let text = client.text();
+    assert!(
+        text.contains(&more.display().to_string()) && text.contains("say it in verse"),
+        "{text}"
+    );
+    let listed = |client: &mut AcpClient| {
+        let listed = client.call("session/list", json!({}));
+        listed["sessions"][0]["additionalDirectories"].clone()
+    };
+    assert_eq!(listed(&mut client), json!([more]));
+    // A client that does not name them again does not get them back.
+    let mut client = client.restart();
+    let mut again = open(&Value::Null);
+    again["sessionId"] = session.as_str().into();
+    client.call("session/resume", again);
+    assert_eq!(listed(&mut client), Value::Null);
+    client.take_updates();
+    client.prompt(&session, "go");
+    assert!(!client.text().contains("say it in verse"));
+}
+
+#[test]
+fn who_has_logged_out_authenticates_first() {
+    let mut client = Acp::new(turn(json!([{"text": "done"}]))).start();
+    let session = client.session();
+    client.call("logout", json!({}));
+    let cwd = client.work();
+    let new = json!({"cwd": cwd, "mcpServers": []});
+    assert_eq!(client.refused("session/new", new.clone()).0, -32000);
+    let prompt = client.begin_prompt(&session, "go");
+    assert_eq!(client.error(prompt).0, -32000);
+    client.call("session/list", json!({}));
+    client.call("authenticate", json!({"methodId": "none"}));
+    client.call("session/new", new);
+    assert_eq!(client.prompt(&session, "go"), "end_turn");
+}
+
+#[test]
+fn a_client_that_shows_summaries_gets_the_one_of_a_compaction() {
+    let script = json!({
+        "turns": [{"steps": [{"text": "I heard {{last_user}}"}]}], "repeat": true,
+        "summary": "They said much.",
+    });
+    let mut client = Acp::new(script)
+        .capabilities(json!({"session": {"compaction": {}}}))
+        .start();
+    let session = client.session();
+    client.prompt(&session, &"a long story ".repeat(200));
+    client.take_updates();
+    client.prompt(&session, "/compact");
+    let of = |update: &Value| update["compactionId"].clone();
+    let begun = client.update("compaction_update");
+    assert_eq!(begun["status"], "in_progress");
+    let chunk = client.update("compaction_summary_chunk");
+    assert_eq!(chunk["content"]["text"], "They said much.");
+    let done = client.update("compaction_update");
+    assert_eq!(done["status"], "completed");
+    assert_eq!(done["summary"][0]["text"], "They said much.");
+    assert!(of(&begun).is_string());
+    assert_eq!([of(&chunk), of(&done)], [of(&begun), of(&begun)]);
+}
+
+#[test]
+#[cfg(feature = "developer")]
+fn a_call_has_the_name_of_its_tool() {
+    let script = turn(json!([shell("true"), {"text": "done"}]));
+    let mut client = Acp::new(script).configured(developer()).start();
+    let session = client.session();
+    client.prompt(&session, "go");
+    assert_eq!(client.update("tool_call")["name"], "developer__shell");
+}
+
+#[test]
+fn a_session_tells_what_it_has_cost() {
+    let stream = |cached: u64| {
+        let usage = json!({"prompt_tokens": 1_000, "completion_tokens": 100, "total_tokens": 1_100,
+            "prompt_tokens_details": {"cached_tokens": cached}});
+        let answer = json!({"id": "1", "model": "gpt-4o", "choices": [
+            {"index": 0, "delta": {"content": "Yes."}, "finish_reason": "stop"}], "usage": usage});
+        Reply::stream(format!("data: {answer}\n\ndata: [DONE]\n\n"))
+    };
+    let server = ModelServer::with(move |seen| {
+        let is_second = seen.body.matches("yes?").count() > 1;
+        stream(if is_second { 400 } else { 0 })
+    });
+    let mut client = Acp::new(json!({}))
+        .env("GOOSE_PROVIDER", "openai")
+        .env("GOOSE_MODEL", "gpt-4o")
+        .env("OPENAI_HOST", &server.url)
+        .env("OPENAI_API_KEY", "a key of a test")
+        .start();
+    let session = client.session();
+    let mut costs = Vec::new();
+    for _ in 0..2 {
+        client.take_updates();
+        assert_eq!(client.prompt(&session, "yes?"), "end_turn");
+        let mut last = client.update("usage_update");
+        while client
+            .updates
+            .iter()
+            .any(|it| it["params"]["update"]["sessionUpdate"] == "usage_update")
+        {
+            last = client.update("usage_update");
+        }
+        costs.push(last["cost"].clone());
+    }
+    // 2.50 and 10 dollars for a million tokens of input and output, 1.25 for input from the cache.
+    let cost = |amount: f64| json!({"amount": amount, "currency": "USD"});
+    assert_eq!(costs, [cost(0.0035), cost(0.0065)]);
+    let mut client = client.restart();
+    let cwd = client.work();
+    client.call(
+        "session/load",
+        json!({"sessionId": session, "cwd": cwd, "mcpServers": []}),
+    );
+    assert_eq!(client.update("usage_update")["cost"], cost(0.0065));
+}
+
+#[test]
+fn a_model_is_set_up_in_a_terminal() {
+    let methods = |capabilities: Value| {
+        let mut client = Acp::new(json!({})).connect();
+        let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
+        client.call("initialize", params)["authMethods"].clone()
+    };
+    assert!(!methods(json!({})).to_string().contains("terminal"));
+    let methods = methods(json!({"auth": {"terminal": true}}));
+    let method = methods.as_array().unwrap().last().unwrap().clone();
+    assert_eq!(method["type"], "terminal");
+    let arguments: Vec<&str> = (method["args"].as_array().unwrap().iter())
+        .filter_map(Value::as_str)
+        .collect();
+
+    let root = temp_dir();
+    let run = |answers: &str| {
+        let mut process = gosling()
+            .arg("acp")
+            .args(&arguments)
+            .env("GOOSE_PATH_ROOT", root.path())
+            .env("HOME", root.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = process.stdin.take().unwrap();
+        stdin.write_all(answers.as_bytes()).unwrap();
+        drop(stdin);
+        process.wait_with_output().unwrap()
+    };
+    let read = |name: &str| fs::read_to_string(root.path().join(name)).unwrap_or_default();
+    let early = run("openai\n");
+    assert_eq!(early.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&early.stderr).contains("nothing was stored"));
+    assert_eq!(
+        read("config/config.yaml") + &read("config/secrets.yaml"),
+        ""
+    );
+    let done = run("nobody\nopenai\nsk-of-a-test\n\n\n\n\n\n\n\n");
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    assert!(said.contains("There is none of that name"), "{said}");
+    assert!(!said.contains("sk-of-a-test"), "{said}");
+    let config = read("config/config.yaml");
+    assert!(config.contains("GOOSE_PROVIDER: openai"), "{config}");
+    assert!(!config.contains("sk-of-a-test"), "{config}");
+    assert!(read("config/secrets.yaml").contains("sk-of-a-test"));
+}
