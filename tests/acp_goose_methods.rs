@@ -876,3 +876,115 @@ fn a_page_follows_the_turn_of_another_client_and_answers_its_questions() {
     late.notify("session/cancel", json!({ "sessionId": id }));
     turn.rest().fails("cancelled");
 }
+
+#[test]
+fn settings_extensions_and_tools_answer_as_the_pages_read_them() {
+    let server = server(&[("hello", json!([{"text": "Hello."}]))]);
+    let mut client = desktop(&server);
+    let id = new_session(&mut client, &server);
+
+    let key = json!({"key": "GOOSE_TEMPERATURE", "isSecret": false});
+    let set = json!({"key": "GOOSE_TEMPERATURE", "value": 0.5, "isSecret": false});
+    goose(&mut client, "config/upsert", set);
+    assert_eq!(goose(&mut client, "config/read", key.clone())["value"], 0.5);
+    let all = goose(&mut client, "config/read-all", json!({}));
+    assert_eq!(all["config"]["GOOSE_TEMPERATURE"], 0.5);
+    goose(&mut client, "config/remove", key.clone());
+    assert_eq!(goose(&mut client, "config/read", key)["value"], Value::Null);
+    let defaults = json!({"providerId": "scripted", "modelId": "other"});
+    goose(&mut client, "defaults/save", defaults);
+    assert_eq!(
+        goose(&mut client, "defaults/read", json!({}))["modelId"],
+        "other"
+    );
+
+    let extension = json!({"type": "builtin", "name": "memory", "description": "", "timeout": 20});
+    let add = json!({"extension": extension, "enabled": true});
+    goose(&mut client, "config/extensions/add", add);
+    let entry = |client: &mut WebSocketClient| {
+        let listed = goose(client, "config/extensions/list", json!({}));
+        let mut all = listed["extensions"].as_array().unwrap().clone().into_iter();
+        all.find(|it| it["configKey"] == "memory")
+    };
+    assert_eq!(entry(&mut client).unwrap()["enabled"], true);
+    let off = json!({"configKey": "memory", "enabled": false});
+    goose(&mut client, "config/extensions/set-enabled", off);
+    assert_eq!(entry(&mut client).unwrap()["enabled"], false);
+    goose(
+        &mut client,
+        "config/extensions/remove",
+        json!({"configKey": "memory"}),
+    );
+    assert_eq!(entry(&mut client), None);
+
+    let providers = goose(&mut client, "providers/list", json!({}));
+    assert!(providers["entries"].as_array().unwrap().len() > 20);
+    let model = json!({"provider": "openai", "model": "gpt-4o"});
+    let info = goose(&mut client, "providers/canonical-model-info", model);
+    assert_eq!(info["modelInfo"]["contextLimit"], 128_000, "{info}");
+    let name = json!({"providerId": "scripted"});
+    goose(&mut client, "providers/supported-models/list", name);
+    let refreshed = json!({"providerIds": ["scripted"]});
+    goose(&mut client, "providers/inventory/refresh", refreshed);
+    let commands = goose(&mut client, "slash-commands/list", json!({}));
+    assert!(
+        commands["availableCommands"]
+            .to_string()
+            .contains("compact")
+    );
+
+    let title = json!({"sessionId": id, "title": "Renamed"});
+    goose(&mut client, "session/rename", title);
+    let name = json!({ "sessionId": id });
+    let info = |client: &mut WebSocketClient| {
+        goose(client, "session/info", json!({ "sessionId": id }))["session"].clone()
+    };
+    assert_eq!(info(&mut client)["title"], "Renamed");
+    goose(&mut client, "session/archive", name.clone());
+    assert!(info(&mut client)["_meta"]["archivedAt"].is_string());
+    goose(&mut client, "session/unarchive", name.clone());
+    assert_eq!(info(&mut client)["_meta"].get("archivedAt"), None);
+    let project = json!({"sessionId": id, "projectId": "garden"});
+    goose(&mut client, "session/project/update", project);
+    assert_eq!(info(&mut client)["_meta"]["projectId"], "garden");
+    let none = json!({"sessionId": id, "projectId": null});
+    goose(&mut client, "session/project/update", none);
+    assert_eq!(info(&mut client)["_meta"].get("projectId"), None);
+    for project in [json!(1), json!("p".repeat(1_000))] {
+        let wrong = json!({"sessionId": id, "projectId": project});
+        refused(&mut client, "session/project/update", wrong);
+    }
+    let relays = json!({"sessionId": id, "relays": ["wss://relay.example"]});
+    let shared = refused(&mut client, "session/share/nostr", relays);
+    assert!(
+        shared["message"].as_str().unwrap().contains("export it"),
+        "{shared}"
+    );
+    let prompt = client.begin_prompt(&id, "hello");
+    client.response(prompt);
+    assert_eq!(info(&mut client)["_meta"]["messageCount"], 2);
+    let all = json!({"sessionId": id, "truncateFrom": 0});
+    goose(&mut client, "session/conversation/truncate", all);
+    assert_eq!(info(&mut client)["_meta"]["messageCount"], 0);
+}
+
+#[test]
+#[cfg(feature = "demo")]
+fn tools_and_resources_of_a_session_are_used() {
+    let server = server(&[]);
+    let mut client = desktop(&server);
+    let id = new_session(&mut client, &server);
+    let demo = json!({"type": "builtin", "name": "demo", "description": "", "timeout": 20});
+    let add = json!({"sessionId": id, "extension": demo});
+    goose(&mut client, "session/extensions/add", add);
+    let call = json!({"sessionId": id, "name": "demo__add", "arguments": {"a": 2, "b": 3}});
+    let called = goose(&mut client, "tools/call", call);
+    assert_eq!(called["isError"], false, "{called}");
+    let wrong = json!({"sessionId": id, "name": "demo__none", "arguments": {}});
+    refused(&mut client, "tools/call", wrong);
+    let uri = server.get(&format!("/agent/resources?session_id={id}"));
+    let uri = uri.is(200).body["resources"][0]["uri"].clone();
+    let read = json!({"sessionId": id, "uri": uri, "extensionName": "demo"});
+    let read = goose(&mut client, "resources/read", read);
+    assert!(read["result"]["contents"].is_array(), "{read}");
+}

@@ -40,6 +40,13 @@ const GOOSE_NUMBERS: u32 = 1_000_000;
 /// Larger session files are not read. They contain recipes and extensions, but no messages.
 const MAX_SIZE: u64 = 64 << 20;
 
+/// The fields of a session that its JSON leaves out when they have no value.
+const LEFT_OUT_IF_NONE: [&str; 4] = [
+    "accumulated_cost",
+    "archived_at",
+    "project_id",
+    "goose_mode",
+];
 /// Fields that are not stored, because they follow from `messages.jsonl`.
 const DERIVED: [&str; 2] = ["conversation", "message_count"];
 
@@ -684,6 +691,9 @@ fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Res
     // A type that only a later version knows stays.
     let is_unknown = |stored: &Value| crate::json::from_value::<SessionType>(stored).is_err();
     let later_type = stored.get(TYPE).filter(|it| is_unknown(it)).cloned();
+    for name in LEFT_OUT_IF_NONE {
+        stored.shift_remove(name);
+    }
     stored.extend(fields);
     if let Some(later_type) = later_type
         && session.session_type == SessionType::default()
