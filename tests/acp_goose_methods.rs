@@ -696,6 +696,10 @@ fn a_turn_survives_three_reloads_with_its_question_open() {
         );
         let asked = permission_asked(&mut client);
         assert_eq!(asked["params"]["toolCall"]["toolCallId"], call);
+        goose(&mut client, "session/info", json!({ "sessionId": id }));
+        let again = client.messages.iter();
+        let mut again = again.filter(|it| it["method"] == "session/request_permission");
+        assert_eq!(again.next(), None, "it is asked once");
         client.messages.insert(0, asked);
     }
     let asked = permission_asked(&mut client);

@@ -32,6 +32,11 @@ const SCRIPT = {
       usage: { input: 100, output: 10 },
     },
     { when: { user: 'wait' }, steps: [{ text: 'waiting' }, { wait_ms: 60_000 }] },
+    {
+      when: { user: 'list' },
+      steps: [{ call: { name: 'developer__shell', arguments: { command: 'ls' } } }, { text: 'Listed.' }],
+    },
+    { when: { user: 'and then' }, steps: [{ text: 'I heard {{last_user}}' }] },
     { steps: [{ text: 'Hello.' }], usage: { input: 10, output: 1 } },
   ],
   name: 'A chat',
@@ -90,12 +95,13 @@ function connect() {
     },
   });
   const writable = new WritableStream({ async write(message) { await open; socket.send(JSON.stringify(message)); } });
-  const seen = { updates: [], goose: [], questions: [] };
+  const seen = { updates: [], goose: [], questions: [], permit: Promise.resolve() };
   const client = new sdk.GooseClient(() => ({
     sessionUpdate: async ({ update }) => { seen.updates.push(update); },
     unstable_sessionUpdate: async ({ update }) => { seen.goose.push(update); },
     requestPermission: async ({ toolCall, options }) => {
       seen.questions.push(toolCall);
+      await seen.permit;
       return { outcome: { outcome: 'selected', optionId: options.find((it) => it.kind === 'allow_once').optionId } };
     },
   }), { readable, writable });
@@ -125,6 +131,21 @@ const { goose } = client;
 const call = (method, params) => client.extMethod(`_goose/unstable/${method}`, params);
 // A method that this version of the SDK does not have yet is called by its name.
 const has = (name) => typeof goose[name] === 'function';
+const parsed = new Set();
+/** Calls a method, with the parser of the SDK if it has one for it. */
+function ask(method, params, by = goose) {
+  const words = method.split(/[/-]/);
+  const name = `${words[0]}${words.slice(1).map((word) => word[0].toUpperCase() + word.slice(1)).join('')}_unstable`;
+  if (typeof by[name] !== 'function') return call(method, params);
+  parsed.add(method);
+  return by[name](params);
+}
+async function until(what, happens) {
+  for (let left = 2_000; !happens(); left -= 1) {
+    assert(left > 0, what);
+    await new Promise((done) => { setTimeout(done, 5); });
+  }
+}
 
 await step('start', async () => {
   const methods = [
@@ -162,6 +183,37 @@ await step('extensions and settings', async () => {
   assert((await call('config/read', { key: 'OWN_SETTING' })).value.a === 1, 'a setting');
   await call('config/remove', { key: 'OWN_SETTING' });
   assert((await call('config/read', { key: 'OWN_SETTING' })).value === null, 'no setting');
+});
+
+await step('first start', async () => {
+  const provider = { providerId: 'openai' };
+  const { fields } = await ask('providers/config/read', provider);
+  assert(fields.some((it) => it.key === 'OPENAI_API_KEY' && it.isSecret && !it.isSet), 'the settings of a provider');
+  await ask('providers/config/save', { ...provider, fields: [{ key: 'OPENAI_API_KEY', value: 'a key' }] });
+  const { statuses } = await ask('providers/config/status', { providerIds: ['openai'] });
+  assert(statuses[0].isConfigured, 'the provider');
+  const { secrets } = await call('providers/secrets/list', {});
+  assert(JSON.stringify(secrets).includes('OPENAI_API_KEY') && !JSON.stringify(secrets).includes('a key'), 'the secret');
+  await ask('defaults/save', { providerId: 'openai', modelId: 'gpt-4o' });
+  assert((await ask('defaults/read', {})).modelId === 'gpt-4o', 'the defaults');
+  await ask('defaults/save', { providerId: 'scripted', modelId: 'scripted' });
+  await ask('providers/config/delete', provider);
+  const custom = { engine: 'openai', displayName: 'Own', apiUrl: 'http://localhost:1/v1', apiKey: 'k', models: ['m'], supportsStreaming: true };
+  const { providerId } = await ask('providers/custom/create', custom);
+  const read = await ask('providers/custom/read', { providerId });
+  assert(JSON.stringify(read).includes('http://localhost:1/v1'), 'a provider of the user');
+  await ask('providers/custom/delete', { providerId });
+});
+
+await step('pages', async () => {
+  const pages = [
+    ['providers/list', {}], ['providers/catalog/list', {}], ['providers/setup/catalog/list', {}], ['extensions/available', {}],
+    ['preferences/read', { keys: ['autoCompactThreshold'] }], ['config/prompts/list', {}], ['recipes/list', {}], ['schedules/list', {}],
+    ['sources/list', {}], ['agent-mentions/list', {}], ['apps/list', {}], ['dictation/config', {}], ['onboarding/import/scan', {}],
+    ['slash-commands/list', {}],
+  ];
+  for (const [method, params] of pages) await ask(method, params);
+  return `${pages.length} pages`;
 });
 
 let sessionId;
@@ -205,6 +257,76 @@ await step('history, edit and copy', async () => {
   await call('session/rename', { sessionId: copied.sessionId, title: 'Copied' });
   const { sessions } = await client.listSessions({ _meta: { types: ['user'], query: 'copi' } });
   assert(sessions.length === 1 && sessions[0].title === 'Copied', 'the list');
+});
+
+await step('add to a running turn', async () => {
+  let permit;
+  seen.permit = new Promise((done) => { permit = done; });
+  seen.updates.length = 0;
+  const turn = client.prompt({ sessionId, prompt: [{ type: 'text', text: 'list' }] });
+  const run = () => seen.updates.map((it) => it._meta?.goose?.activeRunId).find((id) => typeof id === 'string');
+  await until('no run', () => run() && seen.updates.some((it) => it.sessionUpdate === 'tool_call'));
+  const prompt = [{ type: 'text', text: 'and then rest' }];
+  const { messageId, runId } = await ask('session/steer', { sessionId, expectedRunId: run(), prompt });
+  assert(runId === run(), 'the run');
+  permit();
+  assert((await turn).stopReason === 'end_turn', 'the turn');
+  const order = seen.updates.map((it) => (it._meta?.goose?.queuedSteer ? 'queued' : it._meta?.goose?.steer ? 'taken'
+    : it.status === 'completed' ? 'called' : it.content?.text?.startsWith('I heard') ? 'answered' : '')).filter(Boolean);
+  assert(order.join() === 'queued,called,taken,answered', order.join());
+  const taken = seen.updates.find((it) => it._meta?.goose?.steer);
+  assert(taken.messageId === messageId && taken.content.text === 'and then rest', JSON.stringify(taken));
+});
+
+await step('two windows and a reload', async () => {
+  let permit;
+  seen.permit = new Promise((done) => { permit = done; });
+  const two = await initialized();
+  await two.client.loadSession({ sessionId, cwd, mcpServers: [] });
+  two.seen.updates.length = 0;
+  two.seen.permit = seen.permit;
+  const turn = client.prompt({ sessionId, prompt: [{ type: 'text', text: 'list' }] });
+  await until('no question in the second window', () => two.seen.questions.length === 1);
+  two.socket.close();
+  await two.client.closed;
+  const three = await initialized();
+  await three.client.loadSession({ sessionId, cwd, mcpServers: [] });
+  await until('the question is not asked again', () => three.seen.questions.length === 1);
+  seen.permit = Promise.resolve();
+  permit();
+  assert((await turn).stopReason === 'end_turn', 'the turn');
+  await until('the answer', () => three.seen.updates.some((it) => it.content?.text === 'Listed.'));
+  three.socket.close();
+});
+
+await step('recipes and schedules', async () => {
+  const recipe = { version: '1.0.0', title: 'Greeting', description: 'Greets', prompt: 'Greet {{ name }}',
+    parameters: [{ key: 'name', input_type: 'string', requirement: 'required', description: 'Who' }] };
+  const { deeplink } = await ask('recipes/encode', { recipe });
+  assert((await ask('recipes/decode', { deeplink })).recipe.title === 'Greeting', 'a link');
+  const { id } = await ask('recipes/save', { recipe });
+  assert((await ask('recipes/list', {})).recipes.some((it) => it.id === id), 'the list');
+  const plain = { version: '1.0.0', title: 'Daily', description: 'Daily', prompt: 'hi' };
+  await ask('schedules/create', { id: 'daily', recipe: plain, cron: '0 0 1 1 *' });
+  const { sessionId: ran } = await ask('schedules/run-now', { scheduleId: 'daily' });
+  assert(ran, 'a run');
+  const sessions = await ask('schedules/sessions/list', { scheduleId: 'daily', limit: 10 });
+  assert(JSON.stringify(sessions).includes(ran), 'the sessions of the schedule');
+  await ask('schedules/delete', { scheduleId: 'daily' });
+  await ask('recipes/delete', { id });
+});
+
+await step('export, import and archive', async () => {
+  const exported = await ask('session/export', { sessionId });
+  const text = typeof exported.data === 'string' ? exported.data : JSON.stringify(exported);
+  const imported = await ask('session/import', { input: text, source: 'json' }).catch(() => call('session/import', { input: text }));
+  assert(imported.messageCount > 0, JSON.stringify(imported));
+  await ask('session/archive', { sessionId: imported.sessionId });
+  assert((await info(imported.sessionId)).session._meta.archivedAt, 'the archive');
+  await ask('session/unarchive', { sessionId: imported.sessionId });
+  assert(!(await info(imported.sessionId)).session._meta.archivedAt, 'no archive');
+  await client.extMethod('session/delete', { sessionId: imported.sessionId });
+  return `${parsed.size} methods parsed by the SDK`;
 });
 
 await step('cancel', async () => {

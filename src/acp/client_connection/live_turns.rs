@@ -212,7 +212,10 @@ impl Followed {
 
     /// Keeps of a message what a window that joins has to be told.
     fn keep(&mut self, message: &Message) {
+        let is_question = |part: &Content| matches!(part, Content::ActionRequired(_));
         match &mut self.partial {
+            // It is kept as a question, below.
+            _ if message.content.iter().all(is_question) => {}
             Some(partial) if partial.id.is_some() && partial.id == message.id => {
                 for part in &message.content {
                     match (partial.content.last_mut(), part) {
