@@ -1,6 +1,7 @@
 //! One client's connection: dispatch, the table of its sessions, and its end. It does no I/O of its own.
 
 mod client_workspace;
+mod config_options;
 mod extension_methods;
 mod goose_methods;
 mod goose_params;
@@ -15,6 +16,7 @@ mod stored_session_methods;
 
 pub(super) use self::prompt_turn::TurnUpdates;
 
+use self::config_options::{EXTENSION, SetConfigOption};
 use self::goose_methods::GooseMethod;
 use self::goose_params::Params;
 use self::live_turns::LiveTurns;
@@ -26,7 +28,6 @@ use super::open_session::{OpenSession, RunningTurn};
 use super::outbox::Outbox;
 use super::updates;
 use crate::agent::{Registry, SessionObserver};
-use crate::config_options::{EXTENSION, SetConfigOption};
 use crate::conversation::Session;
 use crate::error_objects::{AUTHENTICATION_REQUIRED, error_object, invalid_params};
 use crate::http::Router;

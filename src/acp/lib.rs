@@ -37,7 +37,6 @@ mod acp_command;
 mod capabilities;
 mod client_connection;
 mod client_requests;
-mod config_options;
 mod error_objects;
 mod file_diffs;
 #[cfg(any(test, fuzzing))]

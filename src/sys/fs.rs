@@ -150,9 +150,13 @@ pub fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
 /// # Errors
 /// When the disk is full or fails.
 pub fn sync_data(file: &File) -> io::Result<()> {
+    sync_with(file, File::sync_data)
+}
+
+fn sync_with(file: &File, sync: fn(&File) -> io::Result<()>) -> io::Result<()> {
     #[cfg(any(test, feature = "testing"))]
     synced::note(file);
-    file.sync_data()
+    sync(file)
 }
 
 /// Makes the entries of the folder `path` durable: what was created, renamed or removed there.
@@ -163,9 +167,7 @@ pub fn sync_data(file: &File) -> io::Result<()> {
 /// When the folder cannot be opened or synced.
 pub fn sync_dir(path: &Path) -> io::Result<()> {
     let folder = open_folder(path)?;
-    #[cfg(any(test, feature = "testing"))]
-    synced::note(&folder);
-    match folder.sync_all() {
+    match sync_with(&folder, File::sync_all) {
         Err(error) if is_unsupported(&error) => Ok(()),
         result => result,
     }

@@ -1,12 +1,12 @@
 //! The mode and the options of a session: mode, provider, model, and what extensions it has.
 
-use super::client_connection::ConnectionState;
-use super::open_session::OpenSession;
+use super::ConnectionState;
 use crate::agent::{Mode, ModelChoice};
 use crate::conversation::Session;
 use crate::error_objects::error_object;
 use crate::extension::{ExtensionConfig, configured};
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::open_session::OpenSession;
 use crate::provider::thinking_effort::{EFFORT, EFFORTS};
 use crate::sys::cancel::Cancel;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ const MODE: &str = "mode";
 const PROVIDER: &str = "provider";
 const MODEL: &str = "model";
 /// What the ids of the options that switch extensions begin with; the key of the extension follows.
-pub(super) const EXTENSION: &str = "extension:";
+pub(crate) const EXTENSION: &str = "extension:";
 /// The most extensions that are offered.
 const MAX_EXTENSIONS: usize = 100;
 /// The value that leaves the effort to the settings.
@@ -29,25 +29,25 @@ const DEFAULT_EFFORT: &str = "default";
 /// The parameters of `session/set_mode`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SetMode {
-    pub(super) session_id: String,
+pub(crate) struct SetMode {
+    pub(crate) session_id: String,
     mode_id: String,
 }
 
 /// The parameters of `session/set_config_option`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SetConfigOption {
-    pub(super) session_id: String,
-    pub(super) config_id: String,
-    pub(super) value: Value,
+pub(crate) struct SetConfigOption {
+    pub(crate) session_id: String,
+    pub(crate) config_id: String,
+    pub(crate) value: Value,
 }
 
 /// The parameters of `session/set_model`, which older clients send.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct SetModel {
-    pub(super) session_id: String,
+pub(crate) struct SetModel {
+    pub(crate) session_id: String,
     model_id: String,
 }
 
@@ -57,7 +57,7 @@ impl ConnectionState {
     }
 
     /// The modes of a session.
-    pub(super) fn modes(&self, session: &Session) -> Value {
+    pub(crate) fn modes(&self, session: &Session) -> Value {
         json!({
             "currentModeId": self.mode_of(session).as_str(),
             "availableModes": described_modes("id"),
@@ -65,7 +65,7 @@ impl ConnectionState {
     }
 
     /// The options of a session with their values. `listed` are models that the provider lists, if it was asked.
-    pub(super) fn config_options(&self, session: &Session, listed: Option<&[String]>) -> Value {
+    pub(crate) fn config_options(&self, session: &Session, listed: Option<&[String]>) -> Value {
         let mut options = vec![json!({
             "id": MODE, "name": "Mode", "category": "mode", "type": "select",
             "description": "Which tool calls need your approval",
@@ -152,7 +152,7 @@ impl ConnectionState {
     }
 
     /// Switches an extension of a session on or off.
-    pub(super) fn set_extension_option(
+    pub(crate) fn set_extension_option(
         &self,
         params: &SetConfigOption,
         cancel: &Cancel,
@@ -185,7 +185,7 @@ impl ConnectionState {
     }
 
     /// Asks the provider for its models, if it lists them, and sends the options with them.
-    pub(super) fn send_listed_models(&self, session: &OpenSession, cancel: &Cancel) {
+    pub(crate) fn send_listed_models(&self, session: &OpenSession, cancel: &Cancel) {
         let Ok(mut stored) = self.registry.files().session(&session.id) else {
             return;
         };
@@ -215,7 +215,7 @@ impl ConnectionState {
         self.send_update(&session.id, &update);
     }
 
-    pub(super) fn set_mode(&self, params: &SetMode) -> Result<Value, ErrorObject> {
+    pub(crate) fn set_mode(&self, params: &SetMode) -> Result<Value, ErrorObject> {
         let session = self.session(&params.session_id)?;
         self.change_mode(&session, "modeId", &params.mode_id)?;
         let stored = self.stored(&session.id)?;
@@ -223,7 +223,7 @@ impl ConnectionState {
         Ok(json!({}))
     }
 
-    pub(super) fn set_config_option(&self, params: &SetConfigOption) -> Result<Value, ErrorObject> {
+    pub(crate) fn set_config_option(&self, params: &SetConfigOption) -> Result<Value, ErrorObject> {
         let session = self.session(&params.session_id)?;
         let value = params.value.as_str();
         let value = value.ok_or_else(|| invalid("value", "it must be the value of an option"))?;
@@ -259,7 +259,7 @@ impl ConnectionState {
         Ok(json!({"configOptions": self.config_options(&stored, None)}))
     }
 
-    pub(super) fn set_model(&self, params: &SetModel) -> Result<Value, ErrorObject> {
+    pub(crate) fn set_model(&self, params: &SetModel) -> Result<Value, ErrorObject> {
         let session = self.session(&params.session_id)?;
         let provider = self.current_provider(&session)?;
         self.choose(&session, &provider, Some(&params.model_id))?;
