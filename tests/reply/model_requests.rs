@@ -382,3 +382,29 @@ fn a_checklist_is_told_where_the_model_does_not_see_it() {
         json!({"userVisible": false, "agentVisible": true})
     );
 }
+
+#[test]
+fn a_tool_that_the_model_is_not_offered_is_a_warning_of_its_extension() {
+    let words = "Invalid schema for function 'one__odd': schema must be of type object";
+    let refusal = json!({"error": {"message": words, "type": "invalid_request_error"}});
+    let model = ModelServer::with(move |seen| {
+        let offers_it = seen.body.contains("\"one__odd\"");
+        match offers_it {
+            true => Reply::json("400 Bad Request", &refusal.to_string()),
+            false => text_reply("Hello."),
+        }
+    });
+    let server = with(&model);
+    let script = Script::new().tool("odd", []);
+    let session = server.session([Extension::scripted("one", &script)]);
+    session.say("hi").finishes().says("Hello.");
+    let path = format!("/agent/extensions?session_id={}", session.id);
+    let status = server.get(&path).is(200).body;
+    let warnings = status["extensions"][0]["warnings"].clone();
+    let warning = warnings[0].as_str().unwrap_or_default();
+    assert!(
+        warning.contains("one__odd") && warning.contains("must be of type object"),
+        "{status}"
+    );
+    assert_eq!(warnings.as_array().map(Vec::len), Some(1));
+}

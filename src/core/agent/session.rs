@@ -5,6 +5,7 @@ pub(super) mod export_copy_import;
 pub(super) mod extension_setup;
 pub(super) mod housekeeper;
 pub(super) mod import_notice;
+pub(super) mod left_out_tools;
 pub(super) mod model_selection;
 pub(super) mod observers;
 pub(super) mod session_agent;

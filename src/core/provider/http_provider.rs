@@ -244,8 +244,8 @@ impl Provider for HttpProvider {
         }
         let rules = self.protocol.schema_rules();
         let mut offer = ToolOffer::new(request.tools, rules, &form);
-        for why in &offer.left_out {
-            sink.notice(why);
+        for (tool, why) in &offer.left_out {
+            sink.left_out(tool, why);
         }
         let replayed = offer.replayed(request.messages);
         let messages: Option<Vec<&Message>> =
@@ -335,6 +335,7 @@ impl Provider for HttpProvider {
                 continue;
             }
             let offered = form.offered();
+            let before = form.left_out_tools.clone();
             if changes < request_form::MAX_CHANGES
                 && let Some((status, words)) = &failure.refusal
                 && let status = *status
@@ -346,7 +347,11 @@ impl Provider for HttpProvider {
                 if form.offered() != offered {
                     offer = ToolOffer::new(request.tools, rules, &form);
                     let why = failure.error.message.trim_end_matches('.');
-                    sink.notice(&format!("The model is asked {how}: {why}"));
+                    let told = format!("The model is asked {how}: {why}");
+                    match form.left_out_tools.difference(&before).next() {
+                        Some(tool) => sink.left_out(tool, &told),
+                        None => sink.notice(&told),
+                    }
                 }
                 let sent = with_tools(request, &offer);
                 outgoing = self.http_request(&sent, &form, max_tokens)?;
@@ -535,5 +540,9 @@ impl DeltaSink for DeltaWatcher<'_> {
 
     fn notice(&mut self, text: &str) {
         self.sink.notice(text);
+    }
+
+    fn left_out(&mut self, tool: &str, why: &str) {
+        self.sink.left_out(tool, why);
     }
 }

@@ -173,6 +173,10 @@ pub trait DeltaSink {
     fn retry(&mut self, _attempt: u32, _wait: Duration, _reason: &Error) {}
     /// Something that the user should know of this request, which goes on: one sentence.
     fn notice(&mut self, _text: &str) {}
+    /// A tool of the request is not offered; `why` is a sentence that names it.
+    fn left_out(&mut self, _tool: &str, why: &str) {
+        self.notice(why);
+    }
 }
 
 /// A sink that ignores all deltas.

@@ -15,8 +15,8 @@ type Renamed = HashMap<String, BTreeMap<String, String>>;
 #[derive(Debug, Default)]
 pub(super) struct ToolOffer<'t> {
     pub(super) tools: Cow<'t, [ToolSpec]>,
-    /// Why a tool is left out, for the user, each a sentence.
-    pub(super) left_out: Vec<String>,
+    /// The names of tools that are left out, each with a sentence for the user about why.
+    pub(super) left_out: Vec<(String, String)>,
     /// The properties of arguments that have another name, each with its own one.
     renamed: Renamed,
 }
@@ -47,14 +47,14 @@ impl<'t> ToolOffer<'t> {
                 let (name, most) = (&tool.name, rules.max_tools);
                 let why =
                     format!("The tool {name} is left out: the model takes {most} tools at most");
-                offer.left_out.push(why);
+                offer.left_out.push((name.clone(), why));
                 continue;
             }
             match offer.repaired(tool, rules) {
                 Ok(tool) => offered.push(tool),
                 Err(why) => {
                     let why = format!("The tool {} is left out: {why}", tool.name);
-                    offer.left_out.push(why);
+                    offer.left_out.push((tool.name.clone(), why));
                 }
             }
         }

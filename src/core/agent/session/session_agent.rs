@@ -3,6 +3,7 @@
 
 use crate::agent::Error;
 use crate::agent::questions::sampling_and_elicitation::request_handlers;
+use crate::agent::session::left_out_tools::LeftOutTools;
 use crate::agent::turn::parallel::parallel_map;
 use crate::agent::turn::turn_channel::TurnChannel;
 use crate::agent::turn::turn_state::TurnState;
@@ -93,6 +94,7 @@ pub struct Agent {
     pub(in crate::agent) session_id: String,
     pub(in crate::agent) extensions: Manager,
     pub(in crate::agent) channel: Arc<TurnChannel>,
+    pub(in crate::agent) left_out: LeftOutTools,
     /// What the client of the running turn offers to builtin servers.
     pub(in crate::agent) workspace: Arc<WorkspaceSlot>,
     /// What turns need from one to the next.
@@ -192,6 +194,7 @@ impl Agent {
             extensions: Manager::new(context),
             workspace,
             channel,
+            left_out: LeftOutTools::default(),
             turn_state: Mutex::default(),
             turn_ended: Condvar::new(),
             background: Mutex::default(),
@@ -540,6 +543,7 @@ impl Agent {
     /// The status of the extensions, including those that failed. Sends nothing to the servers.
     pub(in crate::agent) fn status(&self) -> Vec<Status> {
         let mut all = self.extensions.status();
+        self.left_out.warn(&mut all);
         let results = self.results.get().map_or(&[][..], Vec::as_slice);
         for result in results.iter().filter(|result| !result.success) {
             let status = result.failed_status();

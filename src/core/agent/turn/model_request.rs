@@ -214,7 +214,9 @@ impl Turn<'_> {
             let mut accumulator = AnswerAccumulator::new(&mut self.output, &mut self.state.notices);
             let provider = &self.model.provider;
             let answer = provider.complete(&ask, &self.context.cancel, &mut accumulator);
+            let left_out = accumulator.take_left_out();
             let streamed = accumulator.into_message();
+            self.context.agent.left_out.add(&name, left_out);
             match answer {
                 Err(error)
                     if error.class == ErrorClass::ContextExceeded

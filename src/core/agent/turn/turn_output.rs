@@ -110,6 +110,8 @@ pub(in crate::agent) struct AnswerAccumulator<'h, 's> {
     received: Vec<Content>,
     /// Hashes of what the user was told in this session.
     notices: &'h mut HashSet<u64>,
+    /// The tools that the model was not offered, each with a sentence about why.
+    left_out: Vec<(String, String)>,
 }
 
 impl<'h, 's> AnswerAccumulator<'h, 's> {
@@ -122,7 +124,13 @@ impl<'h, 's> AnswerAccumulator<'h, 's> {
             delta: Message::new(Role::Assistant, Vec::new()),
             received: Vec::new(),
             notices,
+            left_out: Vec::new(),
         }
+    }
+
+    /// The tools that the model was not offered, each with a sentence about why.
+    pub(in crate::agent) fn take_left_out(&mut self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.left_out)
     }
 
     /// The message as far as it was received.
@@ -197,6 +205,11 @@ impl DeltaSink for AnswerAccumulator<'_, '_> {
         if is_new {
             self.output.notify(NotificationType::InlineMessage, text);
         }
+    }
+
+    fn left_out(&mut self, tool: &str, why: &str) {
+        self.notice(why);
+        self.left_out.push((tool.to_owned(), why.to_owned()));
     }
 }
 

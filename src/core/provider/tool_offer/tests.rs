@@ -39,8 +39,12 @@ fn what_cannot_be_offered_is_left_out_with_words() {
     let offer = ToolOffer::new(&tools, &RULES, &form);
     let names: Vec<_> = offer.tools.iter().map(|tool| &*tool.name).collect();
     assert_eq!(names, ["silent", "b"]);
-    assert!(offer.left_out[0].contains("large is left out: its schema is larger than 256 KiB"));
-    assert!(offer.left_out.last().unwrap().contains("2 tools at most"));
+    assert!(
+        offer.left_out[0]
+            .1
+            .contains("large is left out: its schema is larger than 256 KiB")
+    );
+    assert!(offer.left_out.last().unwrap().1.contains("2 tools at most"));
     assert_eq!(offer.tools[0].description, "silent");
     form.without_tools = true;
     let offer = ToolOffer::new(&tools, &RULES, &form);
