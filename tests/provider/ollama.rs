@@ -252,7 +252,26 @@ fn details_that_are_not_told_change_nothing_and_are_asked_for_once() {
     for _ in 0..2 {
         Question::default().ask(&*provider).0.unwrap();
     }
-    assert_eq!(server.seen().len(), 2);
+    assert_eq!((server.seen().len(), server.asked_for_details()), (2, 2));
+}
+
+#[test]
+fn a_server_that_hangs_at_its_details_is_waited_for_once() {
+    let server = ModelServer::with(|seen| match seen.path.as_str() {
+        "/api/show" => Reply::default().hold(),
+        "/api/ps" => Reply::json("200 OK", r#"{"models":[]}"#),
+        _ => lines(&hi()),
+    });
+    let provider = ollama(&server.url);
+    Question::default().ask(&*provider).0.unwrap();
+    let asked = server.asked_for_details();
+    for _ in 0..3 {
+        Question::default().ask(&*provider).0.unwrap();
+    }
+    assert_eq!(
+        (server.seen().len(), server.asked_for_details()),
+        (4, asked)
+    );
 }
 
 #[test]

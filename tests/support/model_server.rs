@@ -132,6 +132,15 @@ impl ModelServer {
         seen
     }
 
+    /// The requests for the details of a model so far.
+    pub fn asked_for_details(&self) -> usize {
+        self.peer
+            .seen()
+            .iter()
+            .filter(|it| asks_for_details(it))
+            .count()
+    }
+
     /// The JSON bodies of all requests so far.
     pub fn bodies(&self) -> Vec<serde_json::Value> {
         let seen = self.seen();

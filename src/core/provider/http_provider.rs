@@ -30,6 +30,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use ureq::http::StatusCode;
 
+/// How long a list of models may take: a user waits for it in front of a form.
+const MODEL_LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long resolving the host's name may take, and then connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A connection that was idle for longer is not reused: a middlebox may have dropped it silently.
@@ -380,7 +382,7 @@ impl Provider for HttpProvider {
 
     fn models(&self, cancel: &Cancel) -> Result<Vec<String>, Error> {
         let outgoing = self.protocol.models_request();
-        let bytes = self.fetch(&outgoing, cancel)?;
+        let bytes = self.fetch(&outgoing, cancel, MODEL_LIST_TIMEOUT)?;
         if let Some(facts) = &self.facts {
             facts.learn(&bytes);
         }
@@ -405,10 +407,15 @@ fn with_tools<'a>(
 
 impl HttpProvider {
     /// The body of the response to a short request.
-    fn fetch(&self, outgoing: &HttpRequest, cancel: &Cancel) -> Result<Vec<u8>, Error> {
+    fn fetch(
+        &self,
+        outgoing: &HttpRequest,
+        cancel: &Cancel,
+        limit: Duration,
+    ) -> Result<Vec<u8>, Error> {
         let target = self.target(outgoing, cancel)?;
         Exchange::begin(self, &target, cancel)
-            .and_then(|exchange| exchange.fetch(outgoing))
+            .and_then(|exchange| exchange.fetch(outgoing, limit))
             .map_err(|failure| failure.error)
     }
 

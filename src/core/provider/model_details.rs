@@ -1,6 +1,7 @@
 //! What a server tells of one model when it is asked for it, before the first request to the model.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 /// The details of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,5 +12,5 @@ pub(super) struct ModelDetails {
     pub(super) calls_tools: Option<bool>,
 }
 
-/// The details of the models of one provider, for the lifetime of the process.
-pub(super) type KnownDetails = HashMap<String, ModelDetails>;
+/// The details of the models of one provider: until a moment, or for the lifetime of the process.
+pub(super) type KnownDetails = HashMap<String, (ModelDetails, Option<Instant>)>;

@@ -8,7 +8,9 @@ use crate::sys::lock;
 use std::time::{Duration, Instant};
 
 /// How long the server may take.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// After what time a server is asked again that could not be reached, or took longer.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
 /// The most models of a provider whose details are kept.
 const MAX_MODELS: usize = 1_000;
 
@@ -25,14 +27,17 @@ impl HttpProvider {
         let Some(query) = self.protocol.details_query(model) else {
             return Ok(None);
         };
-        if let Some(known) = lock(&self.details).get(model) {
+        if let Some((known, until)) = lock(&self.details).get(model)
+            && until.is_none_or(|until| Instant::now() < until)
+        {
             return Ok(Some(*known));
         }
-        let limited = cancel.child_until(Instant::now() + TIMEOUT);
+        let end = Instant::now() + TIMEOUT;
         let mut bodies = Vec::new();
         let mut failure = None;
         for request in &query.requests {
-            bodies.push(self.fetch(request, &limited).unwrap_or_else(|error| {
+            let left = end.saturating_duration_since(Instant::now());
+            bodies.push(self.fetch(request, cancel, left).unwrap_or_else(|error| {
                 failure = Some(error);
                 Vec::new()
             }));
@@ -52,8 +57,10 @@ impl HttpProvider {
         };
         let details = (query.read)(model, &bodies);
         let mut known = lock(&self.details);
-        if failure.as_ref().is_none_or(is_final) && known.len() < MAX_MODELS {
-            known.insert(model.to_owned(), details);
+        if known.len() < MAX_MODELS {
+            let is_final = failure.as_ref().is_none_or(is_final);
+            let until = (!is_final).then(|| Instant::now() + RETRY_AFTER);
+            known.insert(model.to_owned(), (details, until));
         }
         if let (Some(facts), Some(window)) = (&self.facts, details.window) {
             facts.learn_window(model, window);

@@ -23,8 +23,6 @@ use ureq::{AsSendBody, Body, BodyReader, Timeout};
 /// How long the rest of a body may take after the completion in it is complete. Only a connection that is
 /// read to its end can be reused.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(25);
-/// How long a list of models may take: a user waits for it in front of a form.
-const MODEL_LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the body of an error may take.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_MODEL_LIST: u64 = 4 << 20;
@@ -44,7 +42,7 @@ pub(super) struct Exchange<'a> {
     /// The completion request; none for the list of models.
     request: Option<&'a CompletionRequest<'a>>,
     /// When the exchange has to be over; unlimited if absent.
-    deadline: Option<Instant>,
+    deadline: Option<(Instant, Duration)>,
 }
 
 impl<'a> Exchange<'a> {
@@ -92,9 +90,13 @@ impl<'a> Exchange<'a> {
         Ok(completion)
     }
 
-    /// Sends a request for the list of models and returns its body.
-    pub(super) fn fetch(mut self, outgoing: &HttpRequest) -> Result<Vec<u8>, Failure> {
-        self.deadline = Some(Instant::now() + MODEL_LIST_TIMEOUT);
+    /// Sends a request, for example for the list of models, and returns its body within `limit`.
+    pub(super) fn fetch(
+        mut self,
+        outgoing: &HttpRequest,
+        limit: Duration,
+    ) -> Result<Vec<u8>, Failure> {
+        self.deadline = Some((Instant::now() + limit, limit));
         let bytes = read_whole_body(self.send(outgoing)?.into_body(), MAX_MODEL_LIST)
             .map_err(|error| self.transport_failure(&error))?;
         self.check_cancelled()?;
@@ -133,7 +135,7 @@ impl<'a> Exchange<'a> {
         let progress = &self.connection.progress;
         let limit = || {
             progress.limit_bytes(MAX_RESPONSE);
-            if let Some(deadline) = self.deadline {
+            if let Some((deadline, _)) = self.deadline {
                 progress.set_read_deadline(deadline);
             }
         };
@@ -260,8 +262,8 @@ impl<'a> Exchange<'a> {
         let (origin, via_proxy) = (&self.target.origin, &self.target.via_proxy);
         if let ureq::Error::Timeout(Timeout::PerRead) = error {
             let message = match self.deadline {
-                Some(_) => {
-                    let seconds = MODEL_LIST_TIMEOUT.as_secs();
+                Some((_, limit)) => {
+                    let seconds = limit.as_secs_f32().ceil();
                     format!(
                         "{title} at {origin}{via_proxy} did not answer within {seconds} seconds"
                     )
