@@ -43,8 +43,8 @@ struct Resource {
     blob: Option<String>,
 }
 
-/// The content of the user's message, from the content blocks of the field `prompt` of `method`. `read` returns the text of a file that a link names, if it
-/// can be read.
+/// The content of the user's message, from the content blocks of the field `prompt` of `method`. `read` returns the text
+/// of a file that a link names, if it can be read.
 ///
 /// # Errors
 /// -32602 with the number of a block that is not valid or of a kind that is not declared, and for an empty prompt.

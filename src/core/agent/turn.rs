@@ -165,12 +165,8 @@ impl<'t> Turn<'t> {
 
     /// Asks the model and runs the calls that it requests, until it requests none and the user has nothing to add.
     pub(in crate::agent) fn ask_and_call(&mut self) -> Result<End, Error> {
-        let steering = self
-            .context
-            .agent
-            .channel
-            .steering
-            .open(&self.context.cancel);
+        let channel = &self.context.agent.channel;
+        let steering = channel.steering.open(&self.context.cancel);
         loop {
             let end = self.ask_until_answered()?;
             while !self.take_steered()? {

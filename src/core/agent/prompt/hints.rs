@@ -50,8 +50,8 @@ impl Hints {
     }
 
     /// The hints for a session in `working_dir`, from the files called `names`: those of the
-    /// project from its root down, then those of the folders `more`, which are named, then the user's. Each has its path as a heading; a truncated one says so.
-    /// A file that cannot be read is left out and logged.
+    /// project from its root down, then those of the folders `more`, which are named, then the user's. Each has its
+    /// path as a heading; a truncated one says so. A file that cannot be read is left out and logged.
     ///
     /// Checks each file with `stat`, and reads only the files that have changed.
     pub fn text(&self, working_dir: &Path, more: &[PathBuf], names: &[String]) -> String {

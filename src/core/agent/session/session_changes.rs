@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 impl Registry {
     /// Opens a stored session for a client, in the client's working directory and the folders `more`, and with its
-    /// extensions beside the session's own ones; they replace those that a client brought along before. Starts the agent if it does not run,
-    /// and replaces it if one of these has changed; does not wait for the extensions.
+    /// extensions beside the session's own ones; they replace those that a client brought along before. Starts the
+    /// agent if it does not run, and replaces it if one of these has changed; does not wait for the extensions.
     ///
     /// # Errors
     /// When there is no such session, the path is not a directory, the session would have too many extensions,
@@ -211,13 +211,8 @@ impl Registry {
             None => random_id("steer_"),
         };
         message.id = Some(id_of_message.clone());
-        let store = || {
-            Ok(self
-                .stores()
-                .sessions
-                .journal(id)?
-                .append_waiting(message)?)
-        };
+        let sessions = &self.stores().sessions;
+        let store = || Ok(sessions.journal(id)?.append_waiting(message)?);
         let agent = self.live_agent(id).ok_or(Error::NoTurn)?;
         let stored = agent.channel.steering.add(store)?;
         stored.map(|()| id_of_message).ok_or(Error::NoTurn)
