@@ -194,8 +194,9 @@ impl Registry {
         Ok(())
     }
 
-    /// Adds a message of the user to the turn that runs: see [`steering`](crate::agent::turn::steering). Returns the
-    /// id of the message.
+    /// Adds a message of the user to the turn that runs. It is stored at once, and reaches the model with the next
+    /// request of the turn, or begins another one in it; what a cancelled turn leaves waits for the next turn. Returns
+    /// the id of the message.
     ///
     /// # Errors
     /// [`Error::NoTurn`] when no turn of the session asks a model in this process, [`Error::Config`] when there is
