@@ -55,6 +55,15 @@ fn odd_schemas_are_offered_as_each_protocol_wants_them() {
     assert!(schema["properties"].get("@id").is_none(), "{schema}");
     let server = ModelServer::new(vec![Reply::stream(GEMINI)]);
     question.ask(&*google(&server)).0.unwrap();
+    let declared = &server.bodies()[0]["tools"][0]["functionDeclarations"][2];
+    let properties = declared["parametersJsonSchema"]["properties"]
+        .as_object()
+        .unwrap();
+    let is_plain = |name: &String| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    assert!(
+        properties.len() == 1 && properties.keys().all(is_plain),
+        "{declared}"
+    );
 }
 
 #[test]

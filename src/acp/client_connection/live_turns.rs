@@ -159,9 +159,14 @@ impl LiveTurn {
         Ok(())
     }
 
-    /// Tells the windows that a message waits for the next request to the model.
-    pub(crate) fn steered(&self, message: &str) {
+    /// Adds a message with `add`, and tells the windows that it waits for the next request to the model, before they are
+    /// told more of the turn. Returns the id of the message.
+    ///
+    /// # Errors
+    /// Those of `add`.
+    pub(crate) fn steer<E>(&self, add: impl FnOnce() -> Result<String, E>) -> Result<String, E> {
         let mut state = lock(&self.state);
+        let message = add()?;
         for follower in &mut state.followers {
             let queued = json!({"messageId": message, "runId": self.run});
             follower.update(&json!({
@@ -170,6 +175,7 @@ impl LiveTurn {
             }));
             follower.flush_or_leave();
         }
+        Ok(message)
     }
 
     /// The id by which the windows know the run.

@@ -83,8 +83,8 @@ pub(crate) fn steer(state: &ConnectionState, params: &Params, _: &Cancel) -> Out
         });
     }
     let message = Message::new(Role::User, contents);
-    let message = state.registry.steer(id, message).map_err(error_object)?;
-    turn.steered(&message);
+    let message = turn.steer(|| state.registry.steer(id, message));
+    let message = message.map_err(error_object)?;
     Ok(json!({"runId": turn.run(), "messageId": message}))
 }
 

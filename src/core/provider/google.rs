@@ -65,7 +65,8 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
 /// <https://ai.google.dev/gemini-api/docs/function-calling>
 static RULES: SchemaRules = SchemaRules {
     max_tools: 512,
-    property_names: None,
+    // The reference of Vertex says so; the API's own is silent.
+    property_names: Some(("_", 64)),
 };
 
 pub(super) static VENDOR: ProviderSpec = ProviderSpec {
