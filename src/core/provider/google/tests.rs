@@ -11,7 +11,7 @@ const STREAM: [&str; 5] = [
     r#"{"candidates":[{"content":{"parts":[{"text":"Hé"}],"role":"model"},"index":0},{"content":{"parts":[{"text":"other"}]},"index":1}],"responseId":"r1"}"#,
     r#"{"candidates":[{"content":{"parts":[{"text":"llo \"you\""}],"role":"model"}}]}"#,
     r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"a__b","args":{"x": 1.0}},"thoughtSignature":"c2ln"},{"functionCall":{"id":"f2","name":"c"}},{"inlineData":{"mimeType":"image/png","data":"AA=="}}],"role":"model"}}]}"#,
-    r#"{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":20,"thoughtsTokenCount":5,"totalTokenCount":34}}"#,
+    r#"{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"cachedContentTokenCount":4,"candidatesTokenCount":20,"thoughtsTokenCount":5,"totalTokenCount":34}}"#,
 ];
 
 fn tool(name: &str, schema: Value) -> ToolSpec {
@@ -67,6 +67,8 @@ fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
             input: Some(9),
             output: Some(25),
             total: Some(34),
+            cached: Some(4),
+            reasoning: Some(5),
             ..Usage::default()
         };
         assert_eq!(completion.usage, usage);
