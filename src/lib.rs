@@ -62,7 +62,7 @@
 //!
 //! A message that the user adds while the turn runs is in the journal at once, and reaches the model with the next
 //! request, for which the turn goes on ([`agent::Registry::steer`]). Other fronts may follow the turn
-//! ([`agent::SessionObserver`]): the pages of Goose Desktop see it, whoever has begun it.
+//! ([`agent::SessionObserver`]): the pages of Goose Desktop see the turns of all clients.
 //!
 //! A client that disconnects is detected within a tenth of a second. The turn's token then cancels the request
 //! to the model, every call and every wait for the user; the messages so far are in the journal.

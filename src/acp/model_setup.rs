@@ -45,9 +45,10 @@ impl<R: BufRead, W: Write> ModelSetup<'_, R, W> {
         let stores = self.registry.stores();
         for (key, value) in values {
             let value = value.into();
-            let stored = match key.secret {
-                true => stores.secrets.set(&key.name, &value),
-                false => stores.config.upsert(&key.name, &value),
+            let stored = if key.secret {
+                stores.secrets.set(&key.name, &value)
+            } else {
+                stores.config.upsert(&key.name, &value)
             };
             stored.map_err(not_stored)?;
         }
@@ -102,9 +103,10 @@ impl<R: BufRead, W: Write> ModelSetup<'_, R, W> {
     /// The value of a setting; `None` if it stays as it is.
     fn setting(&mut self, key: &ConfigKey) -> Result<Option<String>, Failure> {
         let stores = self.registry.stores();
-        let is_set = match key.secret {
-            true => stores.secrets.get(&key.name).map_err(not_stored)?.is_some(),
-            false => stores.config.get(&key.name).map_err(not_stored)?.is_some(),
+        let is_set = if key.secret {
+            stores.secrets.get(&key.name).map_err(not_stored)?.is_some()
+        } else {
+            stores.config.get(&key.name).map_err(not_stored)?.is_some()
         };
         let may_stay = is_set || !key.required || key.default.is_some();
         let state = match (&key.default, is_set) {

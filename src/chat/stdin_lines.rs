@@ -23,7 +23,7 @@ const MAX_READ_AHEAD: usize = 16;
 /// What a line that is for the running turn begins with.
 pub(crate) const STEER: &str = "/steer ";
 
-/// Takes a text for the running turn, in the thread that reads stdin; false if there is no turn that takes it.
+/// Takes a text for the running turn, in the thread that reads stdin; false if no turn takes it.
 type Steer = Box<dyn Fn(&str) -> bool + Send>;
 
 /// A line of stdin, or its end.
@@ -57,7 +57,7 @@ impl StdinLines {
         }
     }
 
-    /// Passes lines that begin with [`STEER`] to `steer` from now on, or to nobody.
+    /// Passes lines that begin with [`STEER`] to `steer` from now on; `None` ends that.
     pub(crate) fn steer_with(&self, steer: Option<Steer>) {
         *lock(&self.steer) = steer;
     }

@@ -448,9 +448,10 @@ fn absolute(method: &str, cwd: &str) -> Result<PathBuf, ErrorObject> {
 fn open_error(method: &str, cwd: &Path, error: agent::Error) -> ErrorObject {
     match error {
         agent::Error::WorkingDir { ref path } => {
-            let field = match path == cwd {
-                true => "cwd",
-                false => "additionalDirectories",
+            let field = if path == cwd {
+                "cwd"
+            } else {
+                "additionalDirectories"
             };
             invalid_params(method, &format!("`{field}`: {error}"))
         }

@@ -61,7 +61,7 @@ impl EventSink for StreamEvents<'_> {
     }
 }
 
-/// Adds a message to the running turn, whoever began it; 409 if there is none.
+/// Adds a message to the running turn of any client; 409 if no turn runs.
 fn steer(registry: &Registry, request: &Request) -> Result<Response, Error> {
     json_body!(request => SteerRequest { user_message: Message });
     let id = registry.steer(request.param("session_id"), user_message)?;

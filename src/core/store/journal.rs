@@ -6,8 +6,8 @@
 //! A line is a message, or an operation on the messages before it, which has an `op` instead of a role: `clear`
 //! removes them from the conversation, `hide` hides them from the model. An operation carries its replacement
 //! messages in `messages`, so that both take effect or neither. The messages of the operation `wait` stand behind all
-//! others, also later ones, until `take` gives them their place: whoever writes an answer when they come has not seen
-//! them. What this version does not understand stays in the file and is skipped; copies of the conversation keep it
+//! others, also later ones, until `take` gives them their place: an answer that is being written when they come has
+//! not seen them. What this version does not understand stays in the file and is skipped; copies of the conversation keep it
 //! ([`JournalEntry`]).
 
 mod count;
