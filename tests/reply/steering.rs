@@ -143,6 +143,10 @@ fn a_message_survives_the_process() {
     let session = one(&server);
     let mut turn = session.begin_turn("wait");
     turn.calls();
+    // The call reaches the client as it streams, and the journal once the answer has ended.
+    until("the call is stored", || {
+        (session.transcript().len() == 2).then_some(())
+    });
     steer(&session, "and blue").is(200);
     let id = session.id.clone();
     server.kill();
