@@ -12,8 +12,9 @@ use gosling_core::text::fuzz_input::Target;
 pub fn targets() -> impl Iterator<Item = Target> {
     let members = [
         gosling_core::text::fuzzing::TARGETS,
-        gosling_core::outbound::fuzzing::TARGETS,
+        gosling_providers::outbound::fuzzing::TARGETS,
         gosling_core::mcp::fuzzing::TARGETS,
+        gosling_core::fuzzing::TARGETS,
         gosling_acp::fuzzing::TARGETS,
         gosling_builtin::developer::fuzzing::TARGETS,
         gosling_check::fuzzing::TARGETS,
@@ -23,5 +24,5 @@ pub fn targets() -> impl Iterator<Item = Target> {
         gosling_screening::fuzzing::TARGETS,
     ];
     let members = members.into_iter().flatten().copied();
-    members.chain(gosling_core::fuzzing::targets())
+    members.chain(gosling_providers::fuzzing::targets())
 }

@@ -251,8 +251,8 @@
 #[cfg(not(feature = "builtin"))]
 pub use gosling_core::builtin;
 pub use gosling_core::{
-    agent, api, command_line, conversation, extension, features, http, mcp, outbound, part,
-    provider, store, sys, text,
+    agent, api, command_line, conversation, extension, features, http, mcp, part, provider, store,
+    sys, text,
 };
 
 /// Offers the members and modules of those features that are in this build.
@@ -270,6 +270,8 @@ offer! {
     "builtin" => gosling_builtin as builtin,
     "check" => gosling_check as check,
     "deeplinks" => gosling_deeplink as deeplink,
+    "openai" => gosling_providers as providers,
+    "openai" => gosling_providers::outbound as outbound,
     "pinning" => gosling_pinning as pinning,
     "recipes" => gosling_recipes::recipe as recipe,
     "recipes" => gosling_recipes::recipe_run as recipe_run,

@@ -28,6 +28,7 @@ parts! {
     "manual" => crate::manual::PART,
     "memory" => gosling_builtin::memory::PART,
     "metrics" => gosling_metrics::PART,
+    "openai" => gosling_providers::PART,
     "pinning" => gosling_pinning::PART,
     "recipes" => gosling_recipes::PART,
     "schedules" => gosling_recipes::schedule::PART,

@@ -5,7 +5,6 @@
 
 mod agent;
 mod help;
-mod models;
 
 use crate::features;
 use crate::parts::PARTS;
@@ -19,7 +18,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// The commands that every build has.
-const COMMANDS: [&Command; 3] = [&agent::COMMAND, &models::COMMAND, &help::COMMAND];
+const COMMANDS: [&Command; 2] = [&agent::COMMAND, &help::COMMAND];
 
 /// The names of all commands in the order of the help, and the features that a build needs to have them.
 const NAMES: &[(&str, &[&str])] = &[
@@ -33,7 +32,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("schedule", &["schedules"]),
     ("deeplink", &["deeplinks"]),
     ("extensions", &["chat"]),
-    ("models", &[]),
+    ("models", &["openai"]),
     ("check", &["check"]),
     ("advisories", &["screening"]),
     ("mcp", &[]),

@@ -23,6 +23,7 @@
 //! | `memory` | the builtin server `memory` |
 //! | `metrics` | `GET /metrics` |
 //! | `ollama` | the provider `ollama` and its wire protocol |
+//! | `openai` | the providers of models behind HTTP: OpenAI's two wire protocols, the hosts that speak them, those that the user describes, the table of models, `gosling models`; needed by every other provider |
 //! | `pinning` | the comparison of the tools of a server with those that it had first |
 //! | `recipes` | recipes: templates, links, folders, slash commands, runs, the command `gosling recipe`; prompts of the user |
 //! | `schedules` | recipes that run at set times, and the command `gosling schedule`; needs `recipes` |
@@ -102,6 +103,7 @@ features! {
     "memory", "", [];
     "metrics", "there are no metrics", [Get "/metrics"];
     "ollama", "", [];
+    "openai", "", [];
     "pinning", "tools are not pinned", [Post "/agent/extensions/accept"];
     "recipes", "there are no recipes", [
         Get "/recipes/list",

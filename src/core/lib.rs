@@ -8,7 +8,6 @@
 #![forbid(unsafe_code)]
 
 pub use gosling_mcp as mcp;
-pub use gosling_outbound as outbound;
 pub use gosling_sys as sys;
 pub use gosling_text as text;
 pub use gosling_text::{json, sorting};

@@ -5,7 +5,7 @@
 use crate::conversation::Session;
 use crate::json;
 use crate::mcp::jsonrpc;
-use crate::outbound::sse;
+use gosling_outbound::sse;
 use gosling_testing::memory_ratio::{at_most, dense_json, filled};
 use serde_json::Value;
 

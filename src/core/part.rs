@@ -1,8 +1,8 @@
 //! The parts of a program: whatever a build can leave out says itself what it adds.
 
-use crate::agent::Registry;
 use crate::agent::prompt_kind::PromptKind;
 use crate::agent::recipes::Recipes;
+use crate::agent::{Registry, Stores};
 use crate::builtin::server::{BuiltinServer, ShellCheck};
 use crate::command_line::Command;
 use crate::extension::container::CreateRuntime;
@@ -10,11 +10,15 @@ use crate::extension::inline_python::CreatePythonRunner;
 use crate::extension::pinning_check::CreatePinner;
 use crate::extension::screening_check::CreateScreener;
 use crate::http::Router;
+use crate::provider::{Catalog, InProcessCatalog, in_process_providers};
 use crate::sys::cancel::Cancel;
 use std::sync::{Arc, OnceLock};
 
 /// Adds routes to those of the API.
 pub type AddRoutes = fn(Router, &Arc<Registry>) -> Router;
+
+/// Creates the catalog of a server. The boolean is whether it runs offline.
+pub type CreateCatalog = fn(&Stores, bool) -> Box<dyn Catalog>;
 
 /// Creates the work of a part for a server.
 pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
@@ -30,6 +34,8 @@ pub struct Part {
     pub commands: &'static [Command],
     /// Adds its routes to those of the API.
     pub routes: Option<AddRoutes>,
+    /// Its providers of models.
+    pub catalog: Option<CreateCatalog>,
     /// Creates its work besides requests, for a server.
     pub service: Option<CreateService>,
     /// Its builtin MCP servers.
@@ -61,6 +67,7 @@ impl Part {
             feature,
             commands: &[],
             routes: None,
+            catalog: None,
             service: None,
             servers: &[],
             shows_user_interfaces: false,
@@ -107,4 +114,15 @@ pub fn set(parts: &'static [&'static Part]) {
 /// The parts of this program, in the order of its list; none before [`set`].
 pub fn all() -> &'static [&'static Part] {
     PARTS.get().copied().unwrap_or_default()
+}
+
+/// The catalog of providers of this program: that of a part, else those that are part of the program.
+pub fn catalog(stores: &Stores, offline: bool) -> Box<dyn Catalog> {
+    match all().iter().find_map(|part| part.catalog) {
+        Some(create) => create(stores, offline),
+        None => {
+            let own = in_process_providers();
+            Box::new(InProcessCatalog::new(stores.config.clone(), own))
+        }
+    }
 }

@@ -1,16 +1,14 @@
 //! `gosling deeplink`: what a `goose://` link would do, and the installation of its extension.
 
-use crate::agent::session_recipes;
+use crate::agent::{Stores, session_recipes};
 use crate::command_line::{Command, Failure, failed, missing, paths, print, quoted, words};
-use crate::provider::Catalog;
-use crate::store::{Config, Secrets};
 use crate::text::printable;
 use crate::{
     ExtensionLink, Installation, Installer, Judged, Judgement, Link, LinkTransport, MAX_LINK,
 };
+use gosling_core::part;
 use std::fmt::Write;
 use std::io::{self, Read};
-use std::sync::Arc;
 
 pub(crate) const COMMAND: Command = Command {
     name: "deeplink",
@@ -96,13 +94,13 @@ fn opens(link: &Link, options: &Options) -> Result<(), Failure> {
 fn extension(link: &ExtensionLink, options: &Options) -> Result<(), Failure> {
     let unreadable = "cannot read the configuration";
     let paths = paths()?;
-    let (config, secrets) = (Config::new(&paths), Arc::new(Secrets::new(&paths)));
-    let catalog = Catalog::new(Config::new(&paths), secrets.clone(), true);
+    let stores = Stores::new(&paths);
+    let catalog = part::catalog(&stores, true);
     let installer = Installer {
-        config: &config,
-        secrets: &secrets,
-        catalog: &catalog,
-        screening: gosling_screening::Settings::read(&config, &paths, false),
+        config: &stores.config,
+        secrets: &stores.secrets,
+        catalog: &*catalog,
+        screening: gosling_screening::Settings::read(&stores.config, &paths, false),
     };
     let judged = installer.classify(link).map_err(failed(unreadable))?;
     report(Some(link), &judged, options)?;

@@ -18,7 +18,7 @@ pub struct Installer<'a> {
     /// The user's secrets.
     pub secrets: &'a Secrets,
     /// The providers, whose keys an extension gets only after a confirmation.
-    pub catalog: &'a Catalog,
+    pub catalog: &'a dyn Catalog,
     /// Checks the packages that the extension installs.
     pub screening: Screening,
 }

@@ -5,7 +5,7 @@ use super::{Error, ErrorClass, ExtensionLink, LinkTransport, docker_run, error};
 use crate::extension::screening_check::{Decision, Outcome};
 use crate::extension::wrappers::{Meaning, program_name};
 use crate::extension::{ExtensionConfig, config, environment, is_reserved};
-use crate::outbound::is_loopback_url;
+use gosling_outbound::is_loopback_url;
 use gosling_screening::launchers::{Launch, is_interpreter};
 use gosling_screening::packages::Package;
 use serde::Serialize;

@@ -6,9 +6,7 @@
 #![forbid(unsafe_code)]
 
 use gosling_core::part::Part;
-use gosling_core::{
-    agent, api, command_line, extension, http, json, outbound, provider, store, sys, text,
-};
+use gosling_core::{agent, api, command_line, extension, http, json, provider, store, sys, text};
 
 mod deeplink_command;
 mod deeplink_endpoint;

@@ -1,11 +1,12 @@
 //! Creating, changing and deleting custom providers for clients. The key goes to the secrets, never into the file.
 
-use crate::provider::catalog::custom_providers::{
-    CustomProvider, MAX_FILE, MAX_FILES, MAX_HEADERS, MAX_MODELS, MAX_NAME, engine_named,
-};
 use crate::provider::catalog::{Catalog, DEFAULT_CONTEXT};
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::{self, Secrets, files, read_object};
+use gosling_providers::catalog::custom_providers::{
+    CustomProvider, CustomProviders, MAX_FILE, MAX_FILES, MAX_HEADERS, MAX_MODELS, MAX_NAME,
+    engine_named,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -222,7 +223,8 @@ fn check_headers(headers: &BTreeMap<String, String>) -> Result<()> {
 
 /// Changes the files of the user's own providers, and their keys.
 pub(crate) struct CustomProviderEditor<'a> {
-    pub(crate) catalog: &'a Catalog,
+    pub(crate) catalog: &'a dyn Catalog,
+    pub(crate) customs: CustomProviders,
     pub(crate) secrets: &'a Secrets,
 }
 
@@ -255,7 +257,7 @@ impl CustomProviderEditor<'_> {
             return Err(invalid("api_key", reason));
         }
         let _lock = self.lock_folder()?;
-        if self.catalog.custom_providers().paths().len() >= MAX_FILES {
+        if self.customs.paths().len() >= MAX_FILES {
             return Err(CustomProviderError::TooMany);
         }
         let id = self.free_id(&request.display_name);
@@ -348,7 +350,7 @@ impl CustomProviderEditor<'_> {
 
     /// A custom provider with its file.
     fn existing(&self, id: &str) -> Result<(PathBuf, CustomProvider)> {
-        let (customs, unused) = self.catalog.custom_providers().read_all();
+        let (customs, unused) = self.customs.read_all();
         let mut customs = customs.into_iter();
         if let Some(custom) = customs.find(|(_, custom)| custom.name == id) {
             return Ok(custom);
@@ -360,13 +362,13 @@ impl CustomProviderEditor<'_> {
     }
 
     fn lock_folder(&self) -> Result<FileLock> {
-        let folder = self.catalog.custom_providers().path();
+        let folder = self.customs.path();
         files::ensure_dir(folder)?;
         Ok(FileLock::acquire(&folder.join(".lock"), LOCK_TIMEOUT)?)
     }
 
     fn path_of(&self, id: &str) -> PathBuf {
-        let folder = self.catalog.custom_providers().path();
+        let folder = self.customs.path();
         folder.join(format!("{id}.json"))
     }
 
@@ -377,7 +379,7 @@ impl CustomProviderEditor<'_> {
         };
         let is_same = |other: &str| other.eq_ignore_ascii_case(name);
         let mut builtin = self.catalog.settings().into_iter();
-        let others = self.catalog.custom_providers().read().into_iter();
+        let others = self.customs.read().into_iter();
         let mut others = others.filter(|other| other.name != custom.name);
         let is_shared = builtin.any(|setting| is_same(setting.name))
             || others.any(|other| other.key_name().is_some_and(is_same));
@@ -389,7 +391,7 @@ impl CustomProviderEditor<'_> {
 
     /// An id from the display name that no file and no provider has.
     fn free_id(&self, display_name: &str) -> String {
-        let customs = self.catalog.custom_providers().read();
+        let customs = self.customs.read();
         let is_free = |id: &String| {
             let is_taken = customs.iter().any(|other| other.name == *id);
             fs::symlink_metadata(self.path_of(id)).is_err() && !is_taken

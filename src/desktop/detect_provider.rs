@@ -1,11 +1,12 @@
 //! Finding the vendor of a key from the form of the key.
 
 use crate::agent::Registry;
-use crate::outbound::is_loopback_url;
 use crate::provider::Error;
 use crate::provider::catalog::{Catalog, ProviderDetails, ProviderType};
 use crate::store::{Config, Secrets};
 use crate::sys::cancel::Cancel;
+use gosling_providers::ProviderCatalog;
+use gosling_providers::outbound::is_loopback_url;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -78,12 +79,12 @@ fn catalog_with_key(
     key: &str,
     config: Config,
     offline: bool,
-) -> Result<Catalog, Error> {
+) -> Result<ProviderCatalog, Error> {
     let with_key = |config: Config| {
         let (name, key) = (key_setting(vendor), key.to_owned());
         let env = move |asked: &str| (name.as_deref() == Some(asked)).then(|| key.clone());
         let secrets = Secrets::with_env(PathBuf::new(), Box::new(env));
-        Catalog::new(config, Arc::new(secrets), offline)
+        ProviderCatalog::new(config, Arc::new(secrets), offline)
     };
     let catalog = with_key(config);
     if is_loopback_url(&catalog.url(&vendor.name)?) {

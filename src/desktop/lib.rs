@@ -16,9 +16,7 @@ mod system_info;
 mod zip;
 
 use gosling_core::part::Part;
-use gosling_core::{
-    agent, extension, features, http, json, mcp, outbound, provider, store, sys, text,
-};
+use gosling_core::{agent, extension, features, http, json, mcp, provider, store, sys, text};
 
 /// What these pages add to gosling.
 pub const PART: Part = Part {

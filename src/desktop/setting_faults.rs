@@ -3,6 +3,7 @@
 use crate::agent::Registry;
 use crate::store;
 use crate::store::settings::{self, Fault, Kind, misplaced_secret};
+use gosling_providers::catalog::custom_providers::CustomProviders;
 
 /// What is wrong with the settings: values, names, secrets, and files of the user's providers.
 ///
@@ -28,7 +29,7 @@ fn provider_faults(registry: &Registry) -> store::Result<Vec<Fault>> {
             found.extend(setting.fault_of(&given));
         }
     }
-    let (customs, unused) = catalog.custom_providers().read_all();
+    let (customs, unused) = CustomProviders::of(&stores.config).read_all();
     for name in customs.iter().filter_map(|(_, custom)| custom.key_name()) {
         let given = stores.config.given(name)?;
         if given.is_some_and(|given| given.is_in_file()) {

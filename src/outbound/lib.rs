@@ -16,7 +16,6 @@ mod fetch;
 #[cfg(any(test, fuzzing, feature = "testing"))]
 pub mod fuzzing;
 mod ip_literal;
-pub mod offline_variables;
 mod proxy;
 mod redirect;
 mod retry_after;

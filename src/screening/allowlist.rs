@@ -1,10 +1,10 @@
 //! The list of allowed extensions, in Goose's format: `extensions`, a list of `id` and `command`.
 
-use crate::outbound::Fetch;
 use crate::store::{files, parse_yaml_object};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crate::text::{after_http_scheme, printable, split_command};
+use gosling_outbound::Fetch;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -24,7 +24,7 @@ pub mod versions;
 pub use settings::Settings;
 
 use gosling_core::part::Part;
-use gosling_core::{command_line, extension, json, outbound, store, sys, text};
+use gosling_core::{command_line, extension, json, store, sys, text};
 use std::sync::Arc;
 
 /// What screening adds to gosling.

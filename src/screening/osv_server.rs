@@ -1,11 +1,11 @@
 //! Questions to an OSV server: which advisories name a package.
 
 use crate::advisory::{Advisory, MAX_FILE, Malware, read};
-use crate::outbound::Fetch;
 use crate::packages::{Ecosystem, Version};
 use crate::sources::Found;
 use crate::sys::cancel::Cancel;
 use crate::versions;
+use gosling_outbound::Fetch;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,6 @@ use crate::extension::environment;
 use crate::extension::screening_check::{Decision, Outcome, Screener};
 use crate::extension::wrappers::{Given, Line, Meaning};
 use crate::launchers::Launch;
-use crate::outbound::is_loopback_url;
 use crate::packages::{Ecosystem, Package, Version};
 use crate::store::settings::{self, Setting};
 use crate::store::{Config, Paths};
@@ -14,6 +13,7 @@ use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use crate::versions::{self, Affects};
 use crate::{look_alikes, osv_server, sources};
+use gosling_outbound::is_loopback_url;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@ use crate::catalog::{catalog, provider};
 use crate::harness::{Question, brief, tool};
 use crate::http_peer::ReceivedRequest;
 use crate::model_server::{ModelServer, Reply};
-use gosling::provider::ErrorClass;
+use gosling::provider::{Catalog, ErrorClass};
 use ring::{digest, hmac};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! Providers made by the catalog.
 
 use gosling::provider::{Catalog, Provider};
+use gosling::providers::ProviderCatalog;
 use gosling::store::{Config, Secrets};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,8 +35,8 @@ pub fn config(variables: &[(&'static str, &str)]) -> Config {
 }
 
 /// All providers, with these variables and no files.
-pub fn catalog(variables: &[(&'static str, &str)]) -> Catalog {
+pub fn catalog(variables: &[(&'static str, &str)]) -> ProviderCatalog {
     let path = PathBuf::from(NOWHERE).join("secrets.yaml");
     let secrets = Secrets::with_env(path, lookup(variables));
-    Catalog::new(config(variables), Arc::new(secrets), false)
+    ProviderCatalog::new(config(variables), Arc::new(secrets), false)
 }

@@ -4,6 +4,7 @@ use crate::catalog::catalog;
 use crate::harness::{Question, brief};
 use crate::model_server::{ModelServer, Reply, says};
 use gosling::provider::{Catalog, ErrorClass};
+use gosling::providers::ProviderCatalog;
 use gosling::store::{Config, Secrets};
 use gosling::sys::cancel::Cancel;
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ fn exchanged(token: &str, api: &str) -> Reply {
     Reply::json("200 OK", &body.to_string())
 }
 
-fn copilot(github: &ModelServer) -> Catalog {
+fn copilot(github: &ModelServer) -> ProviderCatalog {
     let variables = [
         ("GITHUB_COPILOT_HOST", github.url.as_str()),
         ("GITHUB_COPILOT_TOKEN", OWN),
@@ -149,7 +150,7 @@ fn sign_in(
         Box::new(move |name: &str| (name == "GITHUB_COPILOT_HOST").then(|| url.clone())),
     );
     let secrets = || Secrets::with_env(path.clone(), Box::new(|_: &str| None));
-    let catalog = Catalog::new(config, Arc::new(secrets()), false);
+    let catalog = ProviderCatalog::new(config, Arc::new(secrets()), false);
     let mut told = String::new();
     let outcome = catalog.sign_in("github_copilot", cancel, &mut |text| told += text);
     (outcome, told, secrets())

@@ -2,9 +2,9 @@
 
 use gosling::conversation::{Content, Message, Outcome, Role, ToolRequest};
 use gosling::provider::{
-    Completion, CompletionRequest, DeltaSink, Endpoint, Error, HttpProvider, HttpProviderOptions,
-    ModelConfig, Provider, Purpose, ToolSpec,
+    Completion, CompletionRequest, DeltaSink, Error, ModelConfig, Provider, Purpose, ToolSpec,
 };
+use gosling::providers::{Endpoint, HttpProvider, HttpProviderOptions};
 use gosling::sys::cancel::Cancel;
 use std::time::Duration;
 

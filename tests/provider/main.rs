@@ -1,4 +1,5 @@
 //! Providers behind HTTP, called through the library as the agent calls them.
+#![cfg(feature = "openai")]
 
 #[path = "../support/http_peer.rs"]
 #[allow(dead_code)]

@@ -2,6 +2,7 @@
 
 use crate::catalog::catalog;
 use crate::model_server::{ModelServer, Reply};
+use gosling::provider::Catalog;
 use gosling::sys::cancel::Cancel;
 
 #[test]

@@ -5,7 +5,8 @@ use crate::anthropic_and_google::{anthropic, google};
 use crate::harness::{Question, brief, openai, tool, with};
 use crate::model_server::{DONE, ModelServer, Reply, delta, finish};
 use crate::ollama::ollama;
-use gosling::provider::{Completion, Endpoint, Error, ErrorClass, Provider, UseResponses};
+use gosling::provider::{Completion, Error, ErrorClass, Provider};
+use gosling::providers::{Endpoint, UseResponses};
 use std::sync::Arc;
 use std::time::Duration;
 

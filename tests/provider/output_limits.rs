@@ -5,7 +5,7 @@ use crate::anthropic_and_google::{anthropic, google};
 use crate::catalog::{catalog, provider};
 use crate::harness::{KEY, Question, brief, openai};
 use crate::model_server::{ModelServer, Reply, says};
-use gosling::provider::{ErrorClass, ModelConfig};
+use gosling::provider::{Catalog, ErrorClass, ModelConfig};
 use serde_json::Value;
 
 pub const CLAUDE: &str = concat!(

@@ -5,7 +5,8 @@ use crate::harness::{Question, brief, openai, tool, with};
 use crate::http_peer::ReceivedRequest;
 use crate::model_server::{ModelServer, Reply, event, says};
 use gosling::conversation::{Content, Message, Outcome, Role, ToolResponse};
-use gosling::provider::{Error, ErrorClass, HttpProvider, StopReason, UseResponses};
+use gosling::provider::{Error, ErrorClass, StopReason};
+use gosling::providers::{Endpoint, HttpProvider, UseResponses};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ const MODEL: &str = "gpt-5.5";
 
 /// A server like OpenAI's own, where the name of a model says which protocol it needs.
 fn vendor(server: &ModelServer) -> HttpProvider {
-    let by_model = |endpoint: &mut gosling::provider::Endpoint| {
+    let by_model = |endpoint: &mut Endpoint| {
         endpoint.responses = UseResponses::ByModel;
     };
     with(&server.url, by_model, Duration::from_secs(20))

@@ -6,7 +6,7 @@ use crate::harness::{Question, brief};
 use crate::model_server::{ModelServer, Reply, says};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gosling::provider::{Error, ErrorClass};
+use gosling::provider::{Catalog, Error, ErrorClass};
 use ring::signature::{RSA_PSS_2048_8192_SHA256, UnparsedPublicKey};
 use serde_json::{Value, json};
 use std::fs;

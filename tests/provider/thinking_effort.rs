@@ -74,13 +74,20 @@ fn a_refused_effort_is_left_out() {
 #[test]
 fn settings_say_how_much_a_session_thinks() {
     use gosling::provider::thinking_effort::add_settings;
+    use gosling::providers::ProviderCatalog;
+    use gosling::store::Secrets;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
     let with = |settings: &[(&'static str, &str)], provider: &str, model: &str| {
         let config = crate::catalog::config(settings);
         let mut model = ModelConfig {
             model_name: model.into(),
             ..ModelConfig::default()
         };
-        add_settings(&config, provider, &mut model);
+        let secrets = Secrets::with_env(PathBuf::new(), Box::new(|_| None));
+        let catalog = ProviderCatalog::new(config.clone(), Arc::new(secrets), true);
+        add_settings(&config, &catalog, provider, &mut model);
         json!(model.request_params)
     };
     assert_eq!(with(&[], "anthropic", "claude-opus-5"), Value::Null);

@@ -378,7 +378,7 @@ fn an_answer_without_end_is_given_up() {
 
 #[test]
 fn offline_no_other_machine_is_asked() {
-    use gosling::provider::{Endpoint, HttpProvider, HttpProviderOptions};
+    use gosling::providers::{Endpoint, HttpProvider, HttpProviderOptions};
     let openai = Endpoint::new("http://192.0.2.1/v1/chat", "http://192.0.2.1/v1/models");
     let options = HttpProviderOptions {
         offline: true,

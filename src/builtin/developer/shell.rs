@@ -11,7 +11,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::process::{Command, Family};
 use crate::sys::{self, TimeLimit};
 use gosling_core::builtin::ShellCheck;
-use gosling_core::outbound::offline_variables;
+use gosling_core::extension::offline_variables;
 use gosling_core::text::printable;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -3,8 +3,8 @@
 
 use crate::findings::{Fault, ShownExchange};
 use crate::mcp::transport::http::HttpOptions;
-use crate::outbound::{AddressCache, Target, TargetOptions, error_cause, media_type};
 use crate::text::printable;
+use gosling_outbound::{AddressCache, Target, TargetOptions, error_cause, media_type};
 use serde_json::Value;
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ impl HttpProbe {
             read_timeout: Some(timeout),
             idle_timeout: timeout,
         };
-        let is_local = crate::outbound::is_loopback_url(&options.uri);
+        let is_local = gosling_outbound::is_loopback_url(&options.uri);
         Ok(HttpProbe {
             target: Target::new(&target, AddressCache::default())?,
             timeout,

@@ -24,7 +24,7 @@ use crate::conversation::{ImportReport, Session, SessionType};
 use crate::extension::{Containers, Context, ExtensionConfig, State, Status};
 use crate::metric_counters::METRICS;
 use crate::part::{self, Part};
-use crate::provider::{self, Catalog};
+use crate::provider::Catalog;
 use crate::store::{NewSession, settings};
 use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
@@ -63,7 +63,7 @@ pub struct Start {
 /// All live agents.
 pub struct Registry {
     stores: Stores,
-    catalog: Catalog,
+    catalog: Box<dyn Catalog>,
     offline: bool,
     has_user_interfaces: bool,
     cancel: Cancel,
@@ -78,12 +78,9 @@ impl Registry {
     /// `offline` forbids extensions and providers on other machines.
     pub fn new(stores: Stores, parts: &'static [&'static Part], offline: bool) -> Self {
         part::set(parts);
-        let (config, secrets) = (stores.config.clone(), stores.secrets.clone());
         let cancel = Cancel::new();
         Registry {
-            catalog: Catalog::new(config, secrets, offline)
-                .with_data(&stores.paths.data)
-                .with(provider::in_process_providers()),
+            catalog: part::catalog(&stores, offline),
             stores,
             offline,
             has_user_interfaces: false,
@@ -108,8 +105,8 @@ impl Registry {
     }
 
     /// The catalog of providers and models.
-    pub fn catalog(&self) -> &Catalog {
-        &self.catalog
+    pub fn catalog(&self) -> &dyn Catalog {
+        &*self.catalog
     }
 
     /// The stored sessions, for what needs no live agent.
@@ -121,7 +118,7 @@ impl Registry {
     pub fn models(&self) -> Models<'_> {
         Models {
             stores: &self.stores,
-            catalog: &self.catalog,
+            catalog: &*self.catalog,
         }
     }
 
@@ -129,7 +126,7 @@ impl Registry {
     pub fn extension_setup(&self) -> ExtensionSetup<'_> {
         ExtensionSetup {
             stores: &self.stores,
-            catalog: &self.catalog,
+            catalog: &*self.catalog,
             offline: self.offline,
             has_user_interfaces: self.has_user_interfaces,
         }

@@ -34,7 +34,7 @@ impl Screening {
     pub fn read(config: &Config, paths: &Paths, offline: bool) -> Self {
         let create = part::all().iter().find_map(|part| part.screener);
         Screening {
-            is_missing: create.is_none() && is_wanted(config, offline),
+            is_missing: create.is_none() && is_wanted(config),
             screener: create.map(|create| create(config, paths, offline)),
         }
     }

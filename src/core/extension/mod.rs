@@ -16,6 +16,7 @@ pub mod inline_python;
 pub mod launch;
 mod listing;
 mod manager;
+pub mod offline_variables;
 pub mod pinning_check;
 pub mod platform_extensions;
 pub mod program_lookup;

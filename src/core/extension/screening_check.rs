@@ -3,7 +3,6 @@
 
 use super::{Error, ExtensionConfig};
 use crate::features;
-use crate::outbound::is_loopback_url;
 use crate::store::settings::{self, Setting};
 use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
@@ -78,14 +77,12 @@ impl Screening {
 }
 
 /// Whether the user wants more than warnings about look-alikes.
-pub(super) fn is_wanted(config: &Config, offline: bool) -> bool {
+pub(super) fn is_wanted(config: &Config) -> bool {
     let mut fault = None;
     let mut text = |setting: &Setting<'_>| setting.text_or_fault(config, &mut fault);
-    let endpoint = text(&settings::OSV_ENDPOINT);
     let is_set = [
         text(&settings::ADVISORIES),
-        // Without a network the server is no source, unless it is on this machine.
-        endpoint.filter(|url| !offline || is_loopback_url(url)),
+        text(&settings::OSV_ENDPOINT),
         text(&settings::ALLOWLIST),
     ];
     is_set.iter().any(Option::is_some)

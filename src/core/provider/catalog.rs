@@ -1,75 +1,128 @@
-//! The catalog of providers: those that gosling knows, and those that the user describes in files.
-//!
-//! The catalog reads settings for every use, from the environment first, so that a new key takes effect at
-//! once. It keeps a provider, with its connections, while the settings stay the same.
+//! What sessions and clients ask about providers and models: a trait, and the shapes of the answers.
 
-mod builtin_providers;
-mod current_table;
-pub mod custom_providers;
-mod default_model;
-mod fast_model;
-mod known_facts;
-mod listed_models;
-pub mod litellm_table;
-pub mod model_table;
-mod price;
-mod provider_rows;
-mod provider_settings;
-mod templates;
-#[cfg(test)]
-mod tests;
-pub(super) mod vendor_settings;
-pub(super) mod vendors;
-
-use super::listed_limits::ListedLimits;
-use super::model_families;
-use super::provider_spec::{InProcessProvider, ProviderSpec, SettingRole};
-use super::{Error, ErrorClass, ModelConfig, Provider};
-pub use builtin_providers::in_process_providers;
-pub use current_table::{replace_table, today};
-pub use fast_model::FastModel;
-pub use templates::ProviderTemplate;
-
-use crate::features;
-use crate::outbound::is_loopback_url;
-use crate::store::settings::{CONTEXT_LIMIT, MAX_TOKENS, PROVIDER, Setting, TEMPERATURE};
-use crate::store::{Config, Secrets};
+use super::{Error, ErrorClass, ModelConfig, Provider, Usage};
+use crate::store::Config;
+use crate::store::settings::{CONTEXT_LIMIT, MAX_TOKENS, Setting, TEMPERATURE};
 use crate::sys::cancel::Cancel;
-use crate::sys::lock;
-use builtin_providers::{builtin_providers, builtin_settings};
-use current_table::soon;
-use custom_providers::{CustomProvider, CustomProviders};
-use default_model::default_model;
-use known_facts::{KnownFacts, ProviderFacts};
-use model_table::{Model, ModelTable};
-pub use price::Price;
-use provider_settings::{Settings, SettingsReader};
 use serde::Serialize;
-use std::collections::HashMap;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
+use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The context size of a model that is not in a list.
 pub const DEFAULT_CONTEXT: u64 = 128_000;
-const FOLDER: &str = "custom_providers";
-/// How many files that cannot be used one error names.
-const MAX_UNUSED_FILES: usize = 3;
 
-/// All providers.
-pub struct Catalog {
-    config: Config,
-    secrets: Arc<Secrets>,
-    custom: CustomProviders,
-    own: Vec<InProcessProvider>,
-    offline: bool,
-    made: Mutex<HashMap<String, Made>>,
-    facts: Arc<KnownFacts>,
+/// The providers of a program and their models. What has a default here, a provider in the process needs not have.
+pub trait Catalog: Send + Sync {
+    /// The provider of this name.
+    ///
+    /// # Errors
+    /// [`ErrorClass::Config`] if there is none, it is not configured, or it is on another machine and the
+    /// server runs offline.
+    fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, Error>;
+
+    /// All providers, in the order in which clients show them.
+    fn entries(&self) -> Vec<ProviderDetails>;
+
+    /// Whether all required settings of a provider are set. A provider on this machine counts only if one of
+    /// its settings is set or `GOOSE_PROVIDER` names it.
+    fn is_configured(&self, name: &str) -> bool;
+
+    /// Whether the provider can list its models.
+    ///
+    /// # Errors
+    /// [`ErrorClass::Config`] if there is no provider of this name.
+    fn lists_models(&self, name: &str) -> Result<bool, Error>;
+
+    /// The models of a provider that the catalog knows and that are not retired, the one to begin with first.
+    fn known_models(&self, name: &str) -> Vec<String>;
+
+    /// A model with its limits: from the user's settings (`GOOSE_CONTEXT_LIMIT`, `GOOSE_MAX_TOKENS`,
+    /// `GOOSE_TEMPERATURE`), or the known ones, or those of its family.
+    fn model_config(&self, provider: &str, model: &str) -> ModelConfig;
+
+    /// The names of all settings of providers, and whether each is a secret. Providers that the build leaves
+    /// out count, because a configuration may hold their keys.
+    fn setting_names(&self) -> Vec<(String, bool)>;
+
+    /// The names of the secrets that extensions do not inherit.
+    fn key_names(&self) -> Vec<String>;
+
+    /// What is known of a model.
+    fn model_info(&self, _provider: &str, _model: &str) -> Option<ModelInfo> {
+        None
+    }
+
+    /// What the tokens of a model cost; `None` if its input or its output has no known price.
+    fn price(&self, _provider: &str, _model: &str) -> Option<Price> {
+        None
+    }
+
+    /// What the user should know of a model that its provider has retired or retires soon: one sentence.
+    fn retirement(&self, _provider: &str, _model: &str) -> Option<String> {
+        None
+    }
+
+    /// The model for names and summaries in sessions of the model `own`, with room for `tokens`; `None` for `own`
+    /// itself.
+    fn fast_model(&self, _provider: &str, _own: &str, _tokens: u64) -> Option<FastModel> {
+        None
+    }
+
+    /// The parameters with which settings of one provider alone ask a model to think.
+    fn thinking_params(&self, _provider: &str, _model: &str) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// Signs the user in to a provider and stores the secrets. It may take minutes; `progress` gets what the user has
+    /// to do meanwhile.
+    ///
+    /// # Errors
+    /// [`ErrorClass::Config`] if there is no provider of this name or it has no login, and those of the login.
+    fn sign_in(
+        &self,
+        name: &str,
+        _cancel: &Cancel,
+        _progress: &mut dyn FnMut(&str),
+    ) -> Result<(), Error> {
+        self.provider(name)?;
+        Err(no_login(name))
+    }
+
+    /// The settings of builtin providers.
+    fn settings(&self) -> Vec<Setting<'static>> {
+        Vec::new()
+    }
+
+    /// The hosts from which the user can make a provider, by name.
+    fn templates(&self) -> Vec<ProviderTemplate> {
+        Vec::new()
+    }
+
+    /// Drops what the catalog keeps of a provider: its connections.
+    fn forget(&self, _name: &str) {}
 }
 
-/// A provider in use, and the settings that it was made with.
-struct Made {
-    settings: Settings,
-    provider: Arc<dyn Provider>,
+/// The error for a provider that has no login.
+pub fn no_login(name: &str) -> Error {
+    let message =
+        format!("gosling cannot sign in to {name} with a browser; store a key for it instead");
+    Error::new(ErrorClass::Config, message)
+}
+
+/// A model with the limits of the user's settings, else with these.
+pub fn model_config(
+    config: &Config,
+    model: &str,
+    context: u64,
+    output: Option<u64>,
+) -> ModelConfig {
+    ModelConfig {
+        model_name: model.to_owned(),
+        context_limit: CONTEXT_LIMIT.count_if_set(config).or(Some(context)),
+        temperature: TEMPERATURE.number(config),
+        max_tokens: MAX_TOKENS.count_if_set(config).or(output),
+        ..ModelConfig::default()
+    }
 }
 
 /// A provider as clients see it (`ProviderDetails` of Goose's OpenAPI document).
@@ -106,7 +159,7 @@ pub struct ProviderMetadata {
     pub allows_unlisted_models: bool,
 }
 
-/// A model in a provider's list. Only [`Catalog::model_info`] has prices, as in Goose.
+/// A model in a provider's list. Only [`ModelInfo`] has prices, as in Goose.
 #[derive(Clone, Debug, Serialize)]
 pub struct KnownModel {
     /// The provider's name of the model.
@@ -124,7 +177,8 @@ pub struct KnownModel {
 }
 
 impl KnownModel {
-    fn new(name: &str, context_limit: u64) -> Self {
+    /// A model with this name and context size.
+    pub fn new(name: &str, context_limit: u64) -> Self {
         KnownModel {
             name: name.to_owned(),
             context_limit,
@@ -188,474 +242,9 @@ pub struct ModelInfo {
     pub currency: &'static str,
 }
 
-/// A provider that the catalog has found by its name.
-enum Found<'a> {
-    Builtin(&'static ProviderSpec),
-    InProcess(&'a InProcessProvider),
-    Custom(Box<CustomProvider>),
-}
-
-impl Catalog {
-    /// A catalog that reads these settings and the folder `custom_providers` next to them. With `offline`
-    /// it refuses providers on other machines.
-    pub fn new(config: Config, secrets: Arc<Secrets>, offline: bool) -> Self {
-        let custom = CustomProviders::new(config.path().with_file_name(FOLDER));
-        Catalog {
-            config,
-            secrets,
-            custom,
-            own: Vec::new(),
-            offline,
-            made: Mutex::default(),
-            facts: Arc::default(),
-        }
-    }
-
-    /// With the table of models in this folder if it is newer than that of the program, and what providers have
-    /// told of their models.
-    pub fn with_data(mut self, data: &Path) -> Self {
-        self.facts = Arc::new(KnownFacts::new(data));
-        self
-    }
-
-    /// Adds providers that are part of the program.
-    pub fn with(mut self, own: impl IntoIterator<Item = InProcessProvider>) -> Self {
-        self.own.extend(own);
-        self
-    }
-
-    /// The provider of this name.
-    ///
-    /// # Errors
-    /// [`ErrorClass::Config`] if there is none, it is not configured, or it is on another machine and the
-    /// server runs offline.
-    pub fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, Error> {
-        let failed = |error: Error| {
-            let message = format!("Failed to create {name} provider: {}", error.message);
-            Error::new(error.class, message)
-        };
-        let found = self.find(name).map_err(failed)?;
-        let settings = match &found {
-            Found::InProcess(own) => return (own.make)(&self.config).map_err(failed),
-            found => self.settings_of(found).map_err(failed)?,
-        };
-        if self.offline && !is_loopback_url(&settings.endpoint.url) {
-            return Err(failed(Error::new(
-                ErrorClass::Config,
-                "It is on another machine, and gosling runs offline; use one on this machine or \
-                 start it without --offline",
-            )));
-        }
-        if let Some(known) = lock(&self.made).get(name)
-            && known.settings == settings
-        {
-            return Ok(known.provider.clone());
-        }
-        self.facts.listed.begin(name, &settings.endpoint.url);
-        let url = settings.endpoint.url.clone();
-        let facts = ProviderFacts {
-            all: self.facts.clone(),
-            provider: name.to_owned(),
-            table: found.table_name().unwrap_or_default().to_owned(),
-            url,
-        };
-        let provider = (settings.clone()).provider(name, self.offline, Arc::new(facts));
-        let now = Made {
-            settings,
-            provider: provider.clone(),
-        };
-        // One entry for each name, so the map stays small.
-        lock(&self.made).insert(name.to_owned(), now);
-        Ok(provider)
-    }
-
-    /// Signs the user in to a provider and stores the secrets. It may take minutes; `progress` gets what the user has
-    /// to do meanwhile.
-    ///
-    /// # Errors
-    /// [`ErrorClass::Config`] if there is no provider of this name or it has no login, and those of the login.
-    pub fn sign_in(
-        &self,
-        name: &str,
-        cancel: &Cancel,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<(), Error> {
-        let spec = match self.find(name)? {
-            Found::Builtin(spec) => Some(spec),
-            _ => None,
-        };
-        let Some((spec, login)) = spec.and_then(|spec| Some((spec, spec.login?))) else {
-            let message = format!(
-                "gosling cannot sign in to {name} with a browser; store a key for it instead"
-            );
-            return Err(Error::new(ErrorClass::Config, message));
-        };
-        let parameters = provider_settings::parameters(spec, self.reader())?;
-        let made = login(&parameters, self.offline, cancel, progress);
-        let made = made.map_err(|error| provider_settings::with_title(spec.title, error))?;
-        for (name, secret) in made {
-            self.secrets.set(name, &secret.into())?;
-        }
-        Ok(())
-    }
-
-    /// The URL to which a provider sends its requests with these settings.
-    ///
-    /// # Errors
-    /// [`ErrorClass::Config`] if there is none of this name, it is not configured, or it is in this process.
-    pub fn url(&self, name: &str) -> Result<String, Error> {
-        Ok(self.settings_of(&self.find(name)?)?.endpoint.url)
-    }
-
-    fn settings_of(&self, found: &Found<'_>) -> Result<Settings, Error> {
-        match found {
-            Found::Builtin(spec) => provider_settings::resolve(spec, self.reader()),
-            Found::Custom(custom) => custom.resolve(self.reader()),
-            Found::InProcess(own) => {
-                let message = format!("{} is in this process", own.display_name);
-                Err(Error::new(ErrorClass::Config, message))
-            }
-        }
-    }
-
-    /// Whether the provider can list its models.
-    ///
-    /// # Errors
-    /// [`ErrorClass::Config`] if there is no provider of this name.
-    pub fn lists_models(&self, name: &str) -> Result<bool, Error> {
-        Ok(match self.find(name)? {
-            Found::Builtin(spec) => spec.lists_models,
-            Found::Custom(custom) => custom.lists_models(),
-            Found::InProcess(_) => true,
-        })
-    }
-
-    /// The models of a provider that the catalog knows and that are not retired, the one to begin with first.
-    pub fn known_models(&self, name: &str) -> Vec<String> {
-        match self.find(name) {
-            Ok(Found::Builtin(spec)) => {
-                let models = self.facts.tables.of(spec.table_name());
-                let offered = offered(&models, spec.families);
-                offered.map(|model| model.name.clone()).collect()
-            }
-            Ok(Found::Custom(custom)) => {
-                custom.models.into_iter().map(|model| model.name).collect()
-            }
-            Ok(Found::InProcess(own)) => vec![own.model.to_owned()],
-            Err(_) => Vec::new(),
-        }
-    }
-
-    /// A model with its limits: from the user's settings (`GOOSE_CONTEXT_LIMIT`, `GOOSE_MAX_TOKENS`,
-    /// `GOOSE_TEMPERATURE`), or the known ones, or those of its family.
-    pub fn model_config(&self, provider: &str, model: &str) -> ModelConfig {
-        let found = self.find(provider).ok();
-        let known = (found.as_ref()).and_then(|found| self.info(found, provider, model));
-        let family = model_families::limits_of(model);
-        let (most_context, requires_output_limit) = match &found {
-            Some(Found::Builtin(spec)) => (spec.max_context, spec.protocol.requires_output_limit),
-            Some(Found::Custom(_) | Found::InProcess(_)) | None => (u64::MAX, false),
-        };
-        // Models in a cloud do not need this machine's memory.
-        let most_context = match model.ends_with("cloud") {
-            true => u64::MAX,
-            false => most_context,
-        };
-        let context = match (&known, family) {
-            (Some(known), _) => known.context_limit,
-            (None, Some(family)) => family.window,
-            (None, None) => DEFAULT_CONTEXT,
-        };
-        // If a request may omit the limit, the server knows better: it may run the model with another
-        // context, or count the limit as output against a rate limit. In a file the user sets it.
-        let sends_output_limit = requires_output_limit || matches!(found, Some(Found::Custom(_)));
-        let output = known.filter(|_| sends_output_limit);
-        let output = output.and_then(|known| known.max_output_tokens);
-        let of_family = family.filter(|_| requires_output_limit);
-        let output = output.or(of_family.map(|family| family.output));
-        ModelConfig {
-            model_name: model.to_owned(),
-            context_limit: (CONTEXT_LIMIT.count_if_set(&self.config))
-                .or(Some(context.min(most_context))),
-            temperature: TEMPERATURE.number(&self.config),
-            max_tokens: MAX_TOKENS.count_if_set(&self.config).or(output),
-            ..ModelConfig::default()
-        }
-    }
-
-    /// What is known of a model: the limits in the provider's own list of models, and its entry in the table. A
-    /// dated or otherwise extended name means the longest known name that it begins with. Other providers do not
-    /// count: they run a model of the same name with other limits and prices.
-    pub fn model_info(&self, provider: &str, model: &str) -> Option<ModelInfo> {
-        self.info(&self.find(provider).ok()?, provider, model)
-    }
-
-    fn info(&self, found: &Found<'_>, provider: &str, model: &str) -> Option<ModelInfo> {
-        if let Found::Custom(custom) = found
-            && let Some(own) = custom.models.iter().find(|own| own.name == model)
-        {
-            let (context_limit, max_output_tokens) = (own.context_limit, own.max_tokens);
-            return Some(ModelInfo {
-                context_limit,
-                max_output_tokens,
-                ..ModelInfo::nothing(provider, model)
-            });
-        }
-        let table = found.table_name();
-        let known = table.and_then(|table| self.facts.model(table, model));
-        let listed = self.facts.listed.of(provider, model);
-        known
-            .as_ref()
-            .map(|known| known.window)
-            .or(listed.map(|listed| listed.window))?;
-        let mut info = ModelInfo::nothing(provider, model);
-        if let Some(known) = known {
-            let price = |kind: usize| known.price.get(kind).copied().flatten();
-            info = ModelInfo {
-                context_limit: known.window,
-                max_output_tokens: known.output,
-                input_token_cost: price(0),
-                output_token_cost: price(1),
-                cache_read_token_cost: price(2),
-                cache_write_token_cost: price(3),
-                ..info
-            };
-        }
-        if let Some(ListedLimits { window, output }) = listed {
-            info.context_limit = window;
-            info.max_output_tokens = output.or(info.max_output_tokens);
-        }
-        Some(info)
-    }
-
-    /// What the user should know of a model that its provider has retired or retires soon: one sentence. A server
-    /// elsewhere than at the vendor runs what it wants.
-    pub fn retirement(&self, provider: &str, model: &str) -> Option<String> {
-        let Ok(Found::Builtin(spec)) = self.find(provider) else {
-            return None;
-        };
-        let settings = provider_settings::resolve(spec, self.reader()).ok()?;
-        if !provider_settings::is_at_vendor(spec, &settings.endpoint.url) {
-            return None;
-        }
-        let known = self.facts.model(spec.table_name(), model)?;
-        let date = known
-            .retired
-            .as_deref()
-            .filter(|_| known.is_retired(&soon()))?;
-        let title = spec.title;
-        let what = if known.is_retired(&today()) {
-            format!("{title} has retired the model {model} on {date}")
-        } else {
-            format!("{title} retires the model {model} on {date}")
-        };
-        Some(match known.successor {
-            Some(successor) => format!("{what}; its successor is {successor}."),
-            None => format!("{what}; choose another model."),
-        })
-    }
-
-    /// The table of models in use, and whether it is that of the program.
-    pub fn model_table(&self) -> (ModelTable, bool) {
-        self.facts.tables.whole()
-    }
-
-    /// The names of the builtin providers, each with the name that the table of models has for it.
-    pub fn table_names(&self) -> Vec<(&'static str, &'static str)> {
-        builtin_providers()
-            .map(|spec| (spec.name, spec.table_name()))
-            .collect()
-    }
-
-    /// All providers, in the order in which clients show them.
-    pub fn entries(&self) -> Vec<ProviderDetails> {
-        let (table, _) = self.facts.tables.whole();
-        let customs = self.custom.read();
-        let is_custom = |name: &str| customs.iter().any(|custom| custom.name == name);
-        let builtin = builtin_providers().filter(|spec| !(spec.yields && is_custom(spec.name)));
-        let builtin = builtin.map(|spec| self.builtin_details(spec, &table));
-        let own = self.own.iter().map(|own| self.own_details(own));
-        let is_own = |name: &str| self.own.iter().any(|own| own.name == name);
-        let custom = customs.iter().filter(|custom| !is_own(&custom.name));
-        let custom = custom.map(|custom| self.custom_details(custom));
-        builtin.chain(own).chain(custom).collect()
-    }
-
-    /// Whether all required settings of a provider are set. A provider on this machine counts only if one of
-    /// its settings is set or `GOOSE_PROVIDER` names it.
-    pub fn is_configured(&self, name: &str) -> bool {
-        match self.find(name) {
-            Ok(Found::Builtin(spec)) => self.is_builtin_configured(spec),
-            Ok(Found::InProcess(own)) => self.is_chosen(own.name),
-            Ok(found) => self.settings_of(&found).is_ok(),
-            Err(_) => false,
-        }
-    }
-
-    /// The names of all settings of providers, and whether each is a secret. Providers that the build leaves
-    /// out count, because a configuration may hold their keys.
-    pub fn setting_names(&self) -> Vec<(String, bool)> {
-        let mut names: Vec<(String, bool)> = builtin_settings()
-            .map(|setting| (setting.name.to_owned(), setting.secret()))
-            .collect();
-        let customs = self.custom.read();
-        let keys = customs.iter().filter_map(CustomProvider::key_name);
-        names.extend(keys.map(|name| (name.to_owned(), true)));
-        names
-    }
-
-    /// The names of the secrets that extensions do not inherit.
-    pub fn key_names(&self) -> Vec<String> {
-        let own = builtin_settings().filter(|setting| setting.is_own_secret());
-        let mut names: Vec<String> = own.map(|setting| setting.name.to_owned()).collect();
-        let customs = self.custom.read();
-        let keys = customs.iter().filter_map(CustomProvider::key_name);
-        names.extend(keys.map(str::to_owned));
-        names
-    }
-
-    /// The settings of builtin providers.
-    pub fn settings(&self) -> Vec<Setting<'static>> {
-        builtin_settings()
-            .map(|setting| setting.declared())
-            .collect()
-    }
-
-    /// The files of the user's own providers.
-    pub fn custom_providers(&self) -> &CustomProviders {
-        &self.custom
-    }
-
-    /// Drops what the catalog keeps of a provider: its connections.
-    pub fn forget(&self, name: &str) {
-        lock(&self.made).remove(name);
-    }
-
-    fn find(&self, name: &str) -> Result<Found<'_>, Error> {
-        let named = builtin_providers().find(|spec| spec.name == name);
-        if let Some(spec) = named
-            && !spec.yields
-        {
-            return Ok(Found::Builtin(spec));
-        }
-        if let Some(own) = self.own.iter().find(|own| own.name == name) {
-            return Ok(Found::InProcess(own));
-        }
-        let mut customs = self.custom.read();
-        if let Some(at) = customs.iter().position(|custom| custom.name == name) {
-            return Ok(Found::Custom(Box::new(customs.swap_remove(at))));
-        }
-        let alias = || builtin_providers().find(|spec| spec.aliases.contains(&name));
-        if let Some(spec) = named.or_else(alias) {
-            return Ok(Found::Builtin(spec));
-        }
-        let builtin = builtin_providers().map(|spec| spec.name);
-        let own = self.own.iter().map(|own| own.name);
-        let customs = customs.iter().map(|custom| custom.name.as_str());
-        let names: Vec<&str> = builtin.chain(own).chain(customs).collect();
-        let mut message = format!(
-            "Unsupported provider '{name}'. Known are {}{}",
-            names.join(", "),
-            features::hint_of_provider(name)
-        );
-        let (_, unused) = self.custom.read_all();
-        if let Some(own) = unused.iter().find(|file| file.is_for(name)) {
-            message = format!("{own}; correct the file");
-        } else {
-            // One of them may be meant.
-            for file in unused.iter().take(MAX_UNUSED_FILES) {
-                message += &format!("; {file}");
-            }
-        }
-        Err(Error::new(ErrorClass::Config, message))
-    }
-
-    fn reader(&self) -> SettingsReader<'_> {
-        SettingsReader {
-            config: &self.config,
-            secrets: &self.secrets,
-        }
-    }
-
-    fn is_chosen(&self, name: &str) -> bool {
-        let chosen = PROVIDER.text(&self.config);
-        chosen.is_ok_and(|chosen| chosen.as_deref() == Some(name))
-    }
-
-    fn is_builtin_configured(&self, spec: &ProviderSpec) -> bool {
-        let reader = self.reader();
-        let is_mentioned = || {
-            let mut settings = spec.settings.iter();
-            settings.any(|setting| reader.is_set(setting)) || self.is_chosen(spec.name)
-        };
-        provider_settings::resolve(spec, reader).is_ok() && (!spec.local || is_mentioned())
-    }
-
-    fn builtin_details(&self, spec: &ProviderSpec, table: &ModelTable) -> ProviderDetails {
-        let models = table.providers.get(spec.table_name());
-        let models = offered(models.map_or(&[][..], Vec::as_slice), spec.families);
-        let config_keys = spec.settings.iter().map(|setting| ConfigKey {
-            name: setting.name.to_owned(),
-            required: setting.required,
-            secret: setting.secret(),
-            default: setting.default.map(str::to_owned),
-            oauth_flow: setting.role == SettingRole::Login,
-            primary: setting.primary,
-        });
-        let metadata = ProviderMetadata {
-            display_name: spec.title.to_owned(),
-            description: spec.description.to_owned(),
-            model_doc_link: spec.doc.to_owned(),
-            config_keys: config_keys.collect(),
-            ..ProviderMetadata::new(
-                spec.name,
-                models.map(|model| KnownModel::new(&model.name, model.window)),
-            )
-        };
-        let provider_type = if spec.preferred {
-            ProviderType::Preferred
-        } else {
-            ProviderType::Builtin
-        };
-        metadata.details(self.is_builtin_configured(spec), provider_type)
-    }
-
-    fn own_details(&self, own: &InProcessProvider) -> ProviderDetails {
-        let metadata = ProviderMetadata {
-            display_name: own.display_name.to_owned(),
-            description: own.description.to_owned(),
-            ..ProviderMetadata::new(own.name, [KnownModel::new(own.model, DEFAULT_CONTEXT)])
-        };
-        metadata.details(self.is_chosen(own.name), ProviderType::Builtin)
-    }
-
-    fn custom_details(&self, custom: &CustomProvider) -> ProviderDetails {
-        let key = custom.key_name().map(|name| ConfigKey {
-            name: name.to_owned(),
-            required: custom.requires_key(),
-            secret: true,
-            default: None,
-            oauth_flow: false,
-            primary: true,
-        });
-        let models = custom.models.iter();
-        let metadata = ProviderMetadata {
-            display_name: custom.display_name.clone(),
-            description: custom.description.clone().unwrap_or_default(),
-            config_keys: key.into_iter().collect(),
-            ..ProviderMetadata::new(
-                &custom.name,
-                models.map(|model| KnownModel::new(&model.name, model.context_limit)),
-            )
-        };
-        let is_configured = custom.resolve(self.reader()).is_ok();
-        metadata.details(is_configured, ProviderType::Custom)
-    }
-}
-
 impl ProviderMetadata {
     /// That of a provider with these models, of which the first is the one to begin with.
-    fn new(name: &str, models: impl IntoIterator<Item = KnownModel>) -> Self {
+    pub fn new(name: &str, models: impl IntoIterator<Item = KnownModel>) -> Self {
         let known_models: Vec<KnownModel> = models.into_iter().collect();
         ProviderMetadata {
             name: name.to_owned(),
@@ -669,7 +258,8 @@ impl ProviderMetadata {
         }
     }
 
-    fn details(self, is_configured: bool, provider_type: ProviderType) -> ProviderDetails {
+    /// The whole entry.
+    pub fn details(self, is_configured: bool, provider_type: ProviderType) -> ProviderDetails {
         ProviderDetails {
             name: self.name.clone(),
             metadata: self,
@@ -679,20 +269,9 @@ impl ProviderMetadata {
     }
 }
 
-impl Found<'_> {
-    /// The provider in the table of models that has its models, if there is one.
-    fn table_name(&self) -> Option<&str> {
-        match self {
-            Found::Builtin(spec) => Some(spec.table_name()),
-            Found::Custom(custom) => custom.catalog_provider(),
-            Found::InProcess(_) => None,
-        }
-    }
-}
-
 impl ModelInfo {
     /// Without limits and prices.
-    fn nothing(provider: &str, model: &str) -> Self {
+    pub fn nothing(provider: &str, model: &str) -> Self {
         ModelInfo {
             provider: provider.to_owned(),
             model: model.to_owned(),
@@ -707,16 +286,130 @@ impl ModelInfo {
     }
 }
 
-/// The models to offer: those that are not retired, the one to begin with first.
-fn offered<'m>(models: &'m [Model], families: &[&str]) -> impl Iterator<Item = &'m Model> {
-    let first = default_model(models, families, &soon());
-    let today = today();
-    let is_first = move |model: &Model| first.is_some_and(|first| first.name == model.name);
-    let others = (models.iter()).filter(move |model| !model.is_retired(&today) && !is_first(model));
-    first.into_iter().chain(others)
+/// What the tokens of a model cost, in US dollars for a million.
+#[derive(Clone, Copy, Debug)]
+pub struct Price {
+    /// Input.
+    pub input: f64,
+    /// Output.
+    pub output: f64,
+    /// Input from the cache.
+    pub cached: f64,
+    /// Input that was written to the cache.
+    pub written: f64,
 }
 
-/// Whether no file of the user can have this name.
-fn is_reserved(name: &str) -> bool {
-    builtin_providers().any(|spec| spec.name == name && !spec.yields)
+impl Price {
+    /// What this usage costs, in US dollars.
+    pub fn of(self, usage: Usage) -> f64 {
+        let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
+        let cached = usage.cached.unwrap_or(0).min(input);
+        let written = usage.written.unwrap_or(0).min(input - cached);
+        let cost = (input - cached - written) as f64 * self.input
+            + cached as f64 * self.cached
+            + written as f64 * self.written
+            + output as f64 * self.output;
+        cost / 1e6
+    }
+}
+
+/// A model that answers in place of a session's own one.
+pub struct FastModel {
+    /// The model, asked not to think.
+    pub config: ModelConfig,
+    /// Remembers that its provider has refused it: it is not asked again until the program ends.
+    pub refused: Box<dyn Fn() + Send + Sync>,
+}
+
+impl FastModel {
+    /// It has failed; what may pass is not remembered.
+    pub fn failed(&self, class: ErrorClass) {
+        if matches!(
+            class,
+            ErrorClass::Config | ErrorClass::Authentication | ErrorClass::Refused
+        ) {
+            (self.refused)();
+        }
+    }
+}
+
+/// A host that speaks a wire protocol which a custom provider can have (`ProviderTemplate` of Goose's OpenAPI document
+/// after 1.24).
+#[derive(Debug, Serialize)]
+pub struct ProviderTemplate {
+    /// The name of the host's provider.
+    pub id: &'static str,
+    /// Its name for users.
+    pub name: &'static str,
+    /// The wire protocol: `openai` or `anthropic`.
+    pub format: &'static str,
+    /// The URL that a custom provider has.
+    pub api_url: String,
+    /// Its models.
+    pub models: Vec<TemplateModel>,
+    /// Always true.
+    pub supports_streaming: bool,
+    /// The variable with its key.
+    pub env_var: &'static str,
+    /// Where its models are documented.
+    pub doc_url: &'static str,
+}
+
+/// A model of a template.
+#[derive(Debug, Serialize)]
+pub struct TemplateModel {
+    /// The provider's name of it.
+    pub id: String,
+    /// The same.
+    pub name: String,
+    /// The context size in tokens.
+    pub context_limit: u64,
+    /// What it can do.
+    pub capabilities: TemplateCapabilities,
+    /// Whether it does not answer any more.
+    pub deprecated: bool,
+}
+
+/// What a model can do.
+#[derive(Debug, Serialize)]
+pub struct TemplateCapabilities {
+    /// It calls tools.
+    pub tool_call: bool,
+    /// It reasons.
+    pub reasoning: bool,
+    /// It sees images.
+    pub attachment: bool,
+    /// It takes a temperature.
+    pub temperature: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn input_from_the_cache_has_its_own_price_and_is_not_paid_twice() {
+        let price = Price {
+            input: 2.5,
+            output: 10.0,
+            cached: 1.25,
+            written: 5.0,
+        };
+        let usage = |input, cached, output| Usage {
+            input: Some(input),
+            cached: Some(cached),
+            output: Some(output),
+            ..Usage::default()
+        };
+        let cost = |usage| (price.of(usage) * 1e6).round();
+        assert_eq!(cost(usage(1_000_000, 0, 100_000)), 3_500_000.0);
+        assert_eq!(cost(usage(1_000_000, 400_000, 0)), 2_000_000.0);
+        assert_eq!(cost(usage(100, 1_000, 0)), 125.0);
+        assert_eq!(cost(Usage::default()), 0.0);
+        let written = Usage {
+            written: Some(200_000),
+            ..usage(1_000_000, 400_000, 0)
+        };
+        assert_eq!(cost(written), 2_500_000.0);
+    }
 }

@@ -47,7 +47,7 @@ pub struct Error {
 
 impl Error {
     /// A response that does not follow the wire protocol.
-    pub(super) fn protocol(message: impl Into<String>) -> Self {
+    pub fn protocol(message: impl Into<String>) -> Self {
         Error::new(ErrorClass::Protocol, message)
     }
 

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 /// A string that is borrowed if it has no escapes. (Serde does not borrow a plain `Cow` in an `Option`.)
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
-pub(super) struct JsonStr<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+pub struct JsonStr<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 /// An id. Some servers write it as a number.
-pub(super) struct JsonId<'a>(pub(super) Cow<'a, str>);
+pub struct JsonId<'a>(pub Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for JsonId<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -23,9 +23,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for JsonId<'a> {
 
 /// A number of tokens, which some servers write with a fraction or as text; none if it is something else, so that
 /// the response is not lost.
-pub(super) fn token_count<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<u64>, D::Error> {
+pub fn token_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let number = value
         .as_f64()
@@ -38,7 +36,7 @@ pub(super) fn token_count<'de, D: Deserializer<'de>>(
 
 /// The JSON text of a call's arguments, or a piece of it. Some providers write a string, some the object
 /// itself.
-pub(super) fn arguments_text(raw: &RawValue) -> Cow<'_, str> {
+pub fn arguments_text(raw: &RawValue) -> Cow<'_, str> {
     match crate::json::from_str::<Option<JsonStr<'_>>>(raw.get()) {
         Ok(Some(text)) => text.0,
         Ok(None) => "".into(),

@@ -1,67 +1,27 @@
-//! Model providers: one trait, a module for each wire protocol, and a catalog of providers.
+//! Model providers: what every one of them is, a trait, and what knows them all, a [`Catalog`]. The providers behind
+//! HTTP are a part of their own, `gosling-providers`; a program may have others ([`InProcessProvider`]).
 //!
 //! A provider gets the complete input of the model with every request and keeps no conversation. It passes
 //! the deltas of the response to a [`DeltaSink`] as they arrive, in the calling thread, and returns the
 //! complete response as a [`Completion`].
 
-#[cfg(feature = "anthropic")]
-mod anthropic;
-#[cfg(feature = "bedrock")]
-mod bedrock;
-mod body_fields;
 pub mod catalog;
-mod classify_error;
-#[cfg(feature = "copilot")]
-mod copilot;
-mod credentials;
-#[cfg(test)]
-mod decoder_memory_ratio;
-#[cfg(any(test, fuzzing))]
-mod decoder_testing;
 mod error;
-#[cfg(any(test, fuzzing))]
-pub mod fuzzing;
-mod gemini_signatures;
-#[cfg(feature = "google")]
-mod google;
-mod http_provider;
-mod json_splitter;
+mod in_process_catalog;
+pub mod key_names;
 pub mod lead_worker;
-mod lenient_json;
-mod listed_limits;
-mod model_details;
-mod model_facts;
-mod model_families;
-mod model_traits;
-#[cfg(feature = "ollama")]
-mod ollama;
-mod openai;
-mod output_limit;
-mod provider_spec;
-mod request_form;
-mod request_retries;
-mod response_body;
-mod responses;
-mod responses_url;
+pub mod lenient_json;
 #[cfg(feature = "scripted")]
 pub mod scripted;
-mod server_url;
 pub mod thinking_effort;
-mod thinking_origin;
-mod too_long;
-mod tool_call_conversion;
-mod tool_name_encoding;
-mod tool_offer;
-mod tool_result_conversion;
-mod tool_schema;
-#[cfg(feature = "vertex")]
-mod vertex;
-mod wait_in_words;
-mod wire_protocol;
+pub mod tool_call_conversion;
+pub mod tool_result_conversion;
 
-pub use catalog::{Catalog, ModelInfo, Price, ProviderDetails, in_process_providers};
+pub use catalog::{Catalog, FastModel, ModelInfo, Price, ProviderDetails};
 pub use error::{Error, ErrorClass};
-pub use http_provider::{HttpProvider, HttpProviderOptions};
+pub use in_process_catalog::{
+    InProcessCatalog, InProcessProvider, in_process_providers, not_made, unknown,
+};
 pub use lead_worker::{Choice, LeadWorker, Progress};
 pub(crate) use tool_call_conversion::replayed_call;
 pub(crate) use tool_result_conversion::{
@@ -69,17 +29,15 @@ pub(crate) use tool_result_conversion::{
     replace_images, response_size, result_text,
 };
 
-pub use provider_spec::InProcessProvider;
-pub use responses_url::UseResponses;
-pub use wire_protocol::Endpoint;
-
 use crate::conversation::{Content, Message, Reasoning};
 use crate::mcp::jsonrpc::RawJson;
 use crate::sys::cancel::Cancel;
-use output_limit::MIN_OUTPUT;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
+
+/// The least room for a response, in tokens. With less, a summary helps more than a short response.
+pub const MIN_OUTPUT: u64 = 1_024;
 
 /// A request to a model.
 pub struct CompletionRequest<'a> {
@@ -203,7 +161,7 @@ pub struct Completion {
 
 impl Completion {
     /// Appends a piece of text and passes it on.
-    fn add_text(&mut self, text: &str, sink: &mut dyn DeltaSink) {
+    pub fn add_text(&mut self, text: &str, sink: &mut dyn DeltaSink) {
         match self.content.last_mut() {
             _ if text.is_empty() => return,
             Some(Content::Text(all)) => all.text.push_str(text),
@@ -213,7 +171,7 @@ impl Completion {
     }
 
     /// Appends a piece of reasoning and passes it on.
-    fn add_reasoning(&mut self, text: &str, sink: &mut dyn DeltaSink) {
+    pub fn add_reasoning(&mut self, text: &str, sink: &mut dyn DeltaSink) {
         match self.content.last_mut() {
             _ if text.is_empty() => return,
             Some(Content::Reasoning(all)) => all.text.push_str(text),

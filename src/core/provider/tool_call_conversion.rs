@@ -22,7 +22,7 @@ const MAX_CALLS: usize = 1000;
 ///
 /// # Errors
 /// [`Protocol`](super::ErrorClass::Protocol) if it has [`MAX_CALLS`]: the turn would make all of them.
-pub(super) fn check_call_count(calls: usize) -> Result<(), Error> {
+pub fn check_call_count(calls: usize) -> Result<(), Error> {
     if calls < MAX_CALLS {
         Ok(())
     } else {
@@ -35,7 +35,7 @@ pub(super) fn check_call_count(calls: usize) -> Result<(), Error> {
 /// control characters in strings are escaped. Of the members of one name the last one stays.
 /// Arguments that are not a JSON object make the request an error, with the original `name` and `arguments`
 /// in the metadata.
-pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) -> ToolRequest {
+pub fn tool_request(id: Option<String>, name: String, arguments: String) -> ToolRequest {
     let id = id.filter(|id| !id.is_empty()).unwrap_or_else(new_id);
     let (tool_call, metadata) = match parse_arguments(&arguments) {
         Ok(arguments) => {
@@ -59,7 +59,7 @@ pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) 
 
 /// Makes the last call of a response an error if the response was cut off before the call's arguments
 /// began. Such a call looks like one without arguments in all protocols, so the stop reason decides.
-pub(super) fn reject_truncated_call(completion: &mut Completion) {
+pub fn reject_truncated_call(completion: &mut Completion) {
     let why = match completion.stop {
         StopReason::Complete => return,
         StopReason::Length => "the answer met the limit on output tokens",
@@ -92,7 +92,7 @@ fn is_empty_object(json: &str) -> bool {
 }
 
 /// An id for a call that has none.
-pub(super) fn new_id() -> String {
+pub fn new_id() -> String {
     // If the system has no random bytes, the id is still unique in a response with one such call.
     format!("call_{}", random_hex(12).unwrap_or_default())
 }
@@ -159,7 +159,7 @@ fn escape_control_characters(json: &str) -> Cow<'_, str> {
 }
 
 /// Adds fields to the metadata of a call.
-pub(super) fn add_metadata(request: &mut ToolRequest, fields: Map<String, Value>) {
+pub fn add_metadata(request: &mut ToolRequest, fields: Map<String, Value>) {
     match &mut request.metadata {
         _ if fields.is_empty() => {}
         Some(Value::Object(metadata)) => metadata.extend(fields),
@@ -169,7 +169,7 @@ pub(super) fn add_metadata(request: &mut ToolRequest, fields: Map<String, Value>
 
 /// The name and the arguments (a JSON object) with which an earlier call is sent to a model again, whether the
 /// call was valid or not.
-pub(crate) fn replayed_call(request: &ToolRequest) -> (&str, Cow<'_, RawValue>) {
+pub fn replayed_call(request: &ToolRequest) -> (&str, Cow<'_, RawValue>) {
     let (name, arguments) = match &request.tool_call {
         Outcome::Success { value } if value.arguments.get().starts_with('{') => {
             return (&value.name, Cow::Borrowed(&value.arguments));
@@ -192,7 +192,7 @@ pub(crate) fn replayed_call(request: &ToolRequest) -> (&str, Cow<'_, RawValue>) 
 }
 
 /// Serializes the arguments of a call as a string, which OpenAI's protocols require.
-pub(super) fn as_text<S: Serializer>(arguments: &RawValue, s: S) -> Result<S::Ok, S::Error> {
+pub fn as_text<S: Serializer>(arguments: &RawValue, s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(arguments.get())
 }
 

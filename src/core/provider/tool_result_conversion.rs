@@ -1,6 +1,5 @@
 //! A tool's result as a model gets it: one text and some images, the same for every protocol.
 
-use super::tool_name_encoding::hash64;
 use crate::conversation::{Content, Image, Message, Outcome, Text};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{self, CallToolResult};
@@ -10,32 +9,41 @@ use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+/// FNV-1a with 64 bits.
+pub fn hash64(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 /// The image types that models of most providers accept.
-pub(super) const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+pub const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /// Structured content up to this size, in bytes, follows any text that does not say the same.
 const SHORT_DATA: usize = 1_000;
 
 /// A tool's result for a model.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct ToolOutput<'a> {
+pub struct ToolOutput<'a> {
     /// Never empty.
-    pub(super) text: String,
-    pub(super) images: Vec<ImageData<'a>>,
-    pub(super) failed: bool,
+    pub text: String,
+    /// The images, of types that the model accepts.
+    pub images: Vec<ImageData<'a>>,
+    /// Whether the tool says that it failed.
+    pub failed: bool,
 }
 
 /// An image.
 #[derive(Debug, PartialEq)]
-pub(super) struct ImageData<'a> {
+pub struct ImageData<'a> {
     /// Base64.
-    pub(super) data: Cow<'a, str>,
+    pub data: Cow<'a, str>,
     /// For example `image/png`.
-    pub(super) mime_type: Cow<'a, str>,
+    pub mime_type: Cow<'a, str>,
 }
 
 /// Serializes an image as a `data:` URL.
-pub(super) fn as_data_url<S: Serializer>(image: &ImageData<'_>, s: S) -> Result<S::Ok, S::Error> {
+pub fn as_data_url<S: Serializer>(image: &ImageData<'_>, s: S) -> Result<S::Ok, S::Error> {
     let ImageData { data, mime_type } = image;
     s.collect_str(&format_args!("data:{mime_type};base64,{data}"))
 }
@@ -101,7 +109,7 @@ const ALL_IMAGES: [&str; 6] = [
 ];
 
 /// Whether the audience in these annotations includes the model. Without an audience it does (MCP).
-pub(crate) fn audience_includes_model(annotations: Option<&RawJson>) -> bool {
+pub fn audience_includes_model(annotations: Option<&RawJson>) -> bool {
     let read = |raw: &RawJson| match crate::json::from_str::<Annotations>(raw.get()) {
         Ok(annotations) => annotations.include_model(),
         // Invalid annotations restrict nothing.
@@ -145,7 +153,7 @@ const BASE64: [bool; 256] = {
 };
 
 /// The hash of each image of a message that a request would contain.
-pub(crate) fn image_hashes(message: &Message) -> Vec<u64> {
+pub fn image_hashes(message: &Message) -> Vec<u64> {
     let hashes = |part: &Content| match part {
         Content::Image(image) => any_users_image(image).iter().map(ImageData::hash).collect(),
         Content::ToolResponse(response) => {
@@ -160,7 +168,7 @@ pub(crate) fn image_hashes(message: &Message) -> Vec<u64> {
 }
 
 /// The message with its images with these hashes replaced by text, which `replacement` makes from the MIME type.
-pub(crate) fn replace_images<'m>(
+pub fn replace_images<'m>(
     message: Cow<'m, Message>,
     refused: &HashSet<u64>,
     replacement: &dyn Fn(&str) -> String,
@@ -198,22 +206,19 @@ pub(crate) fn replace_images<'m>(
 }
 
 /// Whether a request with these messages contains an image.
-pub(super) fn has_images(messages: &[&Message]) -> bool {
+pub fn has_images(messages: &[&Message]) -> bool {
     messages
         .iter()
         .any(|message| !image_hashes(message).is_empty())
 }
 
 /// The text of a user's message, if it is for the model.
-pub(super) fn users_text(text: &Text) -> Option<&str> {
+pub fn users_text(text: &Text) -> Option<&str> {
     audience_includes_model(text.annotations.as_ref()).then_some(&text.text)
 }
 
 /// The image of a user's message, if it is for the model, as [`supported_image`] gives it.
-pub(super) fn users_image<'a>(
-    image: &'a Image,
-    kinds: &[&str],
-) -> Option<Result<ImageData<'a>, String>> {
+pub fn users_image<'a>(image: &'a Image, kinds: &[&str]) -> Option<Result<ImageData<'a>, String>> {
     let is_shown = audience_includes_model(image.annotations.as_ref());
     let (mime_type, data) = (image.mime_type.as_str().into(), image.data.as_str().into());
     is_shown.then(|| supported_image(mime_type, data, kinds))
@@ -241,10 +246,7 @@ impl ImageData<'_> {
 }
 
 /// A tool's result for a model that accepts these image types, without content for another audience.
-pub(super) fn tool_output<'a>(
-    outcome: &'a Outcome<CallToolResult>,
-    kinds: &[&str],
-) -> ToolOutput<'a> {
+pub fn tool_output<'a>(outcome: &'a Outcome<CallToolResult>, kinds: &[&str]) -> ToolOutput<'a> {
     match outcome {
         Outcome::Success { value } => successful_output(value, kinds),
         Outcome::Error { error } => ToolOutput {
@@ -256,25 +258,25 @@ pub(super) fn tool_output<'a>(
 }
 
 /// The text of a tool's result as a model gets it.
-pub(crate) fn result_text(result: &CallToolResult) -> String {
+pub fn result_text(result: &CallToolResult) -> String {
     successful_output(result, &IMAGES).text
 }
 
 /// The bytes of text and the number of images of a tool's result as a model gets it.
-pub(crate) fn response_size(outcome: &Outcome<CallToolResult>) -> (usize, usize) {
+pub fn response_size(outcome: &Outcome<CallToolResult>) -> (usize, usize) {
     let tool_output = tool_output(outcome, &IMAGES);
     (tool_output.text.len(), tool_output.images.len())
 }
 
 /// Whether the content of a tool's result says something to the model, apart from the structured content.
-pub(crate) fn has_content_for_model(result: &CallToolResult) -> bool {
+pub fn has_content_for_model(result: &CallToolResult) -> bool {
     let says = |text: Cow<'_, str>| !text.trim().is_empty();
     let mut parts = result.content.iter().filter_map(read);
     parts.any(|part| part.image.is_some() || part.text.is_some_and(says))
 }
 
 /// Whether a content block of a tool's result is meant for the model.
-pub(crate) fn is_part_for_model(part: &types::Content) -> bool {
+pub fn is_part_for_model(part: &types::Content) -> bool {
     #[derive(Deserialize)]
     struct Annotated {
         annotations: Option<RawJson>,

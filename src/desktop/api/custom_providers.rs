@@ -10,6 +10,7 @@ use crate::http::Method::{Delete, Get, Post, Put};
 use crate::http::{Error, Request, Response};
 use crate::provider::ErrorClass;
 use gosling_core::api::json_body;
+use gosling_providers::catalog::custom_providers::CustomProviders;
 use serde_json::json;
 
 const PROVIDER: &str = "/config/custom-providers/{id}";
@@ -54,6 +55,7 @@ fn template(registry: &Registry, request: &Request) -> Result<Response, Error> {
 fn editor(registry: &Registry) -> CustomProviderEditor<'_> {
     CustomProviderEditor {
         catalog: registry.catalog(),
+        customs: CustomProviders::of(&registry.stores().config),
         secrets: &registry.stores().secrets,
     }
 }

@@ -21,7 +21,7 @@ fn only_a_form_of_one_vendor_names_it() {
 fn builtin(name: &str) -> Option<ProviderDetails> {
     let config = Config::with_env(PathBuf::new(), Box::new(|_| None));
     let secrets = Secrets::with_env(PathBuf::new(), Box::new(|_| None));
-    let catalog = Catalog::new(config, Arc::new(secrets), false);
+    let catalog = ProviderCatalog::new(config, Arc::new(secrets), false);
     let mut entries = catalog.entries().into_iter();
     entries.find(|entry| entry.name == name)
 }

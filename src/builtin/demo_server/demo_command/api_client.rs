@@ -3,7 +3,7 @@
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::{Command, Grace, Pipes, Process, SERVER_KEY};
-use gosling_core::outbound::sse::Decoder;
+use gosling_outbound::sse::Decoder;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

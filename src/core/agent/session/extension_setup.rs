@@ -26,7 +26,7 @@ const TRIAL: &str = "trial";
 #[derive(Clone, Copy)]
 pub struct ExtensionSetup<'s> {
     pub(in crate::agent) stores: &'s Stores,
-    pub(in crate::agent) catalog: &'s Catalog,
+    pub(in crate::agent) catalog: &'s dyn Catalog,
     pub(in crate::agent) offline: bool,
     /// Whether the clients show user interfaces of MCP servers.
     pub(in crate::agent) has_user_interfaces: bool,

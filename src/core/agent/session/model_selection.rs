@@ -32,7 +32,7 @@ pub struct ModelChoice {
 #[derive(Clone, Copy)]
 pub struct Models<'s> {
     pub(in crate::agent) stores: &'s Stores,
-    pub(in crate::agent) catalog: &'s Catalog,
+    pub(in crate::agent) catalog: &'s dyn Catalog,
 }
 
 impl Models<'_> {
@@ -97,7 +97,7 @@ impl Models<'_> {
         if let Some(temperature) = session_recipes::settings(session)["temperature"].as_f64() {
             config.temperature = Some(temperature);
         }
-        thinking_effort::add_settings(&self.stores.config, &name, &mut config);
+        thinking_effort::add_settings(&self.stores.config, self.catalog, &name, &mut config);
         Ok(Model { provider, config })
     }
 

@@ -8,7 +8,7 @@ use crate::agent::session::observers::SessionObservers;
 use crate::agent::session::session_agent::Agent;
 use crate::agent::turn::turn_channel::Model;
 use crate::conversation::{Message, Role, Session};
-use crate::provider::catalog::FastModel;
+use crate::provider::FastModel;
 use crate::provider::{Purpose, StopReason};
 use crate::store::Sessions;
 use crate::sys::cancel::Cancel;

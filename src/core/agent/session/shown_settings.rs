@@ -22,7 +22,7 @@ impl ShownSetting {
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub fn all(stores: &Stores, catalog: &Catalog) -> store::Result<Map<String, Value>> {
+    pub fn all(stores: &Stores, catalog: &dyn Catalog) -> store::Result<Map<String, Value>> {
         let mut config = stores.config.all()?;
         let declared = Declared::read(stores, catalog)?;
         for (key, value) in &mut config {
@@ -41,7 +41,7 @@ impl ShownSetting {
     /// When a file cannot be read.
     pub fn of(
         stores: &Stores,
-        catalog: &Catalog,
+        catalog: &dyn Catalog,
         key: &str,
         is_secret: bool,
     ) -> store::Result<Option<Self>> {
@@ -78,7 +78,7 @@ struct Declared<'a> {
 }
 
 impl<'a> Declared<'a> {
-    fn read(stores: &'a Stores, catalog: &Catalog) -> store::Result<Self> {
+    fn read(stores: &'a Stores, catalog: &dyn Catalog) -> store::Result<Self> {
         let mut providers = HashMap::new();
         for (name, is_secret) in catalog.setting_names() {
             *providers.entry(name.to_uppercase()).or_insert(false) |= is_secret;

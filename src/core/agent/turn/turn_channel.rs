@@ -7,7 +7,7 @@ use crate::agent::turn::steering::Steering;
 use crate::conversation::{Message, Outcome};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::CallToolResult;
-use crate::provider::catalog::FastModel;
+use crate::provider::FastModel;
 use crate::provider::{self, ErrorClass, ModelConfig, Provider, Usage};
 use crate::sys::lock;
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
