@@ -14,7 +14,7 @@
 //! | `databricks` | for the provider `databricks` a service principal in place of a token |
 //! | `deeplinks` | `goose://` links: the command `gosling deeplink`, and their installation through the API |
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
-//! | `desktop` | what the pages of Goose Desktop use besides chat and history: prompts, custom providers, diagnostics, the configuration's backups, user interfaces of MCP servers |
+//! | `desktop` | what the pages of Goose Desktop use besides chat and history: custom providers, diagnostics, the configuration's backups, user interfaces of MCP servers |
 //! | `developer` | the builtin server `developer`: shell and editor |
 //! | `google` | the provider `google` and its wire protocol |
 //! | `image` | the tool of `developer` that shows image files; needs `developer` |
@@ -83,7 +83,7 @@ features! {
     "demo", "", [];
     "desktop", "this is for the pages of Goose Desktop", [
         Get "/agent/export_app/{name}" "/agent/list_apps" "/config/custom-providers/{id}"
-            "/config/prompts" "/config/prompts/{name}" "/config/provider-catalog"
+            "/config/provider-catalog"
             "/config/provider-catalog/{id}"
             "/config/validate" "/diagnostics/{session_id}" "/diagnostics/{session_id}/report"
             "/dictation/config" "/gateway/status"
@@ -92,8 +92,8 @@ features! {
         Post "/agent/import_app" "/config/backup" "/config/custom-providers"
             "/config/detect-provider" "/config/init" "/config/recover" "/handle_openrouter"
             "/handle_tetrate" "/telemetry/event" "/tunnel/start" "/tunnel/stop",
-        Put "/config/custom-providers/{id}" "/config/prompts/{name}",
-        Delete "/config/custom-providers/{id}" "/config/prompts/{name}",
+        Put "/config/custom-providers/{id}",
+        Delete "/config/custom-providers/{id}",
     ];
     "developer", "", [];
     "google", "", [];
@@ -106,10 +106,12 @@ features! {
     "openai", "", [];
     "pinning", "tools are not pinned", [Post "/agent/extensions/accept"];
     "recipes", "there are no recipes", [
-        Get "/recipes/list",
+        Get "/config/prompts" "/config/prompts/{name}" "/recipes/list",
         Post "/recipes/create" "/recipes/decode" "/recipes/delete" "/recipes/encode"
             "/recipes/parse" "/recipes/save" "/recipes/scan" "/recipes/slash-command"
             "/recipes/to-yaml",
+        Put "/config/prompts/{name}",
+        Delete "/config/prompts/{name}",
     ];
     "schedules", "there are no schedules", [
         Get "/schedule/list" "/schedule/{id}/inspect" "/schedule/{id}/sessions",

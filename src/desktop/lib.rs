@@ -1,4 +1,4 @@
-//! What the pages of Goose Desktop use besides chat and history: prompts, custom providers, diagnostics, the
+//! What the pages of Goose Desktop use besides chat and history: custom providers, diagnostics, the
 //! configuration's backups, user interfaces of MCP servers.
 //!
 //! [`PART`] adds the routes, one file of `api` for each resource. What they do stands beside `api`, over the public

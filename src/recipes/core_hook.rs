@@ -1,12 +1,12 @@
 //! What the core calls for the recipes of sessions.
 
-use crate::agent::recipes::{
-    RecipeSource, Recipes, SessionRecipe, StartRecipe, TemplateFault, TurnRecipe,
-};
+use crate::agent::prompt_kind::PromptKind;
+use crate::agent::recipes::{RecipeSource, Recipes, SessionRecipe, StartRecipe, TurnRecipe};
 use crate::agent::{Error, Registry};
 use crate::conversation::Session;
-use crate::recipe::{self, Library, Recipe, library, prompt_template, slash_commands};
+use crate::recipe::{self, Library, Recipe, library, slash_commands};
 use crate::recipe_run::{self, turn_recipe::RecipeInTurn};
+use crate::user_prompts;
 use serde_json::{Map, Value};
 use std::env;
 use std::path::Path;
@@ -78,13 +78,13 @@ impl Recipes for Hook {
         Ok(slash_commands::message(file, words, working_dir)?)
     }
 
-    fn render_prompt(
+    fn own_prompt(
         &self,
-        template: &str,
-        names: &[&str],
-        values: &Value,
-    ) -> Result<String, TemplateFault> {
-        prompt_template::render(template, names, values)
+        file: &Path,
+        kind: &PromptKind,
+        values: &dyn Fn() -> Value,
+    ) -> Result<Option<String>, String> {
+        user_prompts::own(file, kind, values)
     }
 }
 

@@ -9,8 +9,7 @@
 mod core_hook;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
-#[cfg(test)]
-mod prompt_tests;
+mod prompt_endpoints;
 pub mod recipe;
 mod recipe_command;
 mod recipe_creation;
@@ -20,6 +19,7 @@ mod recipe_link_memory_ratio;
 pub mod recipe_run;
 #[cfg(feature = "schedules")]
 pub mod schedule;
+mod user_prompts;
 
 pub use recipe_creation::{RecipeAuthor, create_recipe};
 

@@ -4,6 +4,7 @@ use crate::agent::{self, Registry, command_list};
 use crate::api::{Route, cancel_of, json_body, keyed};
 use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response, Router};
+use crate::prompt_endpoints;
 use crate::recipe::{self, Library, Recipe, library, slash_commands};
 use crate::store;
 use crate::sys::clock;
@@ -14,9 +15,13 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The routes with which clients use recipes. A build without recipes answers each as unknown.
+/// The routes with which clients use recipes, and prompts of the user. A build without recipes answers each as unknown.
 pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
-    keyed(router, registry, ROUTES)
+    keyed(
+        router,
+        registry,
+        &[ROUTES, prompt_endpoints::ROUTES].concat(),
+    )
 }
 
 const ROUTES: &[Route] = &[

@@ -1,6 +1,7 @@
 //! What sessions and their turns get from recipes. The part of the program that has recipes implements these traits;
 //! for everything else a session's recipe is JSON without a meaning.
 
+use crate::agent::prompt::prompt_kind::PromptKind;
 use crate::agent::{Error, Registry};
 use crate::conversation::{RecipeOrigin, Session};
 use crate::mcp::types::{CallToolResult, Tool};
@@ -69,16 +70,16 @@ pub trait Recipes: Sync {
         working_dir: &Path,
     ) -> Result<String, Error>;
 
-    /// Renders a prompt of the user. It may use the variables `names`; those without a value are empty.
+    /// The user's prompt in this file, with these values; `None` if there is no such file.
     ///
     /// # Errors
-    /// When the template is invalid, uses other variables, or exceeds a limit.
-    fn render_prompt(
+    /// Why it cannot be used.
+    fn own_prompt(
         &self,
-        template: &str,
-        names: &[&str],
-        values: &Value,
-    ) -> Result<String, TemplateFault>;
+        file: &Path,
+        kind: &PromptKind,
+        values: &dyn Fn() -> Value,
+    ) -> Result<Option<String>, String>;
 }
 
 /// A recipe with which a session starts.
@@ -247,15 +248,6 @@ pub enum CheckedTurn {
     Again(String),
     /// The turn failed for this reason.
     Failed(String),
-}
-
-/// Why a prompt of the user cannot be used.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TemplateFault {
-    /// The line, from 1, if it is known.
-    pub line: Option<usize>,
-    /// What is wrong.
-    pub reason: String,
 }
 
 /// Reads the session's recipe at the beginning of a turn: what it adds.

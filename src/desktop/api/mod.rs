@@ -5,7 +5,6 @@ mod config_file;
 mod custom_providers;
 mod diagnostics;
 mod not_offered;
-mod prompts;
 mod system_info;
 mod ui_proxy;
 
@@ -17,7 +16,6 @@ use std::sync::Arc;
 pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
     let routes = [
         config_file::ROUTES,
-        prompts::ROUTES,
         custom_providers::ROUTES,
         diagnostics::ROUTES,
         system_info::ROUTES,

@@ -2,7 +2,6 @@
 //! undefined values of Goose's.
 
 use super::template::{self, Bounded, Tags};
-use crate::agent::recipes::TemplateFault;
 use minijinja::machinery::tokenize;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value as TemplateValue};
@@ -15,6 +14,15 @@ const MAX_OUTPUT: usize = 1 << 20;
 
 /// How many instructions a template may run.
 const FUEL: u64 = 20_000;
+
+/// Why a prompt of the user cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TemplateFault {
+    /// The line, from 1, if it is known.
+    pub(crate) line: Option<usize>,
+    /// What is wrong.
+    pub(crate) reason: String,
+}
 
 /// Renders the template `text`. It may use the variables `names`; those without a value are empty.
 ///

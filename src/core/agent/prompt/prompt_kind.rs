@@ -1,6 +1,17 @@
 //! The prompts that gosling uses, with their texts unless the user changes them.
 
 use crate::agent::prompt::system_prompt;
+use crate::part;
+
+/// The value of `messages` in the template for summaries, which Goose's templates use.
+pub const MESSAGES: &str = "(The conversation is in the next message.)";
+
+/// All prompts, in the order of lists: those of the core, then those of the parts of the program.
+pub fn all() -> impl Iterator<Item = &'static PromptKind> {
+    let own = [&SYSTEM, &COMPACTION, &SESSION_NAME];
+    own.into_iter()
+        .chain(part::all().iter().flat_map(|part| part.prompts))
+}
 
 /// The prompt for a summary.
 const COMPACTION_TEXT: &str = "You write summaries of conversations between a user and an assistant that calls \
@@ -27,7 +38,7 @@ pub struct PromptKind {
 }
 
 /// The system prompt of sessions.
-pub(in crate::agent) static SYSTEM: PromptKind = PromptKind {
+pub static SYSTEM: PromptKind = PromptKind {
     file: "system.md",
     description: "System prompt of sessions: who the assistant is and how it works",
     default_text: system_prompt::default_template,
@@ -35,7 +46,7 @@ pub(in crate::agent) static SYSTEM: PromptKind = PromptKind {
 };
 
 /// The system prompt of requests for a summary.
-pub(in crate::agent) static COMPACTION: PromptKind = PromptKind {
+pub static COMPACTION: PromptKind = PromptKind {
     file: "compaction.md",
     description: "Prompt for the summary of a conversation that fills the context",
     default_text: || COMPACTION_TEXT.to_owned(),
@@ -43,7 +54,7 @@ pub(in crate::agent) static COMPACTION: PromptKind = PromptKind {
 };
 
 /// The system prompt of requests for a session's name.
-pub(in crate::agent) static SESSION_NAME: PromptKind = PromptKind {
+pub static SESSION_NAME: PromptKind = PromptKind {
     file: "session_name.md",
     description: "Prompt for the name of a session",
     default_text: || SESSION_NAME_TEXT.to_owned(),

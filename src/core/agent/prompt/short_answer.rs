@@ -58,7 +58,7 @@ impl Models<'_> {
             return Err(Error::config("the session has no messages"));
         }
         let model = self.of(session)?;
-        let system = self.stores.prompts.text(prompt, Value::Null);
+        let system = self.stores.prompts.text(prompt, &Value::Null);
         let (text, _) = ask(&model, &system, "", &text, Purpose::Summary, cancel)?;
         Ok(SideAnswer {
             provider: model.provider.name().to_owned(),

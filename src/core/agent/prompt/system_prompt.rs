@@ -66,7 +66,7 @@ pub(in crate::agent) fn default_template() -> String {
 }
 
 /// The values of [`VARIABLES`].
-pub(in crate::agent) fn values(parts: &Parts<'_>) -> Value {
+pub fn values(parts: &Parts<'_>) -> Value {
     let texts = extension_texts(parts.extensions);
     let extensions = parts.extensions.iter().zip(&texts);
     let extensions = extensions.map(|((name, instructions), text)| {

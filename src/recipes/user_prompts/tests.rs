@@ -1,11 +1,6 @@
-//! Tests of the prompts that the user can change, whose templates are those of recipes.
-
-use crate::agent::Mode;
+use super::*;
 use crate::agent::prompt_templates::Prompts;
-use crate::agent::system_prompt::Parts;
 use gosling_core::part;
-use std::fs;
-use std::path::PathBuf;
 
 fn folder(name: &str) -> PathBuf {
     part::set(&[&crate::PART]);
@@ -16,16 +11,17 @@ fn folder(name: &str) -> PathBuf {
 fn every_default_is_a_template_of_itself() {
     let folder = folder("default-prompts");
     let prompts = Prompts::new(&folder);
-    let listed = prompts.list();
+    let own = UserPrompts(prompts.folder());
+    let listed = own.list();
     assert_eq!(listed.last().unwrap().name, "recipe.md");
     let made = || {
-        let recipe = prompts.text(&crate::recipe_creation::PROMPT, serde_json::Value::Null);
+        let recipe = prompts.text(&crate::recipe_creation::PROMPT, &Value::Null);
         [prompts.compaction(), prompts.session_name(), recipe]
     };
     let defaults = made();
     for prompt in listed {
-        prompts.save(prompt.name, &prompt.default_content).unwrap();
-        assert!(prompts.get(prompt.name).unwrap().is_customized);
+        own.save(prompt.name, &prompt.default_content).unwrap();
+        assert!(own.get(prompt.name).unwrap().is_customized);
     }
     assert_eq!(made(), defaults);
     fs::remove_dir_all(&folder).unwrap();
@@ -35,8 +31,9 @@ fn every_default_is_a_template_of_itself() {
 fn the_default_template_makes_the_default_system_prompt() {
     let folder = folder("system-prompt");
     let (default, own) = (Prompts::new(&folder.join("none")), Prompts::new(&folder));
-    let system = own.get("system.md").unwrap();
-    own.save("system.md", &system.default_content).unwrap();
+    let files = UserPrompts(own.folder());
+    let system = files.get("system.md").unwrap();
+    files.save("system.md", &system.default_content).unwrap();
     let extensions = [
         ("files", "Read before you write.\n\n{{ no }}"),
         ("clock", ""),
