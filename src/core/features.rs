@@ -196,32 +196,4 @@ pub fn hint_among(features: &[&str], name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_feature_of_the_manifest_is_listed() {
-        let manifest = include_str!("../../Cargo.toml");
-        let default = manifest
-            .lines()
-            .find_map(|line| line.strip_prefix("default = "))
-            .expect("the default features are on one line");
-        let listed: Vec<&str> = FEATURES.iter().map(|feature| feature.name).collect();
-        assert_eq!(default, format!("{listed:?}"));
-    }
-
-    #[test]
-    fn only_what_is_left_out_has_a_hint() {
-        assert_eq!(hint("nosuch"), "");
-        for Feature { name, is_built, .. } in FEATURES {
-            assert_eq!(hint(name).is_empty(), *is_built, "{name}");
-        }
-        assert_eq!(hint_among(SERVERS, "tls"), "");
-        let of_providers = PROVIDERS.iter().map(|(_, feature)| feature);
-        for name in SERVERS.iter().chain(of_providers) {
-            assert!(FEATURES.iter().any(|feature| feature.name == *name));
-        }
-        assert_eq!(hint_of_provider("aws_bedrock"), hint("bedrock"));
-        assert_eq!(hint_of_provider("bedrock"), "");
-    }
-}
+mod tests;

@@ -94,15 +94,4 @@ pub fn depth_of(value: &serde_json::Value) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_make_up_the_input() {
-        for input in [&b""[..], b"a", b"data: 1\n\ndata: 2\n\n"] {
-            for pieces in cuts(input) {
-                assert_eq!(pieces.concat(), input);
-            }
-        }
-    }
-}
+mod tests;
