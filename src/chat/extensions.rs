@@ -2,6 +2,7 @@
 
 mod add;
 mod bundled_list;
+mod launch_line;
 mod show;
 
 use crate::builtin;

@@ -33,8 +33,9 @@ pub const BOUNDS: [f64; 11] = [
 #[derive(Default)]
 pub struct Durations {
     /// By bound; the last counts those above all bounds.
-    counts: [Counter; BOUNDS.len() + 1],
-    micros: Counter,
+    pub counts: [Counter; BOUNDS.len() + 1],
+    /// Their sum, in microseconds.
+    pub micros: Counter,
 }
 
 impl Durations {
@@ -45,16 +46,6 @@ impl Durations {
         self.counts[at.unwrap_or(BOUNDS.len())].add(1);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.micros.add(micros);
-    }
-
-    /// How many there were, by the first bound that is not shorter; the last number is of those above all bounds.
-    pub fn counts(&self) -> impl Iterator<Item = u64> {
-        self.counts.iter().map(Counter::get)
-    }
-
-    /// All of them together.
-    pub fn total(&self) -> Duration {
-        Duration::from_micros(self.micros.get())
     }
 }
 
@@ -79,7 +70,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// The names, in the order of the kinds.
-    const NAMES: &str = "busy key origin route size timeout malformed";
+    pub const NAMES: &str = "busy key origin route size timeout malformed";
 
     /// The refusal that an error status stands for.
     pub fn of_status(status: u16) -> Self {
@@ -96,7 +87,7 @@ impl Refusal {
 }
 
 /// The classes of failed starts of extensions.
-const CLASSES: [Class; 6] = [
+pub const CLASSES: [Class; 6] = [
     Class::Config,
     Class::Setup,
     Class::Initialize,
@@ -114,14 +105,16 @@ pub struct Metrics {
     pub connections_ended: Counter,
     /// Requests that reached a handler.
     pub requests: Counter,
-    refused: [Counter; Refusal::Malformed as usize + 1],
+    /// The refused requests, in the order of [`Refusal::NAMES`].
+    pub refused: [Counter; Refusal::Malformed as usize + 1],
     /// Bytes that clients sent.
     pub received: Counter,
     /// Bytes that clients got.
     pub sent: Counter,
     /// Extensions that became active.
     pub loads: Counter,
-    failed_loads: [Counter; CLASSES.len()],
+    /// The failed starts of extensions, in the order of [`CLASSES`].
+    pub failed_loads: [Counter; CLASSES.len()],
     /// How long the starts of extensions took that succeeded.
     pub load_durations: Durations,
     /// Servers that were restarted after a lost connection.
@@ -155,16 +148,6 @@ impl Metrics {
         if let Some(at) = at {
             self.failed_loads[at].add(1);
         }
-    }
-
-    /// The refused requests, by the name of the reason.
-    pub fn refused(&self) -> impl Iterator<Item = (&'static str, &Counter)> {
-        Refusal::NAMES.split(' ').zip(&self.refused)
-    }
-
-    /// The failed starts of extensions, by class.
-    pub fn failed_loads(&self) -> impl Iterator<Item = (Class, &Counter)> {
-        CLASSES.into_iter().zip(&self.failed_loads)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Fuzz targets of the protocol: JSON-RPC messages in both directions, forms and arguments.
 
 use super::jsonrpc::{self, Malformed, Message, Payload};
-use super::transport::stdio;
 #[cfg(feature = "http")]
-use super::transport::{Denied, http::auth_challenge::challenges};
+use super::transport::http::{Denied, auth_challenge::challenges};
+use super::transport::stdio;
 use super::types::Tool;
 use super::{elicitation_form, schema};
 use gosling_text::fuzz_input::Target;

@@ -2,9 +2,10 @@
 //!
 //! Names follow the conventions of Prometheus: base units, `_total` for counters.
 
-use crate::metric_counters::{BOUNDS, Durations, Metrics};
+use crate::metric_counters::{BOUNDS, CLASSES, Counter, Durations, Metrics, Refusal};
 use crate::sys::Usage;
 use std::fmt::{Display, Write};
+use std::time::Duration;
 
 /// The name, the type and the meaning of each number.
 const NUMBERS: &str = "\
@@ -47,7 +48,7 @@ pub(crate) fn render(
     text.number("gosling_http_connections", open);
     text.number("gosling_http_connections_accepted_total", accepted);
     text.number("gosling_http_requests_total", metrics.requests.get());
-    let refused = metrics.refused();
+    let refused = Refusal::NAMES.split(' ').zip(&metrics.refused);
     let refused = refused.map(|(reason, count)| (("reason", reason), count.get()));
     text.labelled("gosling_http_refused_requests_total", refused);
     text.number("gosling_http_received_bytes_total", metrics.received.get());
@@ -55,7 +56,7 @@ pub(crate) fn render(
     text.number("gosling_sessions", sessions);
     text.number("gosling_extensions", extensions);
     text.number("gosling_extension_loads_total", metrics.loads.get());
-    let failed = metrics.failed_loads();
+    let failed = CLASSES.iter().zip(&metrics.failed_loads);
     let failed = failed.map(|(class, count)| (("class", class.name()), count.get()));
     text.labelled("gosling_extension_load_failures_total", failed);
     text.durations(
@@ -122,13 +123,13 @@ impl Text {
     fn durations(&mut self, name: &str, durations: &Durations) {
         self.head(name);
         let mut count = 0;
-        let mut counts = durations.counts();
+        let mut counts = durations.counts.iter().map(Counter::get);
         for (bound, more) in BOUNDS.iter().zip(&mut counts) {
             count += more;
             let _ = writeln!(self.0, "{name}_bucket{{le=\"{bound}\"}} {count}");
         }
         count += counts.sum::<u64>();
-        let sum = durations.total().as_secs_f64();
+        let sum = Duration::from_micros(durations.micros.get()).as_secs_f64();
         let _ = writeln!(
             self.0,
             "{name}_bucket{{le=\"+Inf\"}} {count}\n{name}_sum {sum}\n{name}_count {count}"

@@ -38,8 +38,7 @@ use custom_providers::{CustomProvider, CustomProviders};
 use default_model::default_model;
 use gosling_core::agent::Stores;
 use gosling_core::provider::catalog::{
-    ConfigKey, DEFAULT_CONTEXT, KnownModel, ProviderMetadata, ProviderTemplate, ProviderType,
-    model_config, no_login,
+    ConfigKey, DEFAULT_CONTEXT, KnownModel, ProviderMetadata, ProviderType, model_config, no_login,
 };
 use gosling_core::provider::{
     Catalog, FastModel, InProcessCatalog, InProcessProvider, ModelInfo, Price, ProviderDetails,
@@ -497,7 +496,7 @@ impl Catalog for ProviderCatalog {
         claude_params(&self.config, provider, model)
     }
 
-    fn templates(&self) -> Vec<ProviderTemplate> {
+    fn templates(&self) -> Vec<Value> {
         self.host_templates()
     }
 }

@@ -14,6 +14,7 @@ mod anthropic;
 #[cfg(feature = "bedrock")]
 mod bedrock;
 mod body_fields;
+mod call_limit;
 pub mod catalog;
 mod classify_error;
 #[cfg(feature = "copilot")]
@@ -30,7 +31,9 @@ mod gemini_signatures;
 mod google;
 mod http_provider;
 mod json_splitter;
+mod lenient_json;
 mod listed_limits;
+mod message_parts;
 mod model_details;
 mod model_facts;
 mod model_families;
@@ -67,8 +70,7 @@ pub use wire_protocol::Endpoint;
 use gosling_core::part::Part;
 use gosling_core::provider::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, MIN_OUTPUT, ModelConfig, Provider,
-    Purpose, StopReason, ToolSpec, Usage, lenient_json, tool_call_conversion,
-    tool_result_conversion,
+    Purpose, StopReason, ToolSpec, Usage, tool_call_conversion, tool_result_conversion,
 };
 use gosling_core::{conversation, features, json, mcp, sorting, store, sys, text};
 

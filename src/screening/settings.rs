@@ -115,7 +115,7 @@ impl Settings {
             let reason = format!(
                 "the variable {name} {reason}; remove it, or set it where gosling itself starts"
             );
-            decision.warn_or_refuse(refuses, reason);
+            warn_or_refuse(decision, refuses, reason);
         }
     }
 
@@ -138,7 +138,7 @@ impl Settings {
                 printable(&fault, MAX_FAULT)
             ),
         };
-        decision.warn_or_refuse(!self.allowlist_warns, reason);
+        warn_or_refuse(decision, !self.allowlist_warns, reason);
     }
 
     fn check_advisories(
@@ -183,10 +183,10 @@ impl Settings {
         for fault in faults {
             let fault = printable(&fault, MAX_FAULT);
             let reason = format!("the advisories cannot be read: {fault}");
-            decision.warn_or_refuse(self.strict, reason);
+            warn_or_refuse(decision, self.strict, reason);
         }
         for reason in unchecked(packages, launch) {
-            decision.warn_or_refuse(self.strict, reason);
+            warn_or_refuse(decision, self.strict, reason);
         }
         if self.strict && path.is_none() && published.iter().any(is_image) {
             decision.refuse("there are no advisories about images of containers");
@@ -340,6 +340,14 @@ fn shown(package: &Package) -> String {
         None => package.name().to_owned(),
     };
     printable(&text, 200)
+}
+
+/// Refuses if `refuse`, and else warns.
+fn warn_or_refuse(decision: &mut Decision, refuse: bool, reason: impl Into<String>) {
+    match refuse {
+        true => decision.refuse(reason),
+        false => decision.warn(reason),
+    }
 }
 
 #[cfg(test)]

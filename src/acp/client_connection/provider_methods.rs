@@ -122,12 +122,12 @@ pub(crate) fn setup_catalog(state: &ConnectionState, _: &Params, _: &Cancel) -> 
 pub(crate) fn list_templates(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let format = params.value("format").as_str();
     let mut all = state.registry.catalog().templates();
-    all.retain(|template| format.is_none_or(|format| template.format == format));
+    all.retain(|template| format.is_none_or(|format| template["format"] == format));
     let entries = all.iter().map(|template| {
         json!({
-            "providerId": template.id, "name": template.name, "format": template.format,
-            "apiUrl": template.api_url, "modelCount": template.models.len(),
-            "docUrl": template.doc_url, "envVar": template.env_var,
+            "providerId": template["id"], "name": template["name"], "format": template["format"],
+            "apiUrl": template["api_url"], "docUrl": template["doc_url"], "envVar": template["env_var"],
+            "modelCount": template["models"].as_array().map_or(0, Vec::len),
         })
     });
     Ok(json!({"providers": entries.collect::<Value>()}))
@@ -136,24 +136,25 @@ pub(crate) fn list_templates(state: &ConnectionState, params: &Params, _: &Cance
 pub(crate) fn read_template(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let id = params.text("providerId")?;
     let mut all = state.registry.catalog().templates().into_iter();
-    let found = all.find(|template| template.id == id);
+    let found = all.find(|template| template["id"] == id);
     let found = found.ok_or_else(|| params.invalid("providerId", "there is no such template"))?;
-    let models = found.models.iter().map(|model| {
-        let can = &model.capabilities;
+    let models = found["models"].as_array().into_iter().flatten();
+    let models = models.map(|model| {
+        let can = &model["capabilities"];
         json!({
-            "id": model.id, "name": model.name, "contextLimit": model.context_limit,
+            "id": model["id"], "name": model["name"], "contextLimit": model["context_limit"],
             "capabilities": {
-                "toolCall": can.tool_call, "reasoning": can.reasoning,
-                "attachment": can.attachment, "temperature": can.temperature,
+                "toolCall": can["tool_call"], "reasoning": can["reasoning"],
+                "attachment": can["attachment"], "temperature": can["temperature"],
             },
-            "deprecated": model.deprecated,
+            "deprecated": model["deprecated"],
         })
     });
     Ok(json!({"template": {
-        "providerId": found.id, "name": found.name, "format": found.format,
-        "apiUrl": found.api_url, "models": models.collect::<Value>(),
-        "supportsStreaming": found.supports_streaming, "envVar": found.env_var,
-        "docUrl": found.doc_url,
+        "providerId": found["id"], "name": found["name"], "format": found["format"],
+        "apiUrl": found["api_url"], "models": models.collect::<Value>(),
+        "supportsStreaming": found["supports_streaming"], "envVar": found["env_var"],
+        "docUrl": found["doc_url"],
     }}))
 }
 

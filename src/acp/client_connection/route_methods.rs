@@ -70,7 +70,7 @@ static ROUTES: &[RouteMethod] = &[
     route("config/prompts/get", Method::Get, "/config/prompts/{name}").result(camel_case),
     route("config/prompts/list", Method::Get, "/config/prompts")
         .result(camel_case)
-        .without("desktop", r#"{"prompts":[]}"#),
+        .without("recipes", r#"{"prompts":[]}"#),
     route(
         "config/prompts/reset",
         Method::Delete,

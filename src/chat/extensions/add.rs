@@ -1,8 +1,9 @@
 //! `gosling extensions add`: writes a new extension into the configuration.
 
+use super::launch_line::launch_line;
 use super::{HELP, WIDTH, read_file, refused, say_missing};
 use crate::command_line::{Failure, failed, logging, paths, print, text};
-use crate::extension::configured::{self, launch_line};
+use crate::extension::configured;
 use crate::extension::screening_check::{Outcome, Screening};
 use crate::extension::{ExtensionConfig, is_reserved, python_runner};
 use crate::store::{Config, Paths, Secrets, parse_yaml_object};

@@ -1,8 +1,7 @@
 //! The extensions in the user's configuration: listing, adding, enabling, disabling and removing them, for the
 //! API and the command line. Other processes may change the file at the same time.
 
-use super::inline_python::PythonRunner;
-use super::{Error, ExtensionConfig, config, platform_extensions};
+use super::{ExtensionConfig, config, platform_extensions};
 use crate::builtin;
 use crate::store::{self, Config, yaml_text};
 use serde_json::{Value, json};
@@ -210,24 +209,4 @@ fn set_enabled(section: &mut Mapping, key: &str, enabled: bool) -> Result<(), Ch
     }
     entry.insert("enabled".into(), enabled.into());
     Ok(())
-}
-
-/// The program that starts for an extension, and its arguments; `None` if none does, or the build cannot run it.
-/// `{file}` stands for the file with inline Python.
-///
-/// # Errors
-/// The extension cannot start, since a dependency or a setting is invalid.
-pub fn launch_line(
-    config: &ExtensionConfig,
-    python: Option<&dyn PythonRunner>,
-) -> Result<Option<Vec<String>>, Error> {
-    match config {
-        ExtensionConfig::Stdio(stdio) => {
-            let mut words = vec![stdio.cmd.clone()];
-            words.extend(stdio.args.iter().cloned());
-            Ok(Some(words))
-        }
-        ExtensionConfig::InlinePython(code) => python.map(|python| python.words(code)).transpose(),
-        _ => Ok(None),
-    }
 }

@@ -127,15 +127,6 @@ impl Decision {
         self.reasons.push(reason.into());
     }
 
-    /// Refuses if `refuse`, and else warns.
-    pub fn warn_or_refuse(&mut self, refuse: bool, reason: impl Into<String>) {
-        if refuse {
-            self.refuse(reason);
-        } else {
-            self.warn(reason);
-        }
-    }
-
     /// Logs the decision about an extension.
     pub fn log(&self, extension: &str) {
         let extension = printable(extension, 100);

@@ -93,8 +93,9 @@ pub trait Catalog: Send + Sync {
         Vec::new()
     }
 
-    /// The hosts from which the user can make a provider, by name.
-    fn templates(&self) -> Vec<ProviderTemplate> {
+    /// The hosts from which the user can make a provider, by name: each a `ProviderTemplate` of Goose's OpenAPI document
+    /// after 1.24.
+    fn templates(&self) -> Vec<Value> {
         Vec::new()
     }
 
@@ -331,56 +332,6 @@ impl FastModel {
             (self.refused)();
         }
     }
-}
-
-/// A host that speaks a wire protocol which a custom provider can have (`ProviderTemplate` of Goose's OpenAPI document
-/// after 1.24).
-#[derive(Debug, Serialize)]
-pub struct ProviderTemplate {
-    /// The name of the host's provider.
-    pub id: &'static str,
-    /// Its name for users.
-    pub name: &'static str,
-    /// The wire protocol: `openai` or `anthropic`.
-    pub format: &'static str,
-    /// The URL that a custom provider has.
-    pub api_url: String,
-    /// Its models.
-    pub models: Vec<TemplateModel>,
-    /// Always true.
-    pub supports_streaming: bool,
-    /// The variable with its key.
-    pub env_var: &'static str,
-    /// Where its models are documented.
-    pub doc_url: &'static str,
-}
-
-/// A model of a template.
-#[derive(Debug, Serialize)]
-pub struct TemplateModel {
-    /// The provider's name of it.
-    pub id: String,
-    /// The same.
-    pub name: String,
-    /// The context size in tokens.
-    pub context_limit: u64,
-    /// What it can do.
-    pub capabilities: TemplateCapabilities,
-    /// Whether it does not answer any more.
-    pub deprecated: bool,
-}
-
-/// What a model can do.
-#[derive(Debug, Serialize)]
-pub struct TemplateCapabilities {
-    /// It calls tools.
-    pub tool_call: bool,
-    /// It reasons.
-    pub reasoning: bool,
-    /// It sees images.
-    pub attachment: bool,
-    /// It takes a temperature.
-    pub temperature: bool,
 }
 
 #[cfg(test)]

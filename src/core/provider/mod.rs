@@ -10,7 +10,6 @@ mod error;
 mod in_process_catalog;
 pub mod key_names;
 pub mod lead_worker;
-pub mod lenient_json;
 #[cfg(feature = "scripted")]
 pub mod scripted;
 pub mod thinking_effort;

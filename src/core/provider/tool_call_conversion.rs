@@ -1,7 +1,6 @@
 //! Conversion of tool calls from a model's text to the conversation, and back.
 
-use super::lenient_json::JsonStr;
-use super::{Completion, Error, StopReason};
+use super::{Completion, StopReason};
 use crate::conversation::{Content, Outcome, ToolCall, ToolRequest};
 use crate::sys::random_hex;
 use serde::Serializer;
@@ -14,22 +13,6 @@ const MAX_KEPT_ARGUMENTS: usize = 64 * 1024;
 /// The nesting limit of arguments. Servers and clients that read them fail beyond limits of their own, of
 /// which serde's 128 is one of the lowest; the message around the arguments takes some levels.
 const MAX_DEPTH: usize = 100;
-
-/// The most calls in one response.
-const MAX_CALLS: usize = 1000;
-
-/// Checks whether a response with `calls` calls may have another.
-///
-/// # Errors
-/// [`Protocol`](super::ErrorClass::Protocol) if it has [`MAX_CALLS`]: the turn would make all of them.
-pub fn check_call_count(calls: usize) -> Result<(), Error> {
-    if calls < MAX_CALLS {
-        Ok(())
-    } else {
-        let what = format!("more than {MAX_CALLS} tool calls in one answer");
-        Err(Error::protocol(what))
-    }
-}
 
 /// The tool request for a model's call. A call without an id gets a new one, empty arguments become `{}`, and
 /// control characters in strings are escaped. Of the members of one name the last one stays.
@@ -109,7 +92,7 @@ fn parse_arguments(arguments: &str) -> Result<Box<RawValue>, String> {
     let raw: &RawValue =
         crate::json::from_str(text).map_err(|e| format!("they are not JSON ({e})"))?;
     // Some models encode the arguments twice: the object is in a string.
-    if let Ok(JsonStr(object)) = crate::json::from_str(text)
+    if let Ok(object) = crate::json::from_str::<String>(text)
         && object.trim_start().starts_with('{')
     {
         return parse_arguments(&object);

@@ -1,10 +1,10 @@
 //! A tool's result as a model gets it: one text and some images, the same for every protocol.
 
-use crate::conversation::{Content, Image, Message, Outcome, Text};
+use crate::conversation::{Content, Image, Message, Outcome};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{self, CallToolResult};
 use crate::text;
-use serde::{Deserialize, Serializer};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -40,12 +40,6 @@ pub struct ImageData<'a> {
     pub data: Cow<'a, str>,
     /// For example `image/png`.
     pub mime_type: Cow<'a, str>,
-}
-
-/// Serializes an image as a `data:` URL.
-pub fn as_data_url<S: Serializer>(image: &ImageData<'_>, s: S) -> Result<S::Ok, S::Error> {
-    let ImageData { data, mime_type } = image;
-    s.collect_str(&format_args!("data:{mime_type};base64,{data}"))
 }
 
 /// Any content block of a tool's result.
@@ -203,18 +197,6 @@ pub fn replace_images<'m>(
         }
     }
     Cow::Owned(message)
-}
-
-/// Whether a request with these messages contains an image.
-pub fn has_images(messages: &[&Message]) -> bool {
-    messages
-        .iter()
-        .any(|message| !image_hashes(message).is_empty())
-}
-
-/// The text of a user's message, if it is for the model.
-pub fn users_text(text: &Text) -> Option<&str> {
-    audience_includes_model(text.annotations.as_ref()).then_some(&text.text)
 }
 
 /// The image of a user's message, if it is for the model, as [`supported_image`] gives it.

@@ -33,12 +33,12 @@ pub(super) const ROUTES: &[Route] = &[
 fn templates(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let format = request.query("format").filter(|format| !format.is_empty());
     let mut all = registry.catalog().templates();
-    all.retain(|template| format.is_none_or(|format| template.format == format));
+    all.retain(|template| format.is_none_or(|format| template["format"] == format));
     let entries = all.iter().map(|template| {
         json!({
-            "id": template.id, "name": template.name, "format": template.format,
-            "api_url": template.api_url, "model_count": template.models.len(),
-            "doc_url": template.doc_url, "env_var": template.env_var,
+            "id": template["id"], "name": template["name"], "format": template["format"],
+            "api_url": template["api_url"], "doc_url": template["doc_url"], "env_var": template["env_var"],
+            "model_count": template["models"].as_array().map_or(0, Vec::len),
         })
     });
     Ok(Response::json(&entries.collect::<Vec<_>>()))
@@ -47,7 +47,7 @@ fn templates(registry: &Registry, request: &Request) -> Result<Response, Error> 
 fn template(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let id = request.param("id");
     let mut all = registry.catalog().templates().into_iter();
-    let found = all.find(|template| template.id == id);
+    let found = all.find(|template| template["id"] == id);
     let found = found.ok_or_else(|| Error::not_found(format!("there is no template {id:?}")))?;
     Ok(Response::json(&found))
 }

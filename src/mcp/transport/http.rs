@@ -26,9 +26,12 @@
 //! loopback addresses, and so do TLS root certificates (`SSL_CERT_FILE`, instead of the bundled ones).
 
 pub(crate) mod auth_challenge;
+mod denied;
 mod exchange;
 mod resumable_stream;
 mod status;
+
+pub use denied::{Challenge, Denied};
 
 use super::{MessageHandler, Transport, TransportError};
 use exchange::Exchange;

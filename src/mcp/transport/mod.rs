@@ -3,14 +3,12 @@
 //! The client passes messages to [`Transport::send`]. The transport passes received messages to a
 //! [`MessageHandler`] in the thread that read them, so that an answer reaches its caller directly.
 
-mod denied;
 #[cfg(feature = "http")]
 pub mod http;
 #[cfg(feature = "server")]
 pub mod memory;
 pub mod stdio;
 
-pub use denied::{Challenge, Denied};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -122,8 +120,9 @@ pub enum TransportError {
         /// The server's explanation, shortened.
         detail: String,
     },
-    /// HTTP: the server denied access (401, 403).
-    Denied(Box<Denied>),
+    /// The server denied access (401, 403).
+    #[cfg(feature = "http")]
+    Denied(Box<http::Denied>),
     /// HTTP: the server does not know the session any more. It did not run the request.
     SessionExpired {
         /// For example 404.
@@ -184,6 +183,7 @@ impl fmt::Display for TransportError {
                     detail => write!(f, ": {detail}"),
                 }
             }
+            #[cfg(feature = "http")]
             TransportError::Denied(denied) => write!(f, "the server answered {denied}"),
             TransportError::Config(what)
             | TransportError::Unreachable(what)

@@ -1,5 +1,4 @@
 use super::*;
-use std::time::Duration;
 
 #[test]
 fn every_number_has_its_type_and_meaning() {

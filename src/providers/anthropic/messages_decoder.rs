@@ -1,12 +1,13 @@
 //! Decodes a response of the Anthropic messages API: an event stream, or one message.
 
+use crate::call_limit::check_call_count;
 use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::lenient_json::{JsonId, JsonStr, arguments_text, token_count};
 use crate::mcp::jsonrpc::RawJson;
 use crate::response_body::{Part, ResponseBody};
 use crate::text::printable;
 use crate::too_long::{CONTEXT_FULL, context_is_full};
-use crate::tool_call_conversion::{check_call_count, tool_request};
+use crate::tool_call_conversion::tool_request;
 use crate::tool_name_encoding::ToolNames;
 use crate::wire_protocol::Decoder;
 use crate::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error};

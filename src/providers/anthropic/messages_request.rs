@@ -3,13 +3,14 @@
 use super::Endpoint;
 use super::bound_origin::ReasoningBack;
 use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
+use crate::message_parts::users_text;
 use crate::model_families::limits_of;
 use crate::model_traits::ModelTraits;
 use crate::request_form::{BLOCK_BINDING, RequestForm};
 use crate::thinking_origin::is_own;
 use crate::tool_call_conversion::replayed_call;
 use crate::tool_name_encoding::encode_tool_name;
-use crate::tool_result_conversion::{IMAGES, ImageData, tool_output, users_image, users_text};
+use crate::tool_result_conversion::{IMAGES, ImageData, tool_output, users_image};
 use crate::{CompletionRequest, ToolSpec};
 use serde::Serialize;
 use serde_json::value::RawValue;

@@ -1,9 +1,10 @@
 //! Decodes the events of a response of the Converse API.
 
 use super::event_frames::{Frame, FrameSplitter};
+use crate::call_limit::check_call_count;
 use crate::conversation::{Content, Reasoning, RedactedThinking, Thinking};
 use crate::lenient_json::JsonStr;
-use crate::tool_call_conversion::{check_call_count, tool_request};
+use crate::tool_call_conversion::tool_request;
 use crate::tool_name_encoding::ToolNames;
 use crate::wire_protocol::Decoder;
 use crate::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error};

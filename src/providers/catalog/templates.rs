@@ -4,16 +4,69 @@ use super::ProviderCatalog;
 use super::current_table::today;
 use super::model_table::Model;
 use super::provider_rows::{LEFT_OUT, hosts};
+use crate::json::to_value;
 use crate::provider_spec::{ProviderSpec, SettingRole};
-use gosling_core::provider::catalog::{ProviderTemplate, TemplateCapabilities, TemplateModel};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A host that speaks a wire protocol which a custom provider can have (`ProviderTemplate` of Goose's OpenAPI document
+/// after 1.24).
+#[derive(Debug, Serialize)]
+struct ProviderTemplate {
+    /// The name of the host's provider.
+    id: &'static str,
+    /// Its name for users.
+    name: &'static str,
+    /// The wire protocol: `openai` or `anthropic`.
+    format: &'static str,
+    /// The URL that a custom provider has.
+    api_url: String,
+    /// Its models.
+    models: Vec<TemplateModel>,
+    /// Always true.
+    supports_streaming: bool,
+    /// The variable with its key.
+    env_var: &'static str,
+    /// Where its models are documented.
+    doc_url: &'static str,
+}
+
+/// A model of a template.
+#[derive(Debug, Serialize)]
+struct TemplateModel {
+    /// The provider's name of it.
+    id: String,
+    /// The same.
+    name: String,
+    /// The context size in tokens.
+    context_limit: u64,
+    /// What it can do.
+    capabilities: TemplateCapabilities,
+    /// Whether it does not answer any more.
+    deprecated: bool,
+}
+
+/// What a model can do.
+#[derive(Debug, Serialize)]
+struct TemplateCapabilities {
+    /// It calls tools.
+    tool_call: bool,
+    /// It reasons.
+    reasoning: bool,
+    /// It sees images.
+    attachment: bool,
+    /// It takes a temperature.
+    temperature: bool,
+}
 
 impl ProviderCatalog {
     /// The templates of this build, by name.
-    pub(super) fn host_templates(&self) -> Vec<ProviderTemplate> {
+    pub(super) fn host_templates(&self) -> Vec<Value> {
         let known = hosts().iter().filter(|host| *host.protocol != LEFT_OUT);
         let mut templates: Vec<_> = known.filter_map(|host| self.template(host)).collect();
         templates.sort_by_key(|template| template.name.to_lowercase());
-        templates
+        let values = templates.iter().map(to_value);
+        values.filter_map(Result::ok).collect()
     }
 
     /// `None` if the host has no address of its own.

@@ -1,12 +1,13 @@
 //! Decodes a response of the Gemini API.
 
 use super::{ApiError, TextSignature};
+use crate::call_limit::check_call_count;
 use crate::conversation::{Content, Image};
 use crate::json_splitter::JsonSplitter;
 use crate::lenient_json::{JsonId, JsonStr, arguments_text, token_count};
 use crate::mcp::jsonrpc::RawJson;
 use crate::response_body::{self, ResponseBody};
-use crate::tool_call_conversion::{add_metadata, check_call_count, tool_request};
+use crate::tool_call_conversion::{add_metadata, tool_request};
 use crate::tool_name_encoding::ToolNames;
 use crate::wire_protocol::Decoder;
 use crate::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage};

@@ -3,10 +3,11 @@
 use super::{CALL_ID, SIGNATURE, TextSignature, gemini_schema};
 use crate::conversation::{Content, Role, Text, ToolRequest, ToolResponse};
 use crate::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
+use crate::message_parts::users_text;
 use crate::thinking_origin::is_own;
 use crate::tool_call_conversion::replayed_call;
 use crate::tool_name_encoding::encode_tool_name;
-use crate::tool_result_conversion::{ImageData, tool_output, users_image, users_text};
+use crate::tool_result_conversion::{ImageData, tool_output, users_image};
 use crate::{CompletionRequest, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;

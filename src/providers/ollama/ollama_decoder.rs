@@ -1,10 +1,11 @@
 //! Decodes a response: one JSON object for each line; the last one has `done`.
 
+use crate::call_limit::check_call_count;
 use crate::classify_error;
 use crate::conversation::Content;
 use crate::json_splitter::JsonSplitter;
 use crate::lenient_json::{JsonId, JsonStr, arguments_text, token_count};
-use crate::tool_call_conversion::{check_call_count, tool_request};
+use crate::tool_call_conversion::tool_request;
 use crate::wire_protocol::Decoder;
 use crate::{Completion, DeltaSink, Error, ErrorClass, StopReason};
 use serde::Deserialize;

@@ -6,12 +6,13 @@
 
 use super::chat_json::{self, Choice, Chunk, Delta, TextOrParts, TokenCounts, ToolCallDelta};
 use super::provider_fields::{CallFields, ReasoningDetails};
+use crate::call_limit::check_call_count;
 use crate::classify_error;
 use crate::conversation::{Content, Image, ToolRequest};
 use crate::lenient_json::arguments_text;
 use crate::response_body::{Part, ResponseBody};
 use crate::too_long::{CONTEXT_FULL, context_is_full};
-use crate::tool_call_conversion::{check_call_count, tool_request};
+use crate::tool_call_conversion::tool_request;
 use crate::tool_name_encoding::ToolNames;
 use crate::wire_protocol::Decoder;
 use crate::{Completion, DeltaSink, Error, ErrorClass, StopReason};

@@ -6,13 +6,12 @@ use crate::CompletionRequest;
 use crate::body_fields::BodyFields;
 use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
+use crate::message_parts::{as_data_url, users_text};
 use crate::request_form::{CACHE_CONTROL, REASONING_CONTENT, RequestForm};
 use crate::thinking_origin::is_own;
 use crate::tool_call_conversion::{as_text, replayed_call};
 use crate::tool_name_encoding::encode_tool_name;
-use crate::tool_result_conversion::{
-    IMAGES, ImageData, as_data_url, tool_output, users_image, users_text,
-};
+use crate::tool_result_conversion::{IMAGES, ImageData, tool_output, users_image};
 use crate::tool_schema::FunctionTool;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;

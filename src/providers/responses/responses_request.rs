@@ -3,14 +3,13 @@
 use super::reasoning_signature::ReasoningSignature;
 use crate::body_fields::BodyFields;
 use crate::conversation::{Content, Message, Role, Thinking};
+use crate::message_parts::{as_data_url, users_text};
 use crate::request_form::{ENCRYPTED_CONTENT, RequestForm, SUMMARY};
 use crate::thinking_origin::is_own;
 use crate::tool_call_conversion::{as_text, replayed_call};
 use crate::tool_name_encoding::encode_tool_name;
 use crate::tool_result_conversion::hash64;
-use crate::tool_result_conversion::{
-    IMAGES, ImageData, as_data_url, tool_output, users_image, users_text,
-};
+use crate::tool_result_conversion::{IMAGES, ImageData, tool_output, users_image};
 use crate::wire_protocol::Endpoint;
 use crate::{CompletionRequest, ToolSpec};
 use serde::{Serialize, Serializer};

@@ -1,7 +1,7 @@
 //! Authentication challenges: the `WWW-Authenticate` header of a server that denies access. RFC 9110 §11.6.1,
 //! RFC 6750 §3; MCP 2025-11-25, basic/authorization.
 
-use crate::transport::denied::{Challenge, VALUE};
+use super::denied::{Challenge, VALUE};
 
 /// The most challenges that are read, and the most parameters of each.
 pub(super) const MAX_CHALLENGES: usize = 8;

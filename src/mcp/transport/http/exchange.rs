@@ -1,10 +1,11 @@
 //! One request to the server and its response, in the thread of the exchange.
 
 use super::auth_challenge::{MAX_CHALLENGES, challenges};
+use super::denied::{Challenge, Denied};
 use super::status::{advice, clamp_retry_after, may_follow, reports_unknown_session};
 use super::{ONE_WAY_LABEL, Shared, lock};
 use crate::jsonrpc;
-use crate::transport::{Challenge, Denied, Stream, TransportError};
+use crate::transport::{Stream, TransportError};
 use gosling_outbound::error_text::{error_message, one_line};
 use gosling_outbound::sse::Decoder;
 use gosling_outbound::{

@@ -1,5 +1,5 @@
 use super::*;
-use crate::transport::Denied;
+use crate::transport::http::Denied;
 
 fn read(header: &str) -> String {
     let shown = |c: &Challenge| {

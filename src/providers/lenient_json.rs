@@ -8,10 +8,10 @@ use std::borrow::Cow;
 /// A string that is borrowed if it has no escapes. (Serde does not borrow a plain `Cow` in an `Option`.)
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
-pub struct JsonStr<'a>(#[serde(borrow)] pub Cow<'a, str>);
+pub(crate) struct JsonStr<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// An id. Some servers write it as a number.
-pub struct JsonId<'a>(pub Cow<'a, str>);
+pub(crate) struct JsonId<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for JsonId<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -23,7 +23,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for JsonId<'a> {
 
 /// A number of tokens, which some servers write with a fraction or as text; none if it is something else, so that
 /// the response is not lost.
-pub fn token_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+pub(crate) fn token_count<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u64>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let number = value
         .as_f64()
@@ -36,7 +38,7 @@ pub fn token_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 
 /// The JSON text of a call's arguments, or a piece of it. Some providers write a string, some the object
 /// itself.
-pub fn arguments_text(raw: &RawValue) -> Cow<'_, str> {
+pub(crate) fn arguments_text(raw: &RawValue) -> Cow<'_, str> {
     match crate::json::from_str::<Option<JsonStr<'_>>>(raw.get()) {
         Ok(Some(text)) => text.0,
         Ok(None) => "".into(),
