@@ -50,7 +50,8 @@
 //! 2. For every request to the model, the turn builds the [`agent::system_prompt`], the history, repaired so
 //!    that every call has a result, and the tools. If they fill too much of the model's context, the history is
 //!    replaced by a summary first.
-//! 3. [`provider`] sends the request. A `Protocol` serializes the request and decodes the stream, without I/O;
+//! 3. The session's [`provider::Provider`] sends the request; the [`provider::Catalog`] knows it by its name. Of those
+//!    in [`providers`] a `Protocol` serializes the request and decodes the stream, without I/O;
 //!    a wrapper does the I/O, retries where that can help, and can be cancelled at any time. Each delta becomes
 //!    an [`agent::Event`] at once; deltas that arrive in one read are sent with one write.
 //! 4. Each tool call in the response is authorized by the mode, by the user's earlier decisions and by the
@@ -90,8 +91,8 @@
 //! [`conversation`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`] and
 //! [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use [`mcp::server`];
 //! [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests, responses, routes; [`acp`]
-//! also its connections.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
-//! requests with [`outbound`]. `builtin::mcp_endpoint` serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
+//! also its connections.) [`agent`] also calls the models behind [`provider`]; [`providers`], which has those
+//! behind HTTP, and [`mcp`] send requests with [`outbound`]. `builtin::mcp_endpoint` serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
 //! --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`,
 //! between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong ones, and compares the
 //! answers with the contract. [`text::json`] parses all JSON; text with it from outside passes one door there, behind
@@ -112,7 +113,8 @@
 //! - `core`: what every build has, from [`http`] and [`api`] to [`store`]. Arrows inside it are held by review.
 //! - The parts, over `core`: each is a crate that a build can leave out whole. What a part adds to commands, routes,
 //!   servers, the manual or a turn, it says itself in one value of the type [`part::Part`]; [`parts::PARTS`] lists
-//!   those of this build, and nothing below knows their names. `core` asks them through [`part::all`].
+//!   those of this build, and nothing below knows their names. `core` asks them through [`part::all`]. The models
+//!   behind HTTP are such a part, too: [`providers`].
 //!
 //! This crate has the command line and the list, and offers the members under the names of their folders.
 //!

@@ -57,19 +57,23 @@ fn a_provider_that_is_left_out_is_unknown() {
         session.post("/agent/update_provider", body)
     };
     let unknown = update("nosuch");
-    for name in ["anthropic", "google", "ollama"] {
-        let answer = update(name).says(&hint(name));
-        assert_eq!(answer.status, unknown.status, "{name}");
+    for name in ["anthropic", "google", "ollama", "openai"] {
+        if name != "openai" || cfg!(not(feature = "openai")) {
+            let answer = update(name).says(&hint(name));
+            assert_eq!(answer.status, unknown.status, "{name}");
+        }
     }
     update("scripted").is(200);
     let listed = server.get("/config/providers").is(200);
     let names: Vec<&str> = (listed.body.as_array().into_iter().flatten())
         .filter_map(|provider| provider["name"].as_str())
         .collect();
-    assert!(
-        names.contains(&"openai") && names.contains(&"scripted"),
+    assert_eq!(
+        names.contains(&"openai"),
+        cfg!(feature = "openai"),
         "{names:?}"
     );
+    assert!(names.contains(&"scripted"), "{names:?}");
     for name in ["anthropic", "google", "ollama"] {
         assert!(!names.contains(&name), "{names:?}");
     }
@@ -98,7 +102,20 @@ fn no_server_is_reached_over_http() {
         .says(&hint("streamable-http"));
 }
 
+#[cfg(not(feature = "openai"))]
+#[test]
+fn no_provider_behind_http_is_known() {
+    let server = Server::new().start();
+    let body = json!({"provider": "groq", "model": "m"});
+    let answer = server.session([]).post("/agent/update_provider", body);
+    answer.says("`cargo build --features openai` adds them");
+    let output = gosling().arg("models").output().expect("gosling runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains(&hint("openai")), "{said}");
+}
+
 /// A session with a model at `host`, and the answer to the choice of that model.
+#[cfg(feature = "openai")]
 fn with_model(server: Server, host: &str) -> String {
     let server = server
         .env("OPENAI_HOST", host)
@@ -110,6 +127,7 @@ fn with_model(server: Server, host: &str) -> String {
     chosen.text + &Value::from(session.say("hello").events).to_string()
 }
 
+#[cfg(feature = "openai")]
 #[test]
 fn a_proxy_over_tls_is_refused_with_the_reason() {
     let proxied = Server::new().env("HTTP_PROXY", "https://user:password@127.0.0.1:9");
@@ -119,6 +137,7 @@ fn a_proxy_over_tls_is_refused_with_the_reason() {
     }
 }
 
+#[cfg(feature = "openai")]
 #[test]
 fn a_provider_of_the_users_own_needs_its_protocol() {
     let server = Server::new();
@@ -138,6 +157,7 @@ fn a_provider_of_the_users_own_needs_its_protocol() {
         .says(&hint("ollama"));
 }
 
+#[cfg(feature = "openai")]
 #[test]
 fn https_is_refused_with_the_reason() {
     let answer = with_model(Server::new(), "https://127.0.0.1:9");
@@ -177,7 +197,6 @@ fn what_only_the_pages_of_a_desktop_use_is_unknown() {
     let server = Server::new().start();
     for path in [
         "/agent/list_apps",
-        "/config/prompts",
         "/config/validate",
         "/diagnostics/20260101_1",
         "/mcp-app-proxy",
@@ -272,7 +291,9 @@ fn recipes_are_unknown_and_everything_beside_them_works() {
         let answer = server.post(&format!("/recipes/{path}"), json!({}));
         answer.is(404).says(&hint("recipes"));
     }
-    server.get("/recipes/list").is(404).says(&hint("recipes"));
+    for path in ["/recipes/list", "/config/prompts"] {
+        server.get(path).is(404).says(&hint("recipes"));
+    }
     let start = json!({"working_dir": server.work(), "recipe": recipe});
     server
         .post("/agent/start", start)

@@ -444,7 +444,7 @@ fn code_names() -> Code {
         literals.extend(code.literals);
     }
     // The settings of providers that are data.
-    let hosts = "src/core/provider/catalog/provider_rows.json";
+    let hosts = "src/providers/catalog/provider_rows.json";
     let text = fs::read_to_string(root().join(hosts)).unwrap();
     let names_there = text.split('"').filter(|text| text.contains('_'));
     for name in names_there.filter(|text| is_variable(text)) {

@@ -170,20 +170,28 @@ pub fn hint(name: &str) -> String {
 /// The features of the builtin servers, which have their names.
 pub const SERVERS: &[&str] = &["demo", "developer", "memory", "todo"];
 
-/// The providers that a feature adds, with the feature.
+/// The providers that a feature alone adds, with the feature.
 const PROVIDERS: &[(&str, &str)] = &[
     ("anthropic", "anthropic"),
     ("aws_bedrock", "bedrock"),
     ("gcp_vertex_ai", "vertex"),
     ("google", "google"),
     ("ollama", "ollama"),
+    ("openai", "openai"),
     ("scripted", "scripted"),
 ];
 
-/// As [`hint`], if `name` is a provider that a feature adds; empty for all other names.
+/// As [`hint`], for a provider that is not known: if a feature alone adds it, or the build leaves out all of those
+/// behind HTTP.
 pub fn hint_of_provider(name: &str) -> String {
     let found = PROVIDERS.iter().find(|(provider, _)| *provider == name);
-    found.map_or_else(String::new, |(_, feature)| hint(feature))
+    match found {
+        Some((_, feature)) => hint(feature),
+        None if is_left_out("openai") => {
+            "; this gosling was built without providers behind HTTP, `cargo build --features openai` adds them".to_owned()
+        }
+        None => String::new(),
+    }
 }
 
 /// As [`hint`], if `name` is one of `features`; empty for all other names.

@@ -12,11 +12,11 @@ use super::wire_protocol::{Endpoint, Protocol, WireProtocol};
 use super::{Completion, CompletionRequest, Error, ModelConfig, Purpose, ToolSpec};
 use crate::conversation::{Content, Message, Outcome, Role, ToolCall, ToolRequest, ToolResponse};
 use crate::json;
-use crate::mcp::types::CallToolResult;
-use crate::text;
+use gosling_core::mcp::types::CallToolResult;
+use gosling_core::text;
 #[cfg(test)]
-use crate::text::fuzz_input::check_seeds;
-use crate::text::fuzz_input::{Target, cuts, texts};
+use gosling_core::text::fuzz_input::check_seeds;
+use gosling_core::text::fuzz_input::{Target, cuts, texts};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 

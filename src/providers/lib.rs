@@ -72,7 +72,7 @@ use gosling_core::provider::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, MIN_OUTPUT, ModelConfig, Provider,
     Purpose, StopReason, ToolSpec, Usage, tool_call_conversion, tool_result_conversion,
 };
-use gosling_core::{conversation, features, json, mcp, sorting, store, sys, text};
+use gosling_core::{conversation, features, json, sorting, store, sys};
 
 /// What these providers add to gosling.
 pub const PART: Part = Part {

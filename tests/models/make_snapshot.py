@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes the snapshot of models that the program ships: src/core/provider/catalog/models.json.
+"""Makes the snapshot of models that the program ships: src/providers/catalog/models.json.
 
     pip download --no-deps litellm -d /tmp/litellm
     unzip -p /tmp/litellm/litellm-*.whl litellm/model_prices_and_context_window_backup.json > /tmp/prices.json
-    tests/models/make_snapshot.py /tmp/prices.json 2026-11-26 > src/core/provider/catalog/models.json
+    tests/models/make_snapshot.py /tmp/prices.json 2026-11-26 > src/providers/catalog/models.json
 
 The facts (limits, prices, dates) come from LiteLLM's table, which has the MIT licence; no text of it is copied. Rows
 are left out that are not for conversations, whose model cannot call tools, that were retired long ago, or that a

@@ -23,5 +23,8 @@ fn only_what_is_left_out_has_a_hint() {
         assert!(FEATURES.iter().any(|feature| feature.name == *name));
     }
     assert_eq!(hint_of_provider("aws_bedrock"), hint("bedrock"));
-    assert_eq!(hint_of_provider("bedrock"), "");
+    assert_eq!(
+        hint_of_provider("bedrock").is_empty(),
+        !is_left_out("openai")
+    );
 }

@@ -199,7 +199,7 @@ pub fn replace_images<'m>(
     Cow::Owned(message)
 }
 
-/// The image of a user's message, if it is for the model, as [`supported_image`] gives it.
+/// The image of a user's message, if it is for the model; the text that replaces it if the type is none of `kinds`.
 pub fn users_image<'a>(image: &'a Image, kinds: &[&str]) -> Option<Result<ImageData<'a>, String>> {
     let is_shown = audience_includes_model(image.annotations.as_ref());
     let (mime_type, data) = (image.mime_type.as_str().into(), image.data.as_str().into());

@@ -3,14 +3,14 @@
 use crate::call_limit::check_call_count;
 use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::lenient_json::{JsonId, JsonStr, arguments_text, token_count};
-use crate::mcp::jsonrpc::RawJson;
 use crate::response_body::{Part, ResponseBody};
-use crate::text::printable;
 use crate::too_long::{CONTEXT_FULL, context_is_full};
 use crate::tool_call_conversion::tool_request;
 use crate::tool_name_encoding::ToolNames;
 use crate::wire_protocol::Decoder;
 use crate::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error};
+use gosling_core::mcp::jsonrpc::RawJson;
+use gosling_core::text::printable;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;

@@ -65,7 +65,7 @@ pub(in crate::agent) fn default_template() -> String {
     )
 }
 
-/// The values of [`VARIABLES`].
+/// The values of the variables of its template.
 pub fn values(parts: &Parts<'_>) -> Value {
     let texts = extension_texts(parts.extensions);
     let extensions = parts.extensions.iter().zip(&texts);
