@@ -1,6 +1,7 @@
 //! Text and JSON from outside: makes text safe to show, removes secrets from it, and parses JSON.
 #![forbid(unsafe_code)]
 
+mod credential_forms;
 #[cfg(any(test, fuzzing, feature = "testing"))]
 pub mod fuzz_input;
 #[cfg(any(test, fuzzing, feature = "testing"))]
@@ -10,14 +11,13 @@ pub mod json;
 mod redact;
 pub mod sorting;
 pub mod split_command;
-mod undeclared_secrets;
 
+pub use credential_forms::{redact_credentials, url_userinfo};
 pub use invisible_characters::{
     escape_in_json, escape_invisible, for_model, json_for_model, may_hide_words, printable,
     strip_invisible,
 };
 pub use redact::{Cut, redact, redact_excerpt};
-pub use undeclared_secrets::{redact_credentials, url_userinfo};
 
 /// What follows `http://` or `https://`, in upper or lower case; `None` if the address begins otherwise.
 pub fn after_http_scheme(address: &str) -> Option<&str> {

@@ -8,7 +8,6 @@ pub(in crate::agent) mod checked_turn;
 pub(in crate::agent) mod compaction;
 pub(in crate::agent) mod model_history;
 pub(in crate::agent) mod model_request;
-pub(in crate::agent) mod parallel;
 pub(in crate::agent) mod refused_images;
 pub(in crate::agent) mod steering;
 pub(in crate::agent) mod token_estimate;

@@ -16,9 +16,6 @@ const SESSION: &str = "/sessions/{session_id}";
 /// How many sessions a search returns, unless the client sets a limit.
 const DEFAULT_FOUND: usize = 10;
 
-/// How many sessions a search returns at most.
-const MAX_FOUND: usize = 50;
-
 /// The longest search text, in bytes.
 const MAX_QUERY: usize = 1_000;
 
@@ -87,8 +84,8 @@ fn search(registry: &Registry, request: &Request) -> Result<Response, Error> {
             Error::bad_request(format!("`{name}` is not a date like {example}"))
         }),
     };
-    let mut query = Query::new(text, limit.min(MAX_FOUND))
-        .ok_or_else(|| Error::bad_request("`query` is empty"))?;
+    let mut query =
+        Query::new(text, limit).ok_or_else(|| Error::bad_request("`query` is empty"))?;
     query.after = moment("after_date")?;
     query.before = moment("before_date")?;
     let cancel = cancel_of(registry, request);

@@ -2,12 +2,12 @@
 
 mod wrapper_options;
 #[rustfmt::skip]
-mod wrapper_table;
+mod known_wrappers;
 
 pub use wrapper_options::{Given, Meaning, Options, Row, Syntax, Takes, Words};
 
 use crate::text::split_command;
-use wrapper_table::{Inner, WRAPPERS};
+use known_wrappers::{Inner, WRAPPERS};
 
 /// How many such programs are taken off a command line.
 const MAX_WRAPPERS: usize = 16;

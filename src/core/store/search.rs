@@ -10,6 +10,8 @@ use crate::conversation::Session;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::Utc;
 
+/// The most results of a search.
+const MAX_FOUND: usize = 50;
 /// The time limit of a search. It then returns what it has found.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -26,13 +28,13 @@ pub struct Query {
 }
 
 impl Query {
-    /// Searches for all words of `text`, in any case and order, in the name and messages of one session; `None`
-    /// if there is no word.
+    /// Searches for all words of `text`, in any case and order, in the name and messages of one session, and finds
+    /// `limit` sessions at most, but never more than 50; `None` if there is no word.
     pub fn new(text: &str, limit: usize) -> Option<Self> {
         let words: Vec<_> = text.split_whitespace().map(str::to_lowercase).collect();
         (!words.is_empty()).then_some(Query {
             words,
-            limit,
+            limit: limit.min(MAX_FOUND),
             after: None,
             before: None,
         })

@@ -1,8 +1,10 @@
 //! The prompts of gosling: those that the user has changed, else the defaults.
 
-use crate::agent::prompt::prompt_kind::{COMPACTION, MESSAGES, PromptKind, SESSION_NAME, SYSTEM};
+use crate::agent::prompt::prompt_kind::{MESSAGES, PromptKind, SYSTEM};
 use crate::agent::prompt::system_prompt::{self, Parts};
+use crate::agent::session::session_naming::SESSION_NAME;
 use crate::agent::session::session_recipes;
+use crate::agent::turn::compaction::COMPACTION;
 use crate::features;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@
 use crate::agent::Error;
 use crate::agent::questions::sampling_and_elicitation::request_handlers;
 use crate::agent::session::left_out_tools::LeftOutTools;
-use crate::agent::turn::parallel::parallel_map;
+use crate::agent::session::parallel_activation::parallel_map;
 use crate::agent::turn::turn_channel::TurnChannel;
 use crate::agent::turn::turn_state::TurnState;
 use crate::builtin::WorkspaceSlot;

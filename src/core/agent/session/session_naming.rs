@@ -2,6 +2,7 @@
 //! first turn, or beside it for clients that read the name at its end, so that no answer waits for it.
 
 use crate::agent::prompt::conversation_digest::digest;
+use crate::agent::prompt::prompt_kind::PromptKind;
 use crate::agent::prompt::short_answer::{ask, without_reasoning};
 use crate::agent::session::model_selection::Models;
 use crate::agent::session::observers::SessionObservers;
@@ -18,6 +19,18 @@ use std::sync::Arc;
 const DIGEST_SIZE: usize = 4_000;
 /// The longest name, in characters.
 const MAX_NAME: usize = 80;
+
+/// The prompt for the name of a session.
+const SESSION_NAME_TEXT: &str = "You name chats. Answer with a name for the session that you are shown, four words at \
+most, in the language of the user, and with nothing else: no quotes, no explanation.";
+
+/// The system prompt of requests for a session's name.
+pub(in crate::agent) static SESSION_NAME: PromptKind = PromptKind {
+    file: "session_name.md",
+    description: "Prompt for the name of a session",
+    default_text: || SESSION_NAME_TEXT.to_owned(),
+    variables: "",
+};
 
 /// Starts to name the agent's session in the background, if it has no name. A name that the user chose stays.
 pub(in crate::agent) fn name_in_background(

@@ -1,4 +1,4 @@
-//! A parallel map. A panic for one item does not affect the others.
+//! Activates extensions in parallel: a map whose items do not affect each other, even if one panics.
 
 use crate::sys::threads::share;
 use std::panic::{AssertUnwindSafe, catch_unwind};
