@@ -1,4 +1,5 @@
 //! `gosling models`, and what a table of models of the user's changes.
+#![cfg(feature = "openai")]
 
 #[path = "support/http_peer.rs"]
 #[allow(dead_code)]

@@ -1,4 +1,5 @@
 //! `/config/providers` and related routes, with a real server and a scripted model.
+#![cfg(feature = "openai")]
 #![cfg_attr(
     not(all(feature = "anthropic", feature = "google", feature = "ollama")),
     allow(dead_code, reason = "a test that uses it needs all protocols")

@@ -80,6 +80,7 @@ fn a_model_that_is_not_text_is_an_error_and_no_other_model_is_asked() {
     }
 }
 
+#[cfg(feature = "openai")]
 #[test]
 fn a_host_that_is_a_list_is_an_error_and_never_the_vendors_host() {
     let server = openai("GOOSE_MODEL: m\nOPENAI_HOST: [http://127.0.0.1:1]\n")
@@ -212,6 +213,7 @@ fn right_values_in_every_spelling_are_used_and_not_reported() {
     server.never_logs("is not a setting");
 }
 
+#[cfg(feature = "openai")]
 #[test]
 fn a_number_in_the_environment_keeps_its_text() {
     let model = model();

@@ -51,6 +51,7 @@ fn the_models_view_of_answers_instructions_and_resources_has_nothing_hidden() {
     assert!(!hides(&turn.text()), "{:?}", turn.text());
 }
 
+#[cfg(feature = "openai")]
 #[test]
 fn descriptions_and_schemas_of_tools_have_nothing_hidden() {
     let model = ModelServer::with(|_| Reply::stream(says(&["Yes."])));

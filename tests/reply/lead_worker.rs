@@ -215,6 +215,7 @@ fn when_the_lead_fails_too_the_user_hears_of_both() {
         .says("nobody");
 }
 
+#[cfg(feature = "openai")]
 #[test]
 fn the_lead_answers_when_the_worker_cannot_sum_up_the_conversation() {
     let model = ModelServer::with(|seen| {

@@ -1,7 +1,12 @@
 //! Turns of a conversation: `/reply` on a real server, with a scripted model and scripted MCP servers.
 // Some tests and their helpers need features that the build may leave out.
 #![cfg_attr(
-    not(all(feature = "chat", feature = "recipes", feature = "todo")),
+    not(all(
+        feature = "chat",
+        feature = "openai",
+        feature = "recipes",
+        feature = "todo"
+    )),
     allow(dead_code, unused_imports)
 )]
 
@@ -22,6 +27,7 @@ mod frontend_tools;
 mod invisible_characters;
 mod lead_worker;
 mod model_errors;
+#[cfg(feature = "openai")]
 mod model_requests;
 mod notifications;
 mod odd_json;
@@ -30,11 +36,14 @@ mod permission_modes;
 mod prompt_prefix;
 #[cfg(feature = "desktop")]
 mod prompt_templates;
+#[cfg(feature = "openai")]
 mod provider_fields;
+#[cfg(feature = "openai")]
 mod refused_images;
 mod resources;
 mod restarts;
 mod server_requests;
+#[cfg(feature = "openai")]
 mod session_naming;
 mod slash_commands;
 mod steering;

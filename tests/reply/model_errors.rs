@@ -200,6 +200,7 @@ fn a_script_that_is_none_is_named() {
     session.say("hi").finishes().says("Mended.");
 }
 
+#[cfg(feature = "openai")]
 #[test]
 fn a_key_is_never_shown() {
     use std::io::{Read, Write};

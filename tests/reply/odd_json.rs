@@ -97,6 +97,7 @@ fn message(odd: &str) -> String {
     .replace('\n', " ")
 }
 
+#[cfg(feature = "openai")]
 #[test]
 fn what_servers_and_models_send_comes_out_for_strict_readers() {
     let odd = odd();
@@ -175,6 +176,7 @@ fn what_servers_and_models_send_comes_out_for_strict_readers() {
     );
 }
 
+#[cfg(feature = "openai")]
 #[test]
 fn what_clients_send_and_import_comes_out_for_strict_readers() {
     let odd = odd();
