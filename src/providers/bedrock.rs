@@ -63,8 +63,9 @@ static CREDENTIALS: CredentialsSpec = CredentialsSpec {
             }
         },
     ),
-    needs: &[],
-    connect: |parameters, offline| aws::connect("bedrock", parameters, offline),
+    ways: &[],
+    login: None,
+    connect: |parameters, _, offline| aws::connect("bedrock", parameters, offline),
 };
 
 /// Those of Claude, the strictest of its models.

@@ -321,7 +321,8 @@ impl Catalog for ProviderCatalog {
             table: found.table_name().unwrap_or_default().to_owned(),
             url,
         };
-        let provider = (settings.clone()).provider(name, self.offline, Arc::new(facts));
+        let provider =
+            (settings.clone()).provider(name, self.offline, Arc::new(facts), &self.secrets);
         let now = Made {
             settings,
             provider: provider.clone(),
@@ -462,7 +463,8 @@ impl Catalog for ProviderCatalog {
             Found::Builtin(spec) => Some(spec),
             _ => None,
         };
-        let Some((spec, login)) = spec.and_then(|spec| Some((spec, spec.login?))) else {
+        let Some((spec, login)) = spec.and_then(|spec| Some((spec, spec.credentials?.login?)))
+        else {
             return Err(no_login(name));
         };
         let parameters = provider_settings::parameters(spec, self.reader())?;

@@ -41,8 +41,9 @@ static CREDENTIALS: CredentialsSpec = CredentialsSpec {
             "it needs a login: run `gosling models login github_copilot`, or set GITHUB_COPILOT_TOKEN",
         )),
     }),
-    needs: &[],
-    connect: |parameters, offline| {
+    ways: &[],
+    login: Some(device_login::login),
+    connect: |parameters, _, offline| {
         Arc::new(Copilot {
             parameters: parameters.clone(),
             offline,
@@ -57,7 +58,6 @@ pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     title: "GitHub Copilot",
     description: "Models of many vendors with a subscription of GitHub Copilot",
     credentials: Some(&CREDENTIALS),
-    login: Some(device_login::login),
     doc: "https://docs.github.com/en/copilot/using-github-copilot/ai-models",
     settings: vendor_settings::COPILOT,
     ..hosted(&openai::PROTOCOL)

@@ -9,6 +9,7 @@ pub(super) mod tokens;
 
 use super::Error;
 use super::wire_protocol::HttpRequest;
+use crate::store::Secrets;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 
@@ -38,7 +39,8 @@ pub(super) trait Credentials: Send + Sync {
     fn forget(&self) -> bool;
 }
 
-/// The values of a provider's [`Parameter`](super::provider_spec::SettingRole::Parameter),
+/// The values of a provider's [`Host`](super::provider_spec::SettingRole::Host),
+/// [`Parameter`](super::provider_spec::SettingRole::Parameter),
 /// [`Credential`](super::provider_spec::SettingRole::Credential) and
 /// [`Login`](super::provider_spec::SettingRole::Login) settings, by name.
 ///
@@ -68,10 +70,12 @@ pub(super) struct CredentialsSpec {
     /// The URL of the endpoint. Without it, the provider's settings have the URL, and a key, in place of which the
     /// credentials are used.
     pub(super) url: Option<MakeUrl>,
-    /// The settings without which they cannot stand in for a key.
-    pub(super) needs: &'static [&'static str],
+    /// The settings without which they cannot stand in for a key: all of one way, if there are any.
+    pub(super) ways: &'static [&'static [&'static str]],
+    /// How the user signs in, if there is a login.
+    pub(super) login: Option<Login>,
     /// The credentials; `offline` refuses every host but this machine.
-    pub(super) connect: fn(&Parameters, offline: bool) -> Arc<dyn Credentials>,
+    pub(super) connect: fn(&Parameters, &Arc<Secrets>, offline: bool) -> Arc<dyn Credentials>,
 }
 
 /// Signs the user in, and returns the secrets to store, by name. It may take minutes, because the user acts in a

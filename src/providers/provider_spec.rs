@@ -1,6 +1,6 @@
 //! What describes a provider of the program: its settings and its models.
 
-use super::credentials::{CredentialsSpec, Login};
+use super::credentials::CredentialsSpec;
 use super::wire_protocol::WireProtocol;
 use crate::store::settings::{self as store, Kind, Wrong};
 
@@ -54,8 +54,6 @@ pub(super) struct ProviderSpec {
     pub(super) protocol: &'static WireProtocol,
     /// Its credentials, if they are more than a key.
     pub(super) credentials: Option<&'static CredentialsSpec>,
-    /// How the user signs in, if the provider has a login of its own.
-    pub(super) login: Option<Login>,
     /// Clients show it first.
     pub(super) preferred: bool,
     /// It is a server of the user: no key is required.
@@ -215,7 +213,6 @@ pub(super) const fn hosted(protocol: &'static WireProtocol) -> ProviderSpec {
         description: "",
         protocol,
         credentials: None,
-        login: None,
         preferred: false,
         local: false,
         max_context: u64::MAX,

@@ -44,8 +44,9 @@ pub(super) static PROTOCOL: WireProtocol = WireProtocol {
 
 static CREDENTIALS: CredentialsSpec = CredentialsSpec {
     url: Some(endpoint_url),
-    needs: &[],
-    connect: google_token::connect,
+    ways: &[],
+    login: None,
+    connect: |parameters, _, offline| google_token::connect(parameters, offline),
 };
 
 pub(super) static VENDOR: ProviderSpec = ProviderSpec {

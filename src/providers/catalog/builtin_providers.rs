@@ -94,6 +94,7 @@ static COMPATIBLE: &[ProviderSpec] = &[
             key("DATABRICKS_TOKEN"),
             parameter("DATABRICKS_CLIENT_ID"),
             credential("DATABRICKS_CLIENT_SECRET"),
+            setting("DATABRICKS_REFRESH_TOKEN", SettingRole::Login),
             path("DATABRICKS_BASE_PATH", "serving-endpoints/chat/completions"),
             timeout("DATABRICKS_TIMEOUT"),
         ],

@@ -45,6 +45,7 @@ impl Settings {
         name: &str,
         offline: bool,
         facts: Arc<dyn ModelFacts>,
+        secrets: &Arc<Secrets>,
     ) -> Arc<dyn Provider> {
         let options = HttpProviderOptions {
             timeout: self.timeout,
@@ -56,7 +57,7 @@ impl Settings {
         let provider = HttpProvider::new(name, protocol, options).with_facts(facts);
         Arc::new(match self.credentials {
             Some(CredentialSettings { spec, parameters }) => {
-                provider.with_credentials((spec.connect)(&parameters, offline))
+                provider.with_credentials((spec.connect)(&parameters, secrets, offline))
             }
             None => provider,
         })
@@ -170,7 +171,9 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
     let base = (spec.protocol.base_url)(&text(SettingRole::Host)?.unwrap_or_default());
     let deployment = text(SettingRole::Deployment)?;
     let is_set = |name: &&str| parameters.get(name).is_some();
-    let credentials = spec.credentials.filter(|it| it.needs.iter().all(is_set));
+    let is_complete = |way: &&[&str]| way.iter().all(is_set);
+    let credentials =
+        (spec.credentials).filter(|it| it.ways.is_empty() || it.ways.iter().any(is_complete));
     let own_url = credentials.and_then(|spec| spec.url);
     let own_url = own_url.map(|url| url(&parameters)).transpose();
     let url = match (
@@ -229,7 +232,10 @@ pub(super) fn parameters(
 ) -> Result<Parameters, Error> {
     let mut parameters = Parameters::default();
     for setting in spec.settings {
-        if let SettingRole::Parameter | SettingRole::Credential | SettingRole::Login = setting.role
+        if let SettingRole::Host
+        | SettingRole::Parameter
+        | SettingRole::Credential
+        | SettingRole::Login = setting.role
             && let Some(value) = reader.text(setting)?
         {
             parameters.add(setting.name, value);

@@ -765,3 +765,11 @@ fn files_have_the_fields_of_todays_goose() {
     let unknown = file("e", r#""base_url": "${UNDECLARED}""#).err().unwrap();
     assert!(unknown.message.contains("http://"), "{unknown}");
 }
+
+#[test]
+fn the_core_knows_the_names_of_all_keys() {
+    use gosling_core::provider::key_names::KEY_NAMES;
+    let own = builtin_settings().filter(|setting| setting.is_own_secret());
+    let names: std::collections::BTreeSet<&str> = own.map(|setting| setting.name).collect();
+    assert!(names.iter().eq(KEY_NAMES), "{names:?}");
+}

@@ -41,8 +41,9 @@ const ENDPOINT_TITLE: &str = "the token endpoint of Microsoft Entra ID";
 
 pub(super) static SPEC: CredentialsSpec = CredentialsSpec {
     url: None,
-    needs: &[],
-    connect: |parameters, offline| {
+    ways: &[],
+    login: None,
+    connect: |parameters, _, offline| {
         Arc::new(Entra {
             parameters: parameters.clone(),
             offline,

@@ -9,6 +9,13 @@ use serde_json::Value;
 use std::time::Duration;
 use ureq::http::Method;
 
+/// What a token endpoint issues.
+pub(crate) struct Issued {
+    pub(crate) access: Fetched<String>,
+    /// What the next access token can be fetched with.
+    pub(crate) refresh: Option<String>,
+}
+
 /// The access token that a token endpoint issues for this form. `title` names the endpoint in errors.
 ///
 /// # Errors
@@ -20,6 +27,20 @@ pub(crate) fn fetch_token(
     offline: bool,
     cancel: &Cancel,
 ) -> Result<Fetched<String>, Error> {
+    fetch_issued(title, url, form, offline, cancel).map(|issued| issued.access)
+}
+
+/// As [`fetch_token`], with a token to refresh it, if one is issued.
+///
+/// # Errors
+/// As [`fetch_token`].
+pub(crate) fn fetch_issued(
+    title: &str,
+    url: &str,
+    form: &[(&str, String)],
+    offline: bool,
+    cancel: &Cancel,
+) -> Result<Issued, Error> {
     let escaped = |(name, value): &(&str, String)| {
         format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC))
     };
@@ -34,7 +55,16 @@ pub(crate) fn fetch_token(
         offline,
         timeout: TIMEOUT,
     };
-    parse_token(&request.run(cancel)?, title)
+    #[derive(Deserialize)]
+    struct Refresh {
+        refresh_token: Option<String>,
+    }
+    let body = request.run(cancel)?;
+    let refresh = crate::json::from_slice::<Refresh>(&body).ok();
+    Ok(Issued {
+        access: parse_token(&body, title)?,
+        refresh: refresh.and_then(|it| it.refresh_token),
+    })
 }
 
 /// The token in a response, and how long it is valid. Some issuers write numbers as text.
