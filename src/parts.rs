@@ -34,5 +34,6 @@ parts! {
     "schedules" => gosling_recipes::schedule::PART,
     "screening" => gosling_screening::PART,
     "session-events" => gosling_session_events::PART,
+    "tls" => gosling_core::tls::PART,
     "todo" => gosling_builtin::todo::PART,
 }

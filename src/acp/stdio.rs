@@ -26,7 +26,7 @@ const WRITE_BUFFER: usize = 64 << 10;
 /// # Errors
 /// When stdin or stdout cannot be used, or reading fails.
 pub fn serve_stdio_process(registry: &Arc<Registry>, gone: &Cancel) -> io::Result<()> {
-    let (input, output, end) = sys::pipe::stdio()?;
+    let (input, output, end) = sys::own_stdio::stdio()?;
     let _end = gone.on_cancel(move || drop(end));
     let writer = LineWriter {
         output,

@@ -105,7 +105,11 @@ fn start(options: Options) -> Result<(), Failure> {
         services.push(service);
     }
     let address = (options.host.as_str(), options.port);
-    let encryption = options.tls.encryption(&paths)?;
+    let tls = options.tls;
+    let opened = (tls.open).map(|open| open(tls.files.as_ref(), &paths.state.join("tls")));
+    let encryption = opened
+        .transpose()
+        .map_err(failed("no certificate for TLS"))?;
     let scheme = if encryption.is_some() {
         "https"
     } else {

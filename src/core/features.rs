@@ -1,40 +1,6 @@
 //! The Cargo features: what this build contains and what it leaves out.
 //!
-//! | feature | contains |
-//! |---|---|
-//! | `acp` | the Agent Client Protocol: the command `gosling acp` |
-//! | `analyze` | the tool of `developer` that outlines source code; needs `developer` |
-//! | `anthropic` | the provider `anthropic` and its wire protocol |
-//! | `azure` | for the provider `azure_openai` Microsoft Entra ID in place of a key |
-//! | `bedrock` | the provider `aws_bedrock`: the Converse API of Amazon Bedrock |
-//! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
-//! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension`; needs `streamable-http` |
-//! | `containers` | extensions in Docker or Podman |
-//! | `copilot` | the provider `github_copilot`, and its login |
-//! | `databricks` | for the provider `databricks` a service principal in place of a token |
-//! | `deeplinks` | `goose://` links: the command `gosling deeplink`, and their installation through the API |
-//! | `demo` | the command `gosling demo` and the builtin server `demo` |
-//! | `desktop` | what the pages of Goose Desktop use besides chat and history: custom providers, diagnostics, the configuration's backups, user interfaces of MCP servers |
-//! | `developer` | the builtin server `developer`: shell and editor |
-//! | `google` | the provider `google` and its wire protocol |
-//! | `image` | the tool of `developer` that shows image files; needs `developer` |
-//! | `inline-python` | extensions that are Python code in the configuration |
-//! | `manual` | the pages that `gosling help TOPIC` prints, and the OpenAPI document |
-//! | `memory` | the builtin server `memory` |
-//! | `metrics` | `GET /metrics` |
-//! | `ollama` | the provider `ollama` and its wire protocol |
-//! | `openai` | the providers of models behind HTTP: OpenAI's two wire protocols, the hosts that speak them, those that the user describes, the table of models, `gosling models`; needed by every other provider |
-//! | `pinning` | the comparison of the tools of a server with those that it had first |
-//! | `recipes` | recipes: templates, links, folders, slash commands, runs, the command `gosling recipe`; prompts of the user |
-//! | `schedules` | recipes that run at set times, and the command `gosling schedule`; needs `recipes` |
-//! | `screen` | the tools of `developer` that show the screen and its windows; needs `image` |
-//! | `screening` | advisories about packages, and a list of allowed extensions; `gosling advisories` |
-//! | `scripted` | the provider `scripted`, which answers from a file |
-//! | `session-events` | turns that outlive the client's connection, and streams of their events, for newer clients |
-//! | `streamable-http` | MCP servers that are reached over HTTP, extensions of type `streamable_http` |
-//! | `tls` | `https` to models and MCP servers, and `gosling agent --tls` |
-//! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
-//! | `vertex` | the provider `gcp_vertex_ai`: Gemini and Claude on Vertex AI; needs `anthropic` and `google` |
+//! What each contains, the page `features` of the manual says (`src/manual/features.md`).
 //!
 //! All are on by default. Those of the builtin servers enable the feature `builtin`, which contains what all of
 //! them need: the command `gosling mcp`, connections inside the process, and the side of MCP that offers tools.

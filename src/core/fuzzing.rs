@@ -11,7 +11,11 @@ pub const TARGETS: &[Target] = &[
     Target::new("http_chunked", http::fuzzing::chunked, 50),
     Target::new("http_json", http::fuzzing::json_body, 300),
     Target::new("yaml", store::fuzzing::yaml, 1000),
-    Target::new("environment", extension::environment::fuzz, 300),
+    Target::new(
+        "environment",
+        extension::environment::fuzzing::variables,
+        300,
+    ),
     Target::new("session_import", conversation::fuzzing::import, 600),
 ];
 

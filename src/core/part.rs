@@ -9,9 +9,11 @@ use crate::extension::container::CreateRuntime;
 use crate::extension::inline_python::CreatePythonRunner;
 use crate::extension::pinning_check::CreatePinner;
 use crate::extension::screening_check::CreateScreener;
-use crate::http::Router;
+use crate::http::{Encryption, Router};
 use crate::provider::{Catalog, InProcessCatalog, in_process_providers};
 use crate::sys::cancel::Cancel;
+use std::error::Error;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// Adds routes to those of the API.
@@ -22,6 +24,10 @@ pub type CreateCatalog = fn(&Stores, bool) -> Box<dyn Catalog>;
 
 /// Creates the work of a part for a server.
 pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
+
+/// Reads the files of a certificate and its key, or those in a folder of gosling, and announces them.
+pub type OpenEncryption =
+    fn(Option<&[PathBuf; 2]>, &Path) -> Result<Arc<dyn Encryption>, Box<dyn Error>>;
 
 /// Runs a command in a shell; the reason if it fails.
 pub type RunCheck = fn(&ShellCheck<'_>, &Cancel) -> Result<(), String>;
@@ -38,6 +44,8 @@ pub struct Part {
     pub catalog: Option<CreateCatalog>,
     /// Creates its work besides requests, for a server.
     pub service: Option<CreateService>,
+    /// What encrypts the connections of servers.
+    pub encryption: Option<OpenEncryption>,
     /// Its builtin MCP servers.
     pub servers: &'static [BuiltinServer],
     /// Whether its pages show the user interfaces of MCP servers.
@@ -69,6 +77,7 @@ impl Part {
             routes: None,
             catalog: None,
             service: None,
+            encryption: None,
             servers: &[],
             shows_user_interfaces: false,
             containers: None,

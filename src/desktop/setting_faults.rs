@@ -2,7 +2,8 @@
 
 use crate::agent::Registry;
 use crate::store;
-use crate::store::settings::{self, Fault, Kind, misplaced_secret};
+use crate::store::Config;
+use crate::store::settings::{self, Fault, Kind, Setting, in_file, misplaced_secret, misspelled};
 use gosling_providers::catalog::custom_providers::CustomProviders;
 
 /// What is wrong with the settings: values, names, secrets, and files of the user's providers.
@@ -12,11 +13,34 @@ use gosling_providers::catalog::custom_providers::CustomProviders;
 pub(crate) fn setting_faults(registry: &Registry) -> store::Result<Vec<Fault>> {
     let config = &registry.stores().config;
     let own = registry.catalog().settings();
-    let mut faults = settings::faults(config, &own, settings::variables())?;
+    let mut faults = value_and_name_faults(config, &own)?;
     let extensions = config.extensions()?.warnings.into_iter();
     faults.extend(extensions.map(|text| Fault::warning(format!("extensions: {text}"))));
     faults.extend(provider_faults(registry)?);
     Ok(faults)
+}
+
+/// The faults of the settings: wrong values of those in `ALL` and of `more`, and wrong names in the file and in the
+/// environment. Secrets are not read.
+///
+/// # Errors
+/// As [`Config::get`].
+fn value_and_name_faults(config: &Config, more: &[Setting<'_>]) -> store::Result<Vec<Fault>> {
+    let root = config.all()?;
+    let mut found = Vec::new();
+    for setting in settings::ALL.iter().copied().chain(more) {
+        if matches!(setting.kind, Kind::Secret) {
+            let is_misplaced = root.contains_key(setting.name) && !setting.environment_only;
+            found.extend(is_misplaced.then(|| misplaced_secret(setting.name, config.path())));
+        } else if let Some(given) = config.given(setting.name)?
+            && (!given.is_in_file() || !setting.environment_only)
+        {
+            found.extend(setting.fault_of(&given));
+        }
+    }
+    found.extend(settings::variables().filter_map(|name| misspelled(&name, None)));
+    found.extend(in_file(config.path(), root.keys().map(String::as_str)));
+    Ok(found)
 }
 
 /// What is wrong with the secrets of providers, and with the files of the user's own.

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The routes with which clients use recipes, and prompts of the user. A build without recipes answers each as unknown.
 pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
@@ -65,7 +66,7 @@ fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
             "id": entry.id,
             "slash_command": command(&entry.path),
             "file_path": entry.path.to_string_lossy(),
-            "last_modified": clock::rfc3339_nanos(entry.modified),
+            "last_modified": rfc3339_nanos(entry.modified),
             "schedule_cron": cron(&entry.path),
             "recipe": entry.recipe,
         })
@@ -163,4 +164,14 @@ fn slash_command(registry: &Registry, request: &Request) -> Result<Response, Err
     let command = slash_command.as_deref();
     slash_commands::assign(&registry.stores().config, &path, command)?;
     Ok(Response::empty(200))
+}
+
+/// A moment as RFC 3339 with nanoseconds, as Goose writes the times of files:
+/// `2026-11-21T22:16:27.419288903+00:00`. A moment before 1970 is 1970.
+fn rfc3339_nanos(moment: SystemTime) -> String {
+    let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    let text = clock::Utc::from_unix(seconds).to_string();
+    let nanos = since.subsec_nanos();
+    format!("{}.{nanos:09}+00:00", text.trim_end_matches('Z'))
 }

@@ -9,11 +9,10 @@
 use crate::agent::{Error, SessionObserver};
 use crate::conversation::Message;
 use crate::sys::cancel::Cancel;
-use crate::sys::clock::unix_micros;
 use crate::sys::lock;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How many events a log keeps that every listener has read.
 pub(crate) const MAX_EVENTS: usize = 512;
@@ -404,6 +403,14 @@ impl SessionObserver for EventLogs {
             log.close();
         }
     }
+}
+
+/// Microseconds since 1970-01-01T00:00:00Z; 0 if the clock is set before that.
+fn unix_micros() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+    })
 }
 
 #[cfg(test)]

@@ -89,27 +89,9 @@ pub fn unix_seconds() -> i64 {
     }
 }
 
-/// Microseconds since 1970-01-01T00:00:00Z; 0 if the clock is set before that.
-pub fn unix_micros() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
-    })
-}
-
 /// The current time as RFC 3339: `2026-11-21T22:16:27Z`.
 pub fn now_rfc3339() -> String {
     Utc::from_unix(unix_seconds()).to_string()
-}
-
-/// A moment as RFC 3339 with nanoseconds, as Goose writes the times of files:
-/// `2026-11-21T22:16:27.419288903+00:00`. A moment before 1970 is 1970.
-pub fn rfc3339_nanos(moment: SystemTime) -> String {
-    let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-    let text = Utc::from_unix(seconds).to_string();
-    let nanos = since.subsec_nanos();
-    format!("{}.{nanos:09}+00:00", text.trim_end_matches('Z'))
 }
 
 /// Today's date in UTC as `YYYYMMDD`.

@@ -1,12 +1,12 @@
 //! Private files and folders: modes, durability and identity.
 
+#[cfg(feature = "parts")]
+pub use super::file_owner::{attributes, copy_owner, has_owner_of, make_executable};
 pub use super::stamp::Stamp;
 
-use std::collections::BTreeMap;
-use std::ffi::CString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// An open folder, to read the states of many files in it without resolving its path again.
@@ -60,15 +60,6 @@ pub fn make_private(file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Makes the file executable for everyone who may read it.
-///
-/// # Errors
-/// When the mode cannot be read or set.
-pub fn make_executable(path: &Path) -> io::Result<()> {
-    let mode = std::fs::metadata(path)?.permissions().mode();
-    std::fs::set_permissions(path, PermissionsExt::from_mode(mode | (mode & 0o444) >> 2))
-}
-
 /// Opens the regular file `path` for reading, following symbolic links. Every file that another program can replace
 /// is opened with this or [`open_regular_with`]: opening a named pipe would block, and a device may have no end.
 ///
@@ -116,33 +107,6 @@ pub fn open_folder(path: &Path) -> io::Result<File> {
 /// The number of hard links of a file.
 pub fn links(metadata: &Metadata) -> u64 {
     metadata.nlink()
-}
-
-/// Whether two files have the same owner.
-pub fn has_owner_of(one: &Metadata, other: &Metadata) -> bool {
-    one.uid() == other.uid()
-}
-
-/// Gives `file` the owner and group of another file; false if that is not permitted.
-pub fn copy_owner(file: &File, of: &Metadata) -> bool {
-    let Ok(own) = file.metadata() else {
-        return false;
-    };
-    let uid = (own.uid() != of.uid()).then_some(of.uid());
-    let gid = (own.gid() != of.gid()).then_some(of.gid());
-    (uid.is_none() && gid.is_none()) || fchown(file, uid, gid).is_ok()
-}
-
-/// The names and values of a file's extended attributes, of which an access control list is one. Empty where the
-/// file system has none, and on other systems than Linux.
-///
-/// # Errors
-/// When they cannot be read.
-pub fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
-    #[cfg(target_os = "linux")]
-    return super::unix::attributes(file);
-    #[cfg(not(target_os = "linux"))]
-    return file.metadata().map(|_| BTreeMap::new());
 }
 
 /// Makes the content of `file` durable.

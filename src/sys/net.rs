@@ -1,9 +1,14 @@
 //! Socket operations that the standard library lacks: a non-blocking peek, a longer backlog, waking a listener.
 #![allow(unsafe_code)]
 
+#[cfg(feature = "parts")]
+mod without_blocking;
+
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+#[cfg(feature = "parts")]
+pub use without_blocking::{receive_now, send_now};
 
 /// The length of the accept queue. The standard library sets 128, which one burst fills; a client that connects
 /// to a full queue retries after a whole second.
@@ -24,14 +29,6 @@ pub fn hung_up(stream: &TcpStream) -> bool {
     }
 }
 
-/// Receives what has arrived, without blocking, also on a blocking socket; 0 at the end of the input.
-///
-/// # Errors
-/// `WouldBlock` if nothing has arrived, or what the system says.
-pub fn receive_now(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
-    receive(stream, buffer, 0)
-}
-
 fn receive(stream: &TcpStream, buffer: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
     let (start, len) = (buffer.as_mut_ptr().cast(), buffer.len());
     let flags = flags | libc::MSG_DONTWAIT;
@@ -39,18 +36,6 @@ fn receive(stream: &TcpStream, buffer: &mut [u8], flags: libc::c_int) -> io::Res
     // bytes that `buffer` has room for.
     let received = unsafe { libc::recv(stream.as_raw_fd(), start, len, flags) };
     usize::try_from(received).map_err(|_| io::Error::last_os_error())
-}
-
-/// Sends as many bytes as the socket accepts without blocking, also on a blocking socket.
-///
-/// # Errors
-/// `WouldBlock` if it accepts none, or what the system says.
-pub fn send_now(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
-    let (start, len) = (bytes.as_ptr().cast(), bytes.len());
-    // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel reads only `bytes`.
-    // The standard library has SIGPIPE ignored.
-    let sent = unsafe { libc::send(stream.as_raw_fd(), start, len, libc::MSG_DONTWAIT) };
-    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
 
 /// Lengthens the accept queue, as far as the system allows.

@@ -6,21 +6,25 @@
 //! constants, which the system then maps again.
 #![allow(unsafe_code)]
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "parts"))]
 mod alarm;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "parts"))]
 mod attributes;
 mod executable;
+#[cfg(feature = "parts")]
 mod hidden_input;
 mod start;
+#[cfg(feature = "parts")]
+mod usage;
 
 use super::stamp::Stamp;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "parts"))]
 pub use alarm::Alarm;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "parts"))]
 pub(super) use attributes::attributes;
 pub(super) use executable::unmap_code;
+#[cfg(feature = "parts")]
 pub use hidden_input::HiddenInput;
 pub(super) use start::Prepared;
 use std::ffi::{CStr, CString};
@@ -31,6 +35,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
+#[cfg(feature = "parts")]
+pub(super) use usage::{cpu_time, kernel_release};
 
 /// The signals that are sent to groups and processes.
 #[derive(Clone, Copy)]
@@ -172,6 +178,7 @@ pub(super) fn wait_any<const N: usize>(fds: [i32; N], limit: Duration) -> [bool;
     wait_each(fds.map(|fd| (fd, libc::POLLIN)), limit)
 }
 
+#[cfg(feature = "parts")]
 /// Waits until `write` is writable or its reader is gone, or `read` is readable; returns which.
 pub(super) fn wait_room(write: i32, read: i32) -> [bool; 2] {
     wait_each(
@@ -532,38 +539,4 @@ pub(super) fn wait_writable(fd: i32, limit: Duration) -> bool {
 /// Waits until a pipe is readable or its writer is gone. False when the limit passes first.
 pub(super) fn wait_readable(fd: i32, limit: Duration) -> bool {
     wait_each([(fd, libc::POLLIN)], limit)[0]
-}
-
-/// The release of the system's kernel, such as `6.1.0`.
-pub fn kernel_release() -> Option<String> {
-    // SAFETY: an all-zero `utsname` is valid; `uname` fills it with texts that end with a zero.
-    let name = unsafe {
-        let mut name: libc::utsname = std::mem::zeroed();
-        if libc::uname(&raw mut name) != 0 {
-            return None;
-        }
-        name
-    };
-    // `c_char` is signed or not, as the processor has it.
-    let bytes = name.release.map(|byte| byte as u8);
-    let release = CStr::from_bytes_until_nul(&bytes).ok()?;
-    Some(release.to_string_lossy().into_owned())
-}
-
-/// The processor time of this process, of user and system.
-pub fn cpu_time() -> Option<Duration> {
-    // SAFETY: an all-zero `rusage` is valid; `getrusage` fills it.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        if libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) != 0 {
-            return None;
-        }
-        usage
-    };
-    let time = |time: libc::timeval| {
-        let seconds = u64::try_from(time.tv_sec).ok()?;
-        let micros = u64::try_from(time.tv_usec).ok()?;
-        Some(Duration::from_secs(seconds) + Duration::from_micros(micros))
-    };
-    Some(time(usage.ru_utime)? + time(usage.ru_stime)?)
 }

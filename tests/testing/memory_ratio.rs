@@ -1,7 +1,28 @@
 //! Measures the memory that parsers of input from outside take, for the worst inputs.
 //!
-//! Each test is next to its parser and passes the worst texts to [`at_most`]. The table in the crate's
-//! documentation is the output of `cargo test --lib memory_ratio -- --nocapture --include-ignored`.
+//! Each test is next to its parser and passes the worst texts to [`at_most`]. `cargo test --workspace --lib
+//! memory_ratio -- --nocapture --include-ignored` measures this table again, and fails if a multiple grows: the peak
+//! memory besides the text, as a multiple of the text, for the worst known texts of 1 MiB, or of the maximum size. JSON
+//! values take up to ninety times their text; their memory is counted as they are built, and limited to 16 MiB plus 32
+//! times the text.
+//!
+//! | input | multiple | maximum size |
+//! |---|---|---|
+//! | head of a request | 23 | 64 KiB, and 100 fields |
+//! | body of a request, as bytes | 2 | 50 MiB, 0 without the key |
+//! | JSON parsed to values: 1 MiB, 8 MiB | 36, 25 | 50 MiB in a body, 64 MiB from an MCP server |
+//! | message of JSON-RPC | 18 | 64 MiB, 50 MiB over HTTP and in `gosling acp` |
+//! | batch of JSON-RPC, in the protocol version with batches | 1 | the same, and 1,000 messages |
+//! | event stream, before its events are read | 3 | 64 MiB for an event |
+//! | response of a model: OpenAI, Anthropic, Google, Ollama | 38, 2, 23, 34 | 64 MiB |
+//! | error of a model, list of models | 93, 6 | 64 KiB, 4 MiB |
+//! | session to import | 36 | 50 MiB |
+//! | advisories | 42 | 8 MiB a file |
+//! | recipe link | 49 | 512 KiB |
+//! | YAML of a recipe | 133 | 256 KiB |
+//! | templates of a recipe, with their output | | 8 MiB in all |
+//! | patch | 48 | 2 MiB |
+//! | words of a shell command | 22 | 128 KiB; the same in all for shorter ones |
 
 use crate::counting_allocator::peak_bytes;
 

@@ -1,22 +1,10 @@
-//! Whether a command serves https, and with which certificate.
+//! Whether a command serves https. What encrypts is a part of the program.
 
+use super::Failure;
 use super::serve::variable;
-use super::{Failure, failed};
 use crate::features;
-use crate::http::Encryption;
-use crate::store::Paths;
-use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// Reads the files of a certificate and its key, or those in a folder of gosling, and announces them.
-type Open = fn(Option<&[PathBuf; 2]>, &Path) -> Result<Arc<dyn Encryption>, Box<dyn Error>>;
-
-/// That of a build with TLS.
-#[cfg(feature = "tls")]
-const OPEN: Option<Open> = Some(crate::tls::announced);
-#[cfg(not(feature = "tls"))]
-const OPEN: Option<Open> = None;
+use crate::part::{self, OpenEncryption};
+use std::path::PathBuf;
 
 const TLS: &str = "GOOSE_TLS";
 const CERTIFICATE: &str = "GOOSE_TLS_CERT_PATH";
@@ -25,9 +13,9 @@ const KEY: &str = "GOOSE_TLS_KEY_PATH";
 /// What the variables and the command line say.
 pub struct Options {
     /// If TLS is enabled.
-    open: Option<Open>,
-    /// The files of the certificate and the key.
-    files: Option<[PathBuf; 2]>,
+    pub open: Option<OpenEncryption>,
+    /// The files of the certificate and the key, if the user has some.
+    pub files: Option<[PathBuf; 2]>,
 }
 
 impl Options {
@@ -40,8 +28,15 @@ impl Options {
         let files = match (variable(CERTIFICATE)?, variable(KEY)?) {
             (None, None) => None,
             (Some(certificate), Some(key)) => Some([certificate.into(), key.into()]),
-            (Some(_), None) => return Err(missing(CERTIFICATE, KEY)),
-            (None, Some(_)) => return Err(missing(KEY, CERTIFICATE)),
+            (given, _) => {
+                let (given, other) = if given.is_some() {
+                    (CERTIFICATE, KEY)
+                } else {
+                    (KEY, CERTIFICATE)
+                };
+                let message = format!("{given} is set, but {other} is not: set both, or neither");
+                return Err(Failure::Usage(message));
+            }
         };
         let enabled_by = match variable(TLS)?.as_deref().map(str::trim) {
             Some("true" | "1") => Some(TLS),
@@ -53,9 +48,7 @@ impl Options {
             }
         };
         let mut options = Options { open: None, files };
-        if let Some(from) = enabled_by {
-            options.enable(from)?;
-        }
+        enabled_by.map_or(Ok(()), |from| options.enable(from))?;
         Ok(options)
     }
 
@@ -64,30 +57,9 @@ impl Options {
     /// # Errors
     /// When this build has no TLS.
     pub fn enable(&mut self, from: &str) -> Result<(), Failure> {
-        if OPEN.is_none() {
-            let hint = features::hint("tls");
-            return Err(Failure::Usage(format!(
-                "{from}: this build has no TLS{hint}"
-            )));
-        }
-        self.open = OPEN;
-        Ok(())
+        self.open = part::all().iter().find_map(|part| part.encryption);
+        let hint = features::hint("tls");
+        let missing = || Failure::Usage(format!("{from}: this build has no TLS{hint}"));
+        self.open.map(drop).ok_or_else(missing)
     }
-
-    /// What encrypts the connections, if TLS is enabled.
-    ///
-    /// # Errors
-    /// When a file cannot be used, or the self-signed certificate cannot be stored.
-    pub fn encryption(&self, paths: &Paths) -> Result<Option<Arc<dyn Encryption>>, Failure> {
-        let opened = self
-            .open
-            .map(|open| open(self.files.as_ref(), &paths.state.join("tls")));
-        opened.transpose().map_err(failed("no certificate for TLS"))
-    }
-}
-
-fn missing(given: &str, other: &str) -> Failure {
-    Failure::Usage(format!(
-        "{given} is set, but {other} is not: set both, or neither"
-    ))
 }

@@ -14,7 +14,7 @@ use crate::sys::lock;
 use crate::text::printable;
 use given::Read;
 pub use given::{Given, is_token};
-use names::{in_file, misspelled};
+pub use names::{in_file, misspelled};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::fmt;
@@ -499,33 +499,6 @@ fn warn_once(key: impl Hash, text: impl FnOnce() -> String) {
         drop(logged);
         log::warn!("{}", text());
     }
-}
-
-/// The faults of the settings: wrong values of those in `ALL` and of `more`, and wrong names in the file and among
-/// `variables`. Secrets are not read.
-///
-/// # Errors
-/// As [`Config::get`].
-pub fn faults(
-    config: &Config,
-    more: &[Setting<'_>],
-    variables: impl Iterator<Item = String>,
-) -> Result<Vec<Fault>> {
-    let root = config.all()?;
-    let mut found = Vec::new();
-    for setting in ALL.iter().copied().chain(more) {
-        if matches!(setting.kind, Kind::Secret) {
-            let is_misplaced = root.contains_key(setting.name) && !setting.environment_only;
-            found.extend(is_misplaced.then(|| misplaced_secret(setting.name, config.path())));
-        } else if let Some(given) = config.given(setting.name)?
-            && (!given.is_in_file() || !setting.environment_only)
-        {
-            found.extend(setting.fault_of(&given));
-        }
-    }
-    found.extend(variables.filter_map(|name| misspelled(&name, None)));
-    found.extend(in_file(config.path(), root.keys().map(String::as_str)));
-    Ok(found)
 }
 
 /// The sentence about a secret in `config.yaml`.

@@ -17,11 +17,18 @@ mod self_signed;
 pub use certificate_renewal::Credentials;
 
 use crate::http::Encryption;
+use crate::part::Part;
 use crate::store;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What TLS adds to gosling.
+pub const PART: Part = Part {
+    encryption: Some(announced),
+    ..Part::new("tls")
+};
 
 /// What the line on stdout with the fingerprint begins with.
 const FINGERPRINT: &str = "GOOSED_CERT_FINGERPRINT";

@@ -44,7 +44,7 @@ where
 /// After `gone` is cancelled, the process ends within five seconds even if this function does not return.
 pub fn serve_stdio_process(server: impl Into<Arc<Server>>, gone: &Cancel) -> ExitCode {
     let _end = gone.on_cancel(end_process_soon);
-    let served = sys::pipe::stdio().and_then(|(input, output, end)| {
+    let served = sys::own_stdio::stdio().and_then(|(input, output, end)| {
         let _told = gone.on_cancel(move || drop(end));
         serve_lines(server.into(), BufReader::new(input), output, gone)
     });

@@ -23,7 +23,7 @@ const PREFIX: &str = "GOOSE_";
 const MAX_NAMES: usize = 1_000;
 
 /// The faults of the names in the file `path`.
-pub(super) fn in_file<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> Vec<Fault> {
+pub fn in_file<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> Vec<Fault> {
     let wrong = |name| match find(name) {
         Some(setting) if setting.environment_only => Some(Fault::warning(format!(
             "{name} in {} is not used: it counts in the environment only",
@@ -36,7 +36,7 @@ pub(super) fn in_file<'a>(path: &Path, names: impl Iterator<Item = &'a str>) -> 
 }
 
 /// The fault of a name that is not a setting, but nearly.
-pub(super) fn misspelled(name: &str, file: Option<&Path>) -> Option<Fault> {
+pub fn misspelled(name: &str, file: Option<&Path>) -> Option<Fault> {
     let upper = name.to_ascii_uppercase();
     let rest = upper.strip_prefix(PREFIX)?;
     let mut of_goose = OF_GOOSE.split_whitespace();

@@ -1,0 +1,44 @@
+//! What a file has besides its content: owner, mode and extended attributes.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::Path;
+
+/// Makes the file executable for everyone who may read it.
+///
+/// # Errors
+/// When the mode cannot be read or set.
+pub fn make_executable(path: &Path) -> io::Result<()> {
+    let mode = std::fs::metadata(path)?.permissions().mode();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode | (mode & 0o444) >> 2))
+}
+
+/// Whether two files have the same owner.
+pub fn has_owner_of(one: &Metadata, other: &Metadata) -> bool {
+    one.uid() == other.uid()
+}
+
+/// Gives `file` the owner and group of another file; false if that is not permitted.
+pub fn copy_owner(file: &File, of: &Metadata) -> bool {
+    let Ok(own) = file.metadata() else {
+        return false;
+    };
+    let uid = (own.uid() != of.uid()).then_some(of.uid());
+    let gid = (own.gid() != of.gid()).then_some(of.gid());
+    (uid.is_none() && gid.is_none()) || fchown(file, uid, gid).is_ok()
+}
+
+/// The names and values of a file's extended attributes, of which an access control list is one. Empty where the
+/// file system has none, and on other systems than Linux.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
+    #[cfg(target_os = "linux")]
+    return super::unix::attributes(file);
+    #[cfg(not(target_os = "linux"))]
+    return file.metadata().map(|_| BTreeMap::new());
+}
