@@ -13,9 +13,10 @@ mod http_peer;
 mod model_server;
 mod support;
 
-use model_server::{ModelServer, Reply};
+use model_server::{ModelServer, Reply, says};
 use serde_json::{Value, json};
 use support::server::{RunningServer, Server};
+use support::{script, temp_dir};
 
 /// A provider as goosed lists it.
 const RECORDED: &str = r#"{
@@ -49,6 +50,34 @@ fn server_with(model: &ModelServer) -> RunningServer {
         .env("OPENAI_HOST", &model.url)
         .env("OPENAI_API_KEY", "sk-very-secret-key")
         .start()
+}
+
+#[cfg(feature = "azure")]
+#[test]
+fn azure_takes_the_token_of_its_command_line_program() {
+    let model = ModelServer::with(|seen| match seen.header("authorization") {
+        Some("Bearer of-the-user") => Reply::stream(says(&["hello"])),
+        _ => Reply::json("401 No", r#"{"error":{"message":"who are you?"}}"#),
+    });
+    let folder = temp_dir();
+    let az = r#"#!/bin/sh
+[ "$*" = "account get-access-token --output json --resource https://cognitiveservices.azure.com" ] || exit 1
+[ -z "$OPENAI_API_KEY" ] && echo '{"accessToken": "of-the-user", "expires_on": 4102444800}'
+"#;
+    script(&folder.path().join("az"), az);
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    let server = Server::new()
+        .env("PATH", &path)
+        .env("OPENAI_API_KEY", "k")
+        .env("AZURE_OPENAI_ENDPOINT", &model.url)
+        .env("AZURE_OPENAI_DEPLOYMENT_NAME", "d")
+        // This machine is none of Azure.
+        .env("AZURE_POD_IDENTITY_AUTHORITY_HOST", "http://127.0.0.1:9")
+        .start();
+    let session = server.session([]);
+    let body = json!({"provider": "azure_openai", "model": "d"});
+    session.post("/agent/update_provider", body).is(200);
+    session.say("hi").finishes().says("hello");
 }
 
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]

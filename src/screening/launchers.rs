@@ -6,15 +6,15 @@
 //! and `sh -c`. Nothing here reads a file or asks a registry.
 
 #[rustfmt::skip]
-mod launcher_options;
+mod known_launchers;
 
-pub use launcher_options::is_interpreter;
+pub use known_launchers::is_interpreter;
 
 use crate::extension::wrappers::{
     Given, Line, Meaning, Row, Syntax, Words, has, parts, program_name, runner_name,
 };
 use crate::packages::{Package, normalized_pypi, requirements};
-use launcher_options::{Choice, Launcher, PROGRAMS};
+use known_launchers::{Choice, Launcher, PROGRAMS};
 
 /// How many launchers are read where it is not known whether they start.
 const MAX_MENTIONS: usize = 8;

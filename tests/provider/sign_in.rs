@@ -7,10 +7,17 @@ use crate::model_server::{ModelServer, Reply, says};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gosling::provider::{Catalog, Error, ErrorClass};
+use gosling::providers::ProviderCatalog;
+use gosling::store::{Config, Secrets};
+use gosling::sys::cancel::Cancel;
 use ring::signature::{RSA_PSS_2048_8192_SHA256, UnparsedPublicKey};
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
 
 /// A key and a certificate that are used nowhere else.
 const CERTIFIED: &str = include_str!("sign_in/certified.pem");
@@ -250,6 +257,82 @@ fn a_service_principal_of_databricks_gets_tokens_of_its_workspace() {
         panic!("it has no key");
     };
     assert!(error.message.contains("DATABRICKS_TOKEN"), "{error}");
+}
+
+/// What a browser gets that is redirected to the end of a login.
+fn redirect(query: &str) -> String {
+    let mut connection = TcpStream::connect(("127.0.0.1", 8020)).unwrap();
+    write!(
+        connection,
+        "GET /?{query} HTTP/1.1\r\nHost: localhost:8020\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_user_signs_in_to_databricks_with_a_browser_and_the_token_is_renewed() {
+    let server = ModelServer::with(|seen| {
+        let fields = || fields(&seen.body);
+        let has = |name: &str, value: &str| {
+            fields()
+                .iter()
+                .any(|(known, text)| known == name && text == value)
+        };
+        let issued = |access: &str, refresh: &str| {
+            let body = json!({
+                "access_token": access, "refresh_token": refresh, "expires_in": 3600,
+            });
+            Reply::json("200 OK", &body.to_string())
+        };
+        if seen.path == "/oidc/v1/token" {
+            return match () {
+                () if has("code", "a b") => issued("first", "refresh-1"),
+                () if has("refresh_token", "refresh-1") => issued("access", "refresh-2"),
+                () => Reply::json("400 No", "{}"),
+            };
+        }
+        match seen.header("authorization") {
+            Some("Bearer access") => Reply::stream(says(&["hello"])),
+            _ => Reply::json("401 No", r#"{"message":"who are you?"}"#),
+        }
+    });
+    let path = file("databricks-secrets", "");
+    let url = server.url.clone();
+    let env = move |name: &str| (name == "DATABRICKS_HOST").then(|| url.clone());
+    let config = Config::with_env("/no/such/folder/config.yaml".into(), Box::new(env));
+    let secrets = || Secrets::with_env(path.clone(), Box::new(|_: &str| None));
+    let catalog = ProviderCatalog::new(config, Arc::new(secrets()), false);
+    let mut answers = Vec::new();
+    let signed_in = catalog.sign_in("databricks", &Cancel::new(), &mut |told| {
+        let find = |name: &str| {
+            let (_, rest) = told.split_once(&format!("{name}=")).unwrap();
+            rest.split(['&', ' ']).next().unwrap().to_owned()
+        };
+        assert_eq!(find("redirect_uri"), "http%3A%2F%2Flocalhost%3A8020");
+        let (state, challenge) = (find("state"), find("code_challenge"));
+        assert_eq!(challenge.len(), 43, "{told}");
+        answers.push(thread::spawn(move || {
+            let other = redirect("code=evil&state=1");
+            (other, redirect(&format!("code=a%20b&state={state}")))
+        }));
+    });
+    signed_in.unwrap();
+    let (other, own) = answers.remove(0).join().unwrap();
+    assert!(other.starts_with("HTTP/1.1 404"), "{other}");
+    assert!(own.contains("signed in"), "{own}");
+    let form = fields(&server.seen()[0].body);
+    let verifier = form.iter().find(|(name, _)| name == "code_verifier");
+    assert_eq!(verifier.unwrap().1.len(), 64);
+    let provider = catalog.provider("databricks").unwrap();
+    let answer = Question::default().ask(&*provider).0.unwrap();
+    assert_eq!(brief(&answer), ["text hello"]);
+    // A token that counts once is replaced by the next.
+    let stored = secrets().get("DATABRICKS_REFRESH_TOKEN").unwrap().unwrap();
+    assert_eq!(stored.expose_text(), "refresh-2");
+    let _ = fs::remove_file(path);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The sign-ins that stand in for a key: a provider takes them if no key is set.
 
+#[cfg(feature = "azure")]
+mod azure_cli;
 #[cfg(feature = "databricks")]
 mod databricks;
 #[cfg(feature = "azure")]

@@ -1,9 +1,10 @@
 //! Access tokens of Microsoft Entra ID for Azure: a secret, a certificate or a federated token of an application, or the
-//! managed identity of a machine, in the order of Azure's own libraries.
+//! managed identity of a machine, or the user who is signed in to `az`, in the order of Azure's own libraries.
 //!
 //! <https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow>,
 //! <https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token>
 
+use super::azure_cli;
 use crate::credentials::tokens::oauth_token::{fetch_token, parse_token};
 use crate::credentials::tokens::signed_claims::{pem_block, signed_claims};
 use crate::credentials::tokens::{Fetched, TokenCache, TokenRequest};
@@ -98,7 +99,13 @@ impl Entra {
         if let (Some(endpoint), Some(secret)) = (get("IDENTITY_ENDPOINT"), get("IDENTITY_HEADER")) {
             return self.token_of_app_service(endpoint, secret, client, cancel);
         }
-        self.token_of_machine(client, cancel)
+        match self.token_of_machine(client, cancel) {
+            // `az` would ask Microsoft.
+            Err(error) if error.class == ErrorClass::Config && !self.offline => {
+                azure_cli::token(RESOURCE, cancel)?.ok_or(error)
+            }
+            found => found,
+        }
     }
 
     fn token_url(&self, tenant: &str) -> Result<String, Error> {
@@ -188,7 +195,7 @@ impl Entra {
             // This is not a machine of Azure.
             ErrorClass::Transport | ErrorClass::Timeout | ErrorClass::Config => config(
                 "it needs AZURE_OPENAI_API_KEY, or credentials of Microsoft Entra ID: AZURE_TENANT_ID and \
-                 AZURE_CLIENT_ID with AZURE_CLIENT_SECRET or AZURE_CLIENT_CERTIFICATE_PATH, or a managed identity",
+                 AZURE_CLIENT_ID with AZURE_CLIENT_SECRET or AZURE_CLIENT_CERTIFICATE_PATH, a managed identity, or `az login`",
             ),
             _ => error,
         })?;
