@@ -2,8 +2,9 @@
 //! replace. Goose keeps them there, too, and most have its names.
 
 use crate::agent::Mode;
-use crate::agent::prompt_kind::{MESSAGES, PromptKind, SYSTEM, all};
-use crate::agent::system_prompt::{self, Parts};
+use crate::agent::prompt_kind::{MESSAGES, PromptKind};
+use crate::agent::prompt_list::all;
+use crate::agent::system_prompt::{self, Parts, SYSTEM};
 use crate::recipe::prompt_template;
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::{self, files};

@@ -23,7 +23,7 @@ pub use error::{Error, RecipeFault};
 pub use event::{Compaction, Event, EventSink, NoEvents};
 pub use event_json::EventWriter;
 pub use prompt::short_answer::{SideAnswer, without_reasoning};
-pub use prompt::{checklist, hints, prompt_kind, prompt_templates, system_prompt};
+pub use prompt::{checklist, hints, prompt_kind, prompt_list, prompt_templates, system_prompt};
 pub use questions::permission_mode::{Confirmation, Mode};
 pub use questions::question_answers::Questions;
 pub use recipes::RecipeSource;

@@ -15,8 +15,9 @@ fn every_default_is_a_template_of_itself() {
     let listed = own.list();
     assert_eq!(listed.last().unwrap().name, "recipe.md");
     let made = || {
-        let recipe = prompts.text(&crate::recipe_creation::PROMPT, &Value::Null);
-        [prompts.compaction(), prompts.session_name(), recipe]
+        let others = all().filter(|kind| kind.file != SYSTEM.file);
+        let made = others.map(|kind| prompts.text(kind, &json!({ "messages": MESSAGES })));
+        made.collect::<Vec<String>>()
     };
     let defaults = made();
     for prompt in listed {

@@ -1,12 +1,10 @@
 //! The prompts of gosling: those that the user has changed, else the defaults.
 
-use crate::agent::prompt::prompt_kind::{MESSAGES, PromptKind, SYSTEM};
-use crate::agent::prompt::system_prompt::{self, Parts};
-use crate::agent::session::session_naming::SESSION_NAME;
+use crate::agent::prompt::prompt_kind::PromptKind;
+use crate::agent::prompt::system_prompt::{self, Parts, SYSTEM};
 use crate::agent::session::session_recipes;
-use crate::agent::turn::compaction::COMPACTION;
 use crate::features;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The prompts. A file of the user in the folder `prompts` of the configuration takes the place of one, in a program
@@ -33,16 +31,6 @@ impl Prompts {
     pub fn system(&self, parts: &Parts<'_>) -> String {
         let own = self.own(&SYSTEM, &|| system_prompt::values(parts));
         system_prompt::system(own, parts)
-    }
-
-    /// The system prompt of a request for a summary.
-    pub fn compaction(&self) -> String {
-        self.text(&COMPACTION, &json!({ "messages": MESSAGES }))
-    }
-
-    /// The system prompt of a request for a session's name.
-    pub fn session_name(&self) -> String {
-        self.text(&SESSION_NAME, &Value::Null)
     }
 
     /// The prompt with these values: that of the user, if it can be used.

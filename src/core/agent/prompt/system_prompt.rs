@@ -1,6 +1,7 @@
 //! The system prompt: instructions, the environment of the session, and how tools are used.
 
 use crate::agent::Mode;
+use crate::agent::prompt::prompt_kind::PromptKind;
 use crate::text::for_model;
 use serde_json::{Value, json};
 
@@ -53,6 +54,14 @@ const EXTENSIONS: &str = "These are active. What each says about its own tools:"
 pub(in crate::agent) const VARIABLES: &str = "date working_directory os mode extensions extension_texts tools_note
     code_execution_mode current_date_time enable_subagents extension_tool_limits goose_mode is_autonomous max_extensions
     max_tools suggest_disable tool_selection_strategy";
+
+/// The system prompt of sessions.
+pub static SYSTEM: PromptKind = PromptKind {
+    file: "system.md",
+    description: "System prompt of sessions: who the assistant is and how it works",
+    default_text: default_template,
+    variables: VARIABLES,
+};
 
 /// The template that renders to the first part of [`system`], for users who want to change it.
 pub(in crate::agent) fn default_template() -> String {

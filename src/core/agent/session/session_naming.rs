@@ -13,6 +13,7 @@ use crate::provider::FastModel;
 use crate::provider::{Purpose, StopReason};
 use crate::store::Sessions;
 use crate::sys::cancel::Cancel;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The size of the digest that the model gets, in bytes.
@@ -25,7 +26,7 @@ const SESSION_NAME_TEXT: &str = "You name chats. Answer with a name for the sess
 most, in the language of the user, and with nothing else: no quotes, no explanation.";
 
 /// The system prompt of requests for a session's name.
-pub(in crate::agent) static SESSION_NAME: PromptKind = PromptKind {
+pub static SESSION_NAME: PromptKind = PromptKind {
     file: "session_name.md",
     description: "Prompt for the name of a session",
     default_text: || SESSION_NAME_TEXT.to_owned(),
@@ -49,7 +50,7 @@ pub(in crate::agent) fn name_in_background(
         sessions: stores.sessions.clone(),
         observers: observers.clone(),
         id: agent.session_id.clone(),
-        system: stores.prompts.session_name(),
+        system: stores.prompts.text(&SESSION_NAME, &Value::Null),
         fast: catalog.fast_model(
             model.provider.name(),
             &model.config.model_name,
