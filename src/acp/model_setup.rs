@@ -44,12 +44,7 @@ impl<R: BufRead, W: Write> ModelSetup<'_, R, W> {
         let model = self.model(&provider)?;
         let stores = self.registry.stores();
         for (key, value) in values {
-            let value = value.into();
-            let stored = if key.secret {
-                stores.secrets.set(&key.name, &value)
-            } else {
-                stores.config.upsert(&key.name, &value)
-            };
+            let stored = stores.set(&key.name, &value.into(), key.secret);
             stored.map_err(not_stored)?;
         }
         let chosen = [("GOOSE_PROVIDER", &provider.name), ("GOOSE_MODEL", &model)];

@@ -165,23 +165,14 @@ fn read_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome
 fn set_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let (key, value) = (params.text("key")?, params.value("value"));
     let stores = state.registry.stores();
-    let set = if params.flag("isSecret") {
-        stores.secrets.set(key, value)
-    } else {
-        stores.config.upsert(key, value)
-    };
-    done(set)
+    done(stores.set(key, value, params.flag("isSecret")))
 }
 
 fn remove_setting(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let key = params.text("key")?;
     let stores = state.registry.stores();
-    let removed = if params.flag("isSecret") {
-        stores.secrets.remove(key).map(drop)
-    } else {
-        stores.config.remove(key).map(drop)
-    };
-    done(removed)
+    let removed = stores.remove(key, params.flag("isSecret"));
+    done(removed.map(drop))
 }
 
 fn read_defaults(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {

@@ -222,11 +222,7 @@ pub(crate) fn save_config(state: &ConnectionState, params: &Params, _: &Cancel) 
     }
     let stores = state.registry.stores();
     for (key, value) in values {
-        let value = value.into();
-        let stored = match key.secret {
-            true => stores.secrets.set(&key.name, &value),
-            false => stores.config.upsert(&key.name, &value),
-        };
+        let stored = stores.set(&key.name, &value.into(), key.secret);
         stored.map_err(error_object)?;
     }
     change(state, params.text("providerId")?)
@@ -236,10 +232,7 @@ pub(crate) fn save_config(state: &ConnectionState, params: &Params, _: &Cancel) 
 pub(crate) fn delete_config(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let stores = state.registry.stores();
     for key in provider(state, params)?.metadata.config_keys {
-        let removed = match key.secret {
-            true => stores.secrets.remove(&key.name),
-            false => stores.config.remove(&key.name),
-        };
+        let removed = stores.remove(&key.name, key.secret);
         removed.map_err(error_object)?;
     }
     change(state, params.text("providerId")?)

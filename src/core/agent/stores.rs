@@ -3,7 +3,8 @@
 use crate::agent::prompt::hints::Hints;
 use crate::agent::prompt::prompt_templates::Prompts;
 use crate::agent::session::export_copy_import::SessionFiles;
-use crate::store::{Config, Paths, Permissions, Secrets, Sessions};
+use crate::store::{self, Config, Paths, Permissions, Secrets, Sessions};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The files that sessions need.
@@ -35,6 +36,28 @@ impl Stores {
             permissions: Permissions::new(paths),
             hints: Hints::new(&paths.config),
             prompts: Prompts::new(&paths.config),
+        }
+    }
+
+    /// Stores a setting, with the secrets if it is one.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn set(&self, key: &str, value: &Value, is_secret: bool) -> store::Result<()> {
+        match is_secret {
+            true => self.secrets.set(key, value),
+            false => self.config.upsert(key, value),
+        }
+    }
+
+    /// Removes a setting; whether there was one.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn remove(&self, key: &str, is_secret: bool) -> store::Result<bool> {
+        match is_secret {
+            true => self.secrets.remove(key),
+            false => self.config.remove(key),
         }
     }
 

@@ -42,21 +42,13 @@ fn read(registry: &Registry, request: &Request) -> Result<Response, Error> {
 
 fn upsert(registry: &Registry, request: &Request) -> Result<Response, Error> {
     json_body!(request => KeyAndValue { key: String, value: Value, is_secret: bool });
-    if is_secret {
-        registry.stores().secrets.set(&key, &value)?
-    } else {
-        registry.stores().config.upsert(&key, &value)?
-    }
+    registry.stores().set(&key, &value, is_secret)?;
     Ok(Response::json(&format!("Upserted key {key}")))
 }
 
 fn remove(registry: &Registry, request: &Request) -> Result<Response, Error> {
     json_body!(request => Key { key: String, is_secret: bool });
-    if is_secret {
-        registry.stores().secrets.remove(&key)?
-    } else {
-        registry.stores().config.remove(&key)?
-    };
+    registry.stores().remove(&key, is_secret)?;
     Ok(Response::json(&format!("Removed key {key}")))
 }
 

@@ -29,10 +29,9 @@ impl Options {
             (None, None) => None,
             (Some(certificate), Some(key)) => Some([certificate.into(), key.into()]),
             (given, _) => {
-                let (given, other) = if given.is_some() {
-                    (CERTIFICATE, KEY)
-                } else {
-                    (KEY, CERTIFICATE)
+                let [given, other] = match given {
+                    Some(_) => [CERTIFICATE, KEY],
+                    None => [KEY, CERTIFICATE],
                 };
                 let message = format!("{given} is set, but {other} is not: set both, or neither");
                 return Err(Failure::Usage(message));

@@ -24,8 +24,6 @@ pub fn add_settings(
             true => given.extend(catalog.thinking_params(provider, &model.model_name)),
         }
     }
-    model.request_params = model
-        .request_params
-        .take()
-        .filter(|given| !given.is_empty());
+    let given = model.request_params.take();
+    model.request_params = given.filter(|given| !given.is_empty());
 }
