@@ -223,6 +223,9 @@
 //! # Ok::<(), gosling::agent::Error>(())
 //! ```
 //!
+//! A model of your own is a [`part::Part`] with a [`provider::InProcessProvider`], beside those of [`parts::PARTS`]: see
+//! `tests/own_provider.rs`.
+//!
 //! To make sure that children cannot outlive the program even if it is killed, its `main` must begin as
 //! [`cmd::main`] does: it becomes the guardian when it is started as one, and otherwise declares that it can
 //! ([`sys::guardian`]). [`sys::take_variable`] removes a key from the environment, and [`sys::protect_memory`]

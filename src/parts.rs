@@ -33,6 +33,7 @@ parts! {
     "recipes" => gosling_recipes::PART,
     "schedules" => gosling_recipes::schedule::PART,
     "screening" => gosling_screening::PART,
+    "scripted" => gosling_core::provider::scripted::PART,
     "session-events" => gosling_session_events::PART,
     "tls" => gosling_core::tls::PART,
     "todo" => gosling_builtin::todo::PART,

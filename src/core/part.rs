@@ -10,7 +10,7 @@ use crate::extension::inline_python::CreatePythonRunner;
 use crate::extension::pinning_check::CreatePinner;
 use crate::extension::screening_check::CreateScreener;
 use crate::http::{Encryption, Router};
-use crate::provider::{Catalog, InProcessCatalog, in_process_providers};
+use crate::provider::{Catalog, InProcessCatalog, InProcessProvider};
 use crate::sys::cancel::Cancel;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,10 @@ pub struct Part {
     pub commands: &'static [Command],
     /// Adds its routes to those of the API.
     pub routes: Option<AddRoutes>,
-    /// Its providers of models.
+    /// Its catalog of providers, with those of all parts that run in the process.
     pub catalog: Option<CreateCatalog>,
+    /// Its providers that run in the process.
+    pub providers: &'static [fn() -> InProcessProvider],
     /// Creates its work besides requests, for a server.
     pub service: Option<CreateService>,
     /// What encrypts the connections of servers.
@@ -76,6 +78,7 @@ impl Part {
             commands: &[],
             routes: None,
             catalog: None,
+            providers: &[],
             service: None,
             encryption: None,
             servers: &[],
@@ -125,13 +128,15 @@ pub fn all() -> &'static [&'static Part] {
     PARTS.get().copied().unwrap_or_default()
 }
 
+/// The providers of the parts that run in the process.
+pub fn providers() -> impl Iterator<Item = InProcessProvider> {
+    (all().iter().flat_map(|part| part.providers)).map(|make| make())
+}
+
 /// The catalog of providers of this program: that of a part, else those that are part of the program.
 pub fn catalog(stores: &Stores, offline: bool) -> Box<dyn Catalog> {
     match all().iter().find_map(|part| part.catalog) {
         Some(create) => create(stores, offline),
-        None => {
-            let own = in_process_providers();
-            Box::new(InProcessCatalog::new(stores.config.clone(), own))
-        }
+        None => Box::new(InProcessCatalog::new(stores.config.clone(), providers())),
     }
 }

@@ -37,12 +37,13 @@ pub use current_table::{replace_table, today};
 use custom_providers::{CustomProvider, CustomProviders};
 use default_model::default_model;
 use gosling_core::agent::Stores;
+use gosling_core::part;
 use gosling_core::provider::catalog::{
     ConfigKey, DEFAULT_CONTEXT, KnownModel, ProviderMetadata, ProviderType, model_config, no_login,
 };
 use gosling_core::provider::{
     Catalog, FastModel, InProcessCatalog, InProcessProvider, ModelInfo, Price, ProviderDetails,
-    in_process_providers, not_made, unknown,
+    not_made, unknown,
 };
 use known_facts::{KnownFacts, ProviderFacts};
 use model_table::{Model, ModelTable};
@@ -58,8 +59,11 @@ const MAX_UNUSED_FILES: usize = 3;
 /// The catalog of a server.
 pub(super) fn create(stores: &Stores, offline: bool) -> Box<dyn Catalog> {
     let catalog = ProviderCatalog::new(stores.config.clone(), stores.secrets.clone(), offline);
-    let own = in_process_providers();
-    Box::new(catalog.with_data(&stores.paths.data).with(own))
+    Box::new(
+        catalog
+            .with_data(&stores.paths.data)
+            .with(part::providers()),
+    )
 }
 
 /// All providers.

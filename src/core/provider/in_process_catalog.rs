@@ -28,15 +28,6 @@ pub struct InProcessProvider {
 /// Makes a provider from the configuration.
 pub type ProviderFactory = Box<dyn Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
 
-/// The providers of this build that are part of the program.
-pub fn in_process_providers() -> impl Iterator<Item = InProcessProvider> {
-    let makers: &[fn() -> InProcessProvider] = &[
-        #[cfg(feature = "scripted")]
-        super::scripted::scripted,
-    ];
-    makers.iter().map(|make| make())
-}
-
 /// The providers that are part of the program.
 pub struct InProcessCatalog {
     config: Config,

@@ -18,9 +18,7 @@ pub mod tool_result_conversion;
 
 pub use catalog::{Catalog, FastModel, ModelInfo, Price, ProviderDetails};
 pub use error::{Error, ErrorClass};
-pub use in_process_catalog::{
-    InProcessCatalog, InProcessProvider, in_process_providers, not_made, unknown,
-};
+pub use in_process_catalog::{InProcessCatalog, InProcessProvider, not_made, unknown};
 pub use lead_worker::{Choice, LeadWorker, Progress};
 pub(crate) use tool_call_conversion::replayed_call;
 pub(crate) use tool_result_conversion::{

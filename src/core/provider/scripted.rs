@@ -50,6 +50,7 @@ use super::{
     Purpose,
 };
 use crate::conversation::{Content, Image, ToolRequest};
+use crate::part::Part;
 use crate::store::settings;
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::{Stamp, read_start};
@@ -71,6 +72,12 @@ const MAX_QUOTE: usize = 1_000;
 /// The script without a file.
 const BUILTIN_SCRIPT: &str = r#"{"repeat": true, "turns": [{"steps": [
     {"text": "This is the built-in script, not a model. I heard: {{last_user}}"}]}]}"#;
+
+/// What this adds to gosling.
+pub const PART: Part = Part {
+    providers: &[scripted],
+    ..Part::new("scripted")
+};
 
 /// The provider for the catalog. It keeps one [`Scripted`] while the setting names the same file, because that
 /// counts how often a step has failed.
