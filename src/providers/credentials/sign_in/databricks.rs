@@ -5,7 +5,7 @@
 
 mod browser_login;
 
-use crate::credentials::tokens::oauth_token::{Issued, fetch_issued};
+use crate::credentials::tokens::oauth_token::{fetch_issued, fetch_token};
 use crate::credentials::tokens::{Fetched, TokenCache};
 use crate::credentials::{Credentials, CredentialsSpec, Parameters};
 use crate::server_url::{base_url, origin};
@@ -81,7 +81,7 @@ impl Databricks {
             ("client_id", id),
             ("client_secret", secret),
         ];
-        fetch_issued(TITLE, &url, &form, self.offline, cancel).map(|issued| issued.access)
+        fetch_token(TITLE, &url, &form, self.offline, cancel)
     }
 
     /// A token for the user who signed in. The refresh token may count once, so that one process after the other uses
@@ -107,7 +107,7 @@ impl Databricks {
             ("refresh_token", current.clone()),
         ];
         let issued = fetch_issued(TITLE, url, &form, self.offline, cancel);
-        let Issued { access, refresh } = issued.map_err(|error| match error.class {
+        let (access, refresh) = issued.map_err(|error| match error.class {
             ErrorClass::Authentication => {
                 let again = "sign in again with `gosling models login databricks`";
                 Error::new(error.class, format!("{}; {again}", error.message))

@@ -9,12 +9,8 @@ use serde_json::Value;
 use std::time::Duration;
 use ureq::http::Method;
 
-/// What a token endpoint issues.
-pub(crate) struct Issued {
-    pub(crate) access: Fetched<String>,
-    /// What the next access token can be fetched with.
-    pub(crate) refresh: Option<String>,
-}
+/// An access token, and what the next one can be fetched with.
+pub(crate) type Issued = (Fetched<String>, Option<String>);
 
 /// The access token that a token endpoint issues for this form. `title` names the endpoint in errors.
 ///
@@ -27,7 +23,7 @@ pub(crate) fn fetch_token(
     offline: bool,
     cancel: &Cancel,
 ) -> Result<Fetched<String>, Error> {
-    fetch_issued(title, url, form, offline, cancel).map(|issued| issued.access)
+    fetch_issued(title, url, form, offline, cancel).map(|(access, _)| access)
 }
 
 /// As [`fetch_token`], with a token to refresh it, if one is issued.
@@ -61,10 +57,8 @@ pub(crate) fn fetch_issued(
     }
     let body = request.run(cancel)?;
     let refresh = crate::json::from_slice::<Refresh>(&body).ok();
-    Ok(Issued {
-        access: parse_token(&body, title)?,
-        refresh: refresh.and_then(|it| it.refresh_token),
-    })
+    let refresh = refresh.and_then(|it| it.refresh_token);
+    Ok((parse_token(&body, title)?, refresh))
 }
 
 /// The token in a response, and how long it is valid. Some issuers write numbers as text.

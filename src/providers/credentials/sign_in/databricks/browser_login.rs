@@ -69,10 +69,9 @@ pub(super) fn login(
         ("code_verifier", verifier),
         ("redirect_uri", redirect),
     ];
-    let issued = fetch_issued(TITLE, &token_url(host), &form, offline, cancel)?;
-    let refresh = issued
-        .refresh
-        .ok_or_else(|| Error::protocol(format!("{TITLE} answered without a refresh token")))?;
+    let (_, refresh) = fetch_issued(TITLE, &token_url(host), &form, offline, cancel)?;
+    let without = || Error::protocol(format!("{TITLE} answered without a refresh token"));
+    let refresh = refresh.ok_or_else(without)?;
     Ok(vec![(REFRESH, refresh)])
 }
 
