@@ -1,7 +1,6 @@
 //! Fuzz targets of the protocol: JSON-RPC messages in both directions, forms and arguments.
 
 use super::jsonrpc::{self, Malformed, Message, Payload};
-#[cfg(feature = "http")]
 use super::transport::http::{Denied, auth_challenge::challenges};
 use super::transport::stdio;
 use super::types::Tool;
@@ -107,7 +106,6 @@ pub fn form(input: &[u8]) {
 }
 
 /// The head of a response that refuses a request, and the text of its error.
-#[cfg(feature = "http")]
 pub fn response_head(input: &[u8]) {
     let words = gosling_outbound::fuzzing::response_head(input);
     let [text, _] = texts(input);

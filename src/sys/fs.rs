@@ -1,7 +1,5 @@
 //! Private files and folders: modes, durability and identity.
 
-#[cfg(feature = "parts")]
-pub use super::file_owner::{attributes, copy_owner, has_owner_of, make_executable};
 pub use super::stamp::Stamp;
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};

@@ -2,19 +2,15 @@
 //! `unsafe`.
 #![deny(unsafe_code)]
 
-#[cfg(feature = "parts")]
-pub mod alarm;
 pub mod cancel;
 mod child_command;
 pub mod clock;
-#[cfg(feature = "parts")]
-mod file_owner;
 pub mod fs;
 pub mod guardian;
 mod marked_processes;
 pub mod net;
 #[cfg(feature = "parts")]
-pub mod own_stdio;
+mod parts;
 pub mod pipe;
 mod proc_environ;
 pub mod process;
@@ -26,16 +22,12 @@ pub mod sync;
 pub mod threads;
 mod time_limit;
 mod unix;
-#[cfg(feature = "parts")]
-mod usage;
 
+#[cfg(feature = "parts")]
+pub use parts::*;
 pub use threads::{SMALL_STACK, spawn};
 pub use time_limit::TimeLimit;
-#[cfg(feature = "parts")]
-pub use unix::HiddenInput;
 pub use unix::{limit_arenas as limit_allocator_arenas, make_undumpable as protect_memory};
-#[cfg(feature = "parts")]
-pub use usage::{Usage, os_version, resident_of_group, usage};
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;

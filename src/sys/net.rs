@@ -1,14 +1,9 @@
 //! Socket operations that the standard library lacks: a non-blocking peek, a longer backlog, waking a listener.
 #![allow(unsafe_code)]
 
-#[cfg(feature = "parts")]
-mod without_blocking;
-
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-#[cfg(feature = "parts")]
-pub use without_blocking::{receive_now, send_now};
 
 /// The length of the accept queue. The standard library sets 128, which one burst fills; a client that connects
 /// to a full queue retries after a whole second.
@@ -29,7 +24,11 @@ pub fn hung_up(stream: &TcpStream) -> bool {
     }
 }
 
-fn receive(stream: &TcpStream, buffer: &mut [u8], flags: libc::c_int) -> io::Result<usize> {
+pub(crate) fn receive(
+    stream: &TcpStream,
+    buffer: &mut [u8],
+    flags: libc::c_int,
+) -> io::Result<usize> {
     let (start, len) = (buffer.as_mut_ptr().cast(), buffer.len());
     let flags = flags | libc::MSG_DONTWAIT;
     // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel writes at most the

@@ -48,14 +48,10 @@
 
 mod family;
 pub(super) mod output;
-#[cfg(feature = "parts")]
-mod output_drain;
 pub(super) mod start_limit;
 
 pub use family::Family;
 pub use output::ExitWatch;
-#[cfg(feature = "parts")]
-pub use output_drain::{OutputDrain, Ready, wait_output};
 
 use super::cancel::Cancel;
 pub use super::child_command::Command;

@@ -6,26 +6,12 @@
 //! constants, which the system then maps again.
 #![allow(unsafe_code)]
 
-#[cfg(all(target_os = "linux", feature = "parts"))]
-mod alarm;
-#[cfg(all(target_os = "linux", feature = "parts"))]
-mod attributes;
 mod executable;
-#[cfg(feature = "parts")]
-mod hidden_input;
 mod start;
-#[cfg(feature = "parts")]
-mod usage;
 
 use super::stamp::Stamp;
 
-#[cfg(all(target_os = "linux", feature = "parts"))]
-pub use alarm::Alarm;
-#[cfg(all(target_os = "linux", feature = "parts"))]
-pub(super) use attributes::attributes;
 pub(super) use executable::unmap_code;
-#[cfg(feature = "parts")]
-pub use hidden_input::HiddenInput;
 pub(super) use start::Prepared;
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -35,8 +21,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
-#[cfg(feature = "parts")]
-pub(super) use usage::{cpu_time, kernel_release};
 
 /// The signals that are sent to groups and processes.
 #[derive(Clone, Copy)]
@@ -178,16 +162,11 @@ pub(super) fn wait_any<const N: usize>(fds: [i32; N], limit: Duration) -> [bool;
     wait_each(fds.map(|fd| (fd, libc::POLLIN)), limit)
 }
 
-#[cfg(feature = "parts")]
-/// Waits until `write` is writable or its reader is gone, or `read` is readable; returns which.
-pub(super) fn wait_room(write: i32, read: i32) -> [bool; 2] {
-    wait_each(
-        [(write, libc::POLLOUT), (read, libc::POLLIN)],
-        Duration::MAX,
-    )
-}
-
-fn wait_each<const N: usize>(wanted: [(i32, libc::c_short); N], limit: Duration) -> [bool; N] {
+/// Waits until one of the descriptors is ready for its events or was closed by the other side; says which are.
+pub(super) fn wait_each<const N: usize>(
+    wanted: [(i32, libc::c_short); N],
+    limit: Duration,
+) -> [bool; N] {
     let mut polls = wanted.map(|(fd, events)| libc::pollfd {
         fd,
         events,

@@ -140,8 +140,8 @@ fn replace(real: &Path, folder: &Path, content: &[u8], before: Option<&File>) ->
             .open(&temporary_path)?;
         if let Some(before) = before {
             let metadata = before.metadata()?;
-            if !sys::fs::copy_owner(&file, &metadata)
-                || sys::fs::attributes(&file)? != sys::fs::attributes(before)?
+            if !sys::file_owner::copy_owner(&file, &metadata)
+                || sys::file_owner::attributes(&file)? != sys::file_owner::attributes(before)?
             {
                 return Err(io::ErrorKind::PermissionDenied.into());
             }

@@ -1,7 +1,8 @@
 //! Reads the stdout and stderr of a child process.
 
+use crate::sys::output_drain::{OutputDrain, Ready, wait_output};
 use crate::sys::pipe::PipeReader;
-use crate::sys::process::{ExitWatch, OutputDrain, Process, Ready, wait_output};
+use crate::sys::process::{ExitWatch, Process};
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;

@@ -12,7 +12,7 @@
 
 use super::Credentials;
 use crate::http::{EncryptedSession, Encryption, HandshakeError};
-use crate::sys::{lock, net};
+use crate::sys::{lock, without_blocking};
 use rustls::ServerConnection;
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
@@ -173,7 +173,7 @@ impl Session {
         if has_output && let Some(mut outgoing) = try_lock(&self.outgoing) {
             self.take_output(&mut outgoing);
             // The next read or write finds a failure.
-            let _ = outgoing.send(|bytes| net::send_now(socket, bytes));
+            let _ = outgoing.send(|bytes| without_blocking::send_now(socket, bytes));
         }
     }
 
@@ -270,7 +270,7 @@ impl EncryptedSession for Session {
             if is_full || !incoming.is_empty() {
                 return false;
             }
-            match net::receive_now(socket, &mut buffer) {
+            match without_blocking::receive_now(socket, &mut buffer) {
                 Ok(0) => self.end_input(),
                 // A failure sets `ended`.
                 Ok(count) => drop(self.feed(&buffer[..count], &mut incoming)),

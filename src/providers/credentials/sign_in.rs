@@ -1,7 +1,5 @@
 //! The sign-ins that stand in for a key: a provider takes them if no key is set.
 
-#[cfg(feature = "azure")]
-mod azure_cli;
 #[cfg(feature = "databricks")]
 mod databricks;
 #[cfg(feature = "azure")]

@@ -4,7 +4,7 @@ use super::super::pipe::PipeReader;
 use super::super::unix;
 
 /// Detects the exit of a child, also if other code reaps it. Linux only.
-pub struct ExitWatch(pub(super) Option<unix::PidFd>);
+pub struct ExitWatch(pub(crate) Option<unix::PidFd>);
 
 impl ExitWatch {
     pub(super) fn new(pid: i32) -> ExitWatch {

@@ -149,7 +149,7 @@ impl Change {
             mode,
         )?;
         if self.is_executable
-            && let Err(error) = sys::fs::make_executable(&self.real)
+            && let Err(error) = sys::file_owner::make_executable(&self.real)
         {
             let error = format!("{} cannot be made executable: {error}", self.path.display());
             return Err(self.take_back(files, history, error));
@@ -214,7 +214,8 @@ fn check_names(patches: &[FilePatch], path: &Path, dir: &Path) -> Result<(), Str
 /// Checks that a file which a diff renames or removes has no extended attributes: the new file, or the one that
 /// `undo_edit` restores, would not have them, and without its access control list others could write it.
 fn check_has_no_attributes(real: &Path) -> Result<(), String> {
-    let attributes = sys::fs::open_regular(real).and_then(|file| sys::fs::attributes(&file));
+    let attributes =
+        sys::fs::open_regular(real).and_then(|file| sys::file_owner::attributes(&file));
     let attributes = attributes.map_err(|error| {
         format!(
             "the attributes of {} cannot be read: {error}",

@@ -4,7 +4,8 @@
 //! <https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow>,
 //! <https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token>
 
-use super::azure_cli;
+mod azure_cli;
+
 use crate::credentials::tokens::oauth_token::{fetch_token, parse_token};
 use crate::credentials::tokens::signed_claims::{pem_block, signed_claims};
 use crate::credentials::tokens::{Fetched, TokenCache, TokenRequest};

@@ -1,10 +1,10 @@
 //! What this process and others use, and on what system.
 
-use super::unix;
+mod resources;
 
 /// The version of the operating system: on Unix, of its kernel.
 pub fn os_version() -> String {
-    unix::kernel_release().unwrap_or_else(|| "unknown".to_owned())
+    resources::kernel_release().unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// What this process uses. What the system does not tell is absent.
@@ -27,7 +27,7 @@ pub fn usage() -> Usage {
     Usage {
         threads: field(&status, "Threads:"),
         resident: field(&status, "VmRSS:").map(|kib| kib << 10),
-        cpu: unix::cpu_time(),
+        cpu: resources::cpu_time(),
         // One of them is that of the folder itself.
         files: files.map(|files| files.count().saturating_sub(1) as u64),
     }

@@ -1,5 +1,8 @@
 //! What a file has besides its content: owner, mode and extended attributes.
 
+#[cfg(target_os = "linux")]
+mod attributes;
+
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::{File, Metadata};
@@ -38,7 +41,7 @@ pub fn copy_owner(file: &File, of: &Metadata) -> bool {
 /// When they cannot be read.
 pub fn attributes(file: &File) -> io::Result<BTreeMap<CString, Vec<u8>>> {
     #[cfg(target_os = "linux")]
-    return super::unix::attributes(file);
+    return attributes::read(file);
     #[cfg(not(target_os = "linux"))]
     return file.metadata().map(|_| BTreeMap::new());
 }

@@ -1,6 +1,6 @@
 //! The stdin and stdout of this process, which another thread can end.
 
-use super::unix;
+use crate::unix;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -56,8 +56,12 @@ impl Read for Stdin {
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let fds = [
+            (self.file.as_raw_fd(), libc::POLLOUT),
+            (self.told.as_raw_fd(), libc::POLLIN),
+        ];
         loop {
-            match unix::wait_room(self.file.as_raw_fd(), self.told.as_raw_fd()) {
+            match unix::wait_each(fds, Duration::MAX) {
                 // A ready pipe accepts `PIPE_BUF` bytes without blocking. The descriptor cannot be made
                 // non-blocking, because that would affect every process that shares the pipe or terminal.
                 [true, _] => return self.file.write(&bytes[..bytes.len().min(libc::PIPE_BUF)]),

@@ -1,6 +1,7 @@
 //! Receives and sends without blocking, also on a blocking socket.
+#![allow(unsafe_code)]
 
-use super::receive;
+use crate::net::receive;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;

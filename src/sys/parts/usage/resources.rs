@@ -1,10 +1,11 @@
 //! The release of the kernel, and the time that this process took.
+#![allow(unsafe_code)]
 
 use std::ffi::CStr;
 use std::time::Duration;
 
 /// The release of the system's kernel, such as `6.1.0`.
-pub(in super::super) fn kernel_release() -> Option<String> {
+pub(super) fn kernel_release() -> Option<String> {
     // SAFETY: an all-zero `utsname` is valid; `uname` fills it with texts that end with a zero.
     let name = unsafe {
         let mut name: libc::utsname = std::mem::zeroed();
@@ -20,7 +21,7 @@ pub(in super::super) fn kernel_release() -> Option<String> {
 }
 
 /// The processor time of this process, of user and system.
-pub(in super::super) fn cpu_time() -> Option<Duration> {
+pub(super) fn cpu_time() -> Option<Duration> {
     // SAFETY: an all-zero `rusage` is valid; `getrusage` fills it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();

@@ -1,4 +1,5 @@
 //! What is typed at the terminal of stdin, without being shown.
+#![allow(unsafe_code)]
 
 use std::io;
 use std::mem::MaybeUninit;

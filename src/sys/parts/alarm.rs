@@ -2,7 +2,10 @@
 //! ends the wait.
 
 #[cfg(target_os = "linux")]
-pub use super::unix::Alarm;
+mod linux;
+
+#[cfg(target_os = "linux")]
+pub use linux::Alarm;
 #[cfg(not(target_os = "linux"))]
 pub use waiting::Alarm;
 

@@ -1,8 +1,8 @@
 //! Waits for the output of a child, and decides when it is complete.
 
-use super::super::pipe::PipeReader;
-use super::super::unix;
-use super::output::ExitWatch;
+use crate::pipe::PipeReader;
+use crate::process::ExitWatch;
+use crate::unix;
 use std::time::Duration;
 
 /// What [`wait_output`] found.

@@ -1,5 +1,7 @@
 //! An alarm of an eventfd, a timer on the wall clock, and an inotify watch.
+#![allow(unsafe_code)]
 
+use crate::unix;
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -62,7 +64,7 @@ impl Alarm {
         loop {
             let files = [&self.event, &self.timer, &self.watch].map(AsRawFd::as_raw_fd);
             // None of them, if a signal interrupts it.
-            let [event, timer, watch] = super::wait_any(files, Duration::MAX);
+            let [event, timer, watch] = unix::wait_any(files, Duration::MAX);
             let mut number = [0; 8];
             if event {
                 read(&self.event, &mut number);
