@@ -36,14 +36,15 @@ const WIRES: &[Wire] = &[
         host: "OPENAI_HOST",
         model: "m",
         parts: &["/tools", "/messages"],
-        call: |list| {
-            let arguments = json!({"content": list}).to_string();
-            let call = json!([{"index": 0, "id": "c", "type": "function",
-                "function": {"name": "todo__todo_write", "arguments": arguments}}]);
-            events(&[
-                json!({"choices": [{"delta": {"tool_calls": call}, "finish_reason": "tool_calls"}]}),
-            ])
-        },
+        call: chat_call,
+        text: || Reply::stream(says(&["Fine."])),
+    },
+    Wire {
+        provider: "openrouter",
+        host: "OPENROUTER_HOST",
+        model: "anthropic/claude-sonnet-5",
+        parts: &["/tools", "/messages"],
+        call: chat_call,
         text: || Reply::stream(says(&["Fine."])),
     },
     #[cfg(feature = "anthropic")]
@@ -104,6 +105,13 @@ const WIRES: &[Wire] = &[
     },
 ];
 
+fn chat_call(list: &str) -> Reply {
+    let arguments = json!({"content": list}).to_string();
+    let call = json!([{"index": 0, "id": "c", "type": "function",
+        "function": {"name": "todo__todo_write", "arguments": arguments}}]);
+    events(&[json!({"choices": [{"delta": {"tool_calls": call}, "finish_reason": "tool_calls"}]})])
+}
+
 #[cfg(feature = "anthropic")]
 fn claude(blocks: &[Value]) -> Reply {
     let mut all = vec![json!({"type": "message_start", "message": {"id": "m"}})];
@@ -132,7 +140,8 @@ fn response(item: &Value) -> Reply {
     ])
 }
 
-/// What a provider reads of a request, in its order, without the marks for its cache.
+/// What a provider reads of a request, in its order, without the marks for its cache. A text that has one stands in a
+/// list of parts, and is the same text.
 fn read(wire: &Wire, body: &Value) -> String {
     let mut read = String::new();
     for part in wire.parts {
@@ -147,8 +156,18 @@ fn read(wire: &Wire, body: &Value) -> String {
 fn without_cache_control(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            fields.remove("cache_control");
             fields.values_mut().for_each(without_cache_control);
+            fields.remove("cache_control");
+            let only = fields
+                .get("content")
+                .and_then(|content| content.pointer("/0/text"));
+            if let Some(Value::String(text)) = only
+                && fields["content"]
+                    .as_array()
+                    .is_some_and(|parts| parts.len() == 1)
+            {
+                fields["content"] = text.clone().into();
+            }
         }
         Value::Array(items) => items.iter_mut().for_each(without_cache_control),
         _ => {}
@@ -176,7 +195,12 @@ fn each_request_begins_with_the_one_before_it() {
         if wire.model == "responses" {
             server = server.env("OPENAI_BASE_PATH", "v1/responses");
         }
-        for key in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"] {
+        for key in [
+            "OPENAI_API_KEY",
+            "OPENROUTER_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "GOOGLE_API_KEY",
+        ] {
             server = server.env(key, KEY);
         }
         let server = server.start();
@@ -207,6 +231,11 @@ fn each_request_begins_with_the_one_before_it() {
         let mut bodies = model.bodies();
         bodies.retain(|body| body["tools"].is_array());
         assert!(bodies.len() > TURNS, "{}", bodies.len());
+        let marked = bodies
+            .iter()
+            .filter(|body| body.to_string().contains("cache_control"));
+        let is_marked = wire.model.contains("claude");
+        assert_eq!(marked.count(), if is_marked { bodies.len() } else { 0 });
         let all: Vec<String> = bodies.iter().map(|body| read(wire, body)).collect();
         let (mut bytes, mut prefix, mut breaks) = (0, 0, Vec::new());
         for (n, pair) in all.windows(2).enumerate() {
