@@ -58,6 +58,7 @@ pub(super) static VENDOR: ProviderSpec = ProviderSpec {
     title: "GitHub Copilot",
     description: "Models of many vendors with a subscription of GitHub Copilot",
     credentials: Some(&CREDENTIALS),
+    families: &["claude-sonnet-*"],
     doc: "https://docs.github.com/en/copilot/using-github-copilot/ai-models",
     settings: vendor_settings::COPILOT,
     ..hosted(&openai::PROTOCOL)

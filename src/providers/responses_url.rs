@@ -2,14 +2,15 @@
 
 use super::server_url::{CHAT, DEPLOYMENTS, RESPONSES, join, origin};
 
-/// The hosts that offer OpenAI's own models, with their subdomains.
-const OPENAI_HOSTS: [&str; 6] = [
+/// The hosts that offer OpenAI's own models over both protocols, with their subdomains.
+const OPENAI_HOSTS: [&str; 7] = [
     "api.openai.com",
     "openai.azure.com",
     "openai.azure.us",
     "openai.azure.cn",
     "cognitiveservices.azure.com",
     "services.ai.azure.com",
+    "githubcopilot.com",
 ];
 /// The first version of Azure's dated API in which Responses has encrypted reasoning.
 const AZURE_VERSION: &str = "2025-04-01-preview";

@@ -41,6 +41,7 @@ PROVIDERS = [
     ("scaleway", "scaleway", "scaleway/"),
     ("friendliai", "friendli", "friendliai/"),
     ("bedrock_converse", "aws_bedrock", ""),
+    ("github_copilot", "github_copilot", "github_copilot/"),
 ]
 # Providers whose models count even if they cannot call tools.
 WITHOUT_TOOLS = {"perplexity"}
@@ -58,6 +59,7 @@ OLDER = {
     "mistral": re.compile(r"(ministral-3-|-medium-3$|-large-4-0|^glm|mistral-code|zai-glm-5$|zai-glm-latest)"),
     "alibaba": re.compile(r"(-vl-\d|-next-|^qwq|-30b|^deepseek|^glm|^kimi|-latest|-preview)"),
     "perplexity": re.compile(r"llama"),
+    "github_copilot": re.compile(r"(^gpt-[345]|-4\.[568]|opus-5$|gemini-3\.7)"),
 }
 # Models retired before this are forgotten.
 FORGOTTEN = "2026-07-01"
@@ -126,7 +128,8 @@ def model(provider, name, row, strip):
     if row.get("supports_reasoning"):
         facts["thinking"] = True
     price = prices(row)
-    if price:
+    # What a subscription is charged for is another matter.
+    if price and not strip.startswith("github_copilot"):
         facts["price"] = price
     if row.get("deprecation_date"):
         facts["retired"] = row["deprecation_date"]

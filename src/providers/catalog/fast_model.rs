@@ -1,13 +1,14 @@
 //! The model for names and summaries: the cheapest one of the same provider, without thinking.
 
 use super::current_table::soon;
-use super::model_table::Model;
+use super::model_table::{Model, longest_prefix};
 use super::{Found, ProviderCatalog, provider_settings};
 use crate::store::settings::FAST_MODEL;
 use crate::sys::lock;
 use gosling_core::provider::thinking_effort::EFFORT;
 use gosling_core::provider::{Catalog, FastModel};
 use std::collections::HashSet;
+use std::slice;
 use std::sync::{Arc, Mutex};
 
 /// The setting's value for the session's own model.
@@ -72,26 +73,39 @@ impl ProviderCatalog {
             return None;
         }
         let models = self.facts.tables.of(spec.table_name());
-        cheapest(&models, own, tokens, &soon()).map(|model| model.name.clone())
+        let told = (self.facts.listed).all(spec.name, &settings.endpoint.url);
+        let is_served = |model: &Model| {
+            let means = |name: &str| longest_prefix(slice::from_ref(model), name).is_some();
+            told.is_empty() || told.iter().any(|(name, _)| means(name))
+        };
+        let found = cheapest(&models, own, tokens, &soon(), is_served);
+        found.map(|model| model.name.clone())
     }
 }
 
 /// The cheapest model that is neither free, which comes with other conditions, nor retired before `date`, and has
-/// room; `None` if `own` costs no more.
-fn cheapest<'m>(models: &'m [Model], own: &str, tokens: u64, date: &str) -> Option<&'m Model> {
+/// room, and that the provider serves; `None` if `own` costs no more.
+fn cheapest<'m>(
+    models: &'m [Model],
+    own: &str,
+    tokens: u64,
+    date: &str,
+    is_served: impl Fn(&Model) -> bool,
+) -> Option<&'m Model> {
     let price = |model: &Model| match model.price.as_slice() {
         // A summary reads much more than it writes.
         [Some(input), Some(output), ..] => Some(3.0 * input + output),
         _ => None,
     };
     let usable = models.iter().filter(|model| {
-        model.tools && !model.is_retired(date) && model.window >= tokens.saturating_mul(2)
+        let has_room = model.window >= tokens.saturating_mul(2);
+        model.tools && !model.is_retired(date) && has_room && is_served(model)
     });
     let priced = usable.filter_map(|model| Some((price(model)?, model)));
     let (least, found) = priced
         .filter(|(price, _)| *price > 0.0)
         .min_by(|(one, _), (other, _)| one.total_cmp(other))?;
-    let of_own = super::model_table::longest_prefix(models, own).and_then(price);
+    let of_own = longest_prefix(models, own).and_then(price);
     of_own.is_none_or(|own| own > least).then_some(found)
 }
 

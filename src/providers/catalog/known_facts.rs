@@ -46,13 +46,19 @@ pub(super) struct ProviderFacts {
 impl ModelFacts for ProviderFacts {
     fn traits(&self, model: &str) -> ModelTraits {
         let by_name = ModelTraits::of(model);
-        // Only OpenAI's rows say which of its protocols a model needs, and which models refuse a temperature.
-        if self.table != "openai" {
+        // Only OpenAI's rows say which models refuse a temperature, and only they and those of Copilot, which of
+        // OpenAI's protocols a model needs.
+        let is_openai = self.table == "openai";
+        if !is_openai && self.table != "github_copilot" {
             return by_name;
         }
         match self.all.model(&self.table, model) {
             Some(known) => ModelTraits {
-                reasons: known.thinking,
+                reasons: if is_openai {
+                    known.thinking
+                } else {
+                    by_name.reasons
+                },
                 needs_responses: known.endpoint == ModelEndpoint::Responses,
                 ..by_name
             },

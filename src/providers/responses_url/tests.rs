@@ -20,6 +20,10 @@ fn the_url_says_when_responses_is_used() {
             UseResponses::OnRefusal,
         ),
         (
+            "https://api.business.githubcopilot.com/chat/completions",
+            UseResponses::ByModel,
+        ),
+        (
             "https://openrouter.ai/api/v1/chat/completions",
             UseResponses::OnRefusal,
         ),
@@ -43,6 +47,10 @@ fn both_protocols_have_the_same_prefix() {
             "https://h/a/responses?x=1",
         ),
         ("https://h/v1/responses", "https://h/v1/responses"),
+        (
+            "https://api.githubcopilot.com/chat/completions",
+            "https://api.githubcopilot.com/responses",
+        ),
         ("https://h/v2/talk", "https://h/v1/responses"),
         (
             "https://r.openai.azure.com/openai/deployments/mine/chat/completions?api-version=2024-10-21",

@@ -13,11 +13,13 @@ fn the_cheapest_that_is_neither_free_nor_retired_nor_too_small() {
     )
     .unwrap();
     let found = |own: &str, tokens| {
-        cheapest(&models, own, tokens, "2026-11-26").map(|model| model.name.as_str())
+        cheapest(&models, own, tokens, "2026-11-26", |_| true).map(|model| model.name.as_str())
     };
     assert_eq!(found("big", 400), Some("small"));
     assert_eq!(found("other", 400), Some("small"));
     assert_eq!(found("big", 40), Some("tiny"));
     assert_eq!(found("small-2026", 400), None, "it is as cheap itself");
     assert_eq!(found("big", 600), None);
+    let not_small = |model: &Model| model.name != "small";
+    assert!(cheapest(&models, "big", 400, "2026-11-26", not_small).is_none());
 }
