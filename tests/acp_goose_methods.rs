@@ -120,6 +120,12 @@ fn a_first_start_can_be_finished() {
         "providers/secrets/delete",
         json!({"id": "OPENAI_API_KEY"}),
     );
+    let error = refused(
+        &mut client,
+        "providers/secrets/delete",
+        json!({"id": "HOME"}),
+    );
+    assert_eq!(error["code"], -32602, "{error}");
     let deleted = goose(
         &mut client,
         "providers/config/delete",

@@ -15,6 +15,9 @@ mod support;
 
 use model_server::{ModelServer, Reply, says};
 use serde_json::{Value, json};
+use std::io::Write;
+use std::net::TcpStream;
+use support::client::{Answer, KEY};
 use support::server::{RunningServer, Server};
 use support::{script, temp_dir};
 
@@ -225,6 +228,67 @@ fn what_is_known_of_a_model_is_told_as_recorded() {
     let nothing = r#"{"model_info":null,"source":"canonical"}"#;
     assert_eq!(info("openai", "who knows"), nothing);
     assert_eq!(info("nope", "gpt-4o"), nothing);
+}
+
+#[test]
+fn goose_desktop_from_1_35_on_gets_models_as_objects() {
+    let model =
+        ModelServer::with(|_| Reply::json("200 OK", r#"{"data":[{"id":"o3"},{"id":"own"}]}"#));
+    let server = Server::new()
+        .env("OPENAI_HOST", &model.url)
+        .env("OPENAI_API_KEY", KEY)
+        .start();
+    let models = |agent: &str| {
+        let head = format!(
+            "GET /config/providers/openai/models HTTP/1.1\r\nHost: localhost\r\nX-Secret-Key: {KEY}\r\n\
+             User-Agent: {agent}\r\nConnection: close\r\n\r\n"
+        );
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        Answer::read("models".to_owned(), stream).is(200).body
+    };
+    let names = json!(["o3", "own"]);
+    assert_eq!(models("curl/8"), names);
+    assert_eq!(
+        models("Mozilla/5.0 (X11) Goose/1.34.1 Chrome/142.0.0.0 Electron/39.0.0"),
+        names
+    );
+    let objects = json!([
+        {"name": "o3", "context_limit": 200_000, "reasoning": true},
+        {"name": "own", "context_limit": 128_000, "reasoning": false},
+    ]);
+    for version in ["1.35.0", "1.39.0", "2.0"] {
+        let agent = format!("Mozilla/5.0 (X11) Goose/{version} Chrome/142.0.0.0");
+        assert_eq!(models(&agent), objects);
+    }
+    let asked = json!({"model": "o3"});
+    let one = server.post("/config/providers/openai/model-info", asked.clone());
+    one.is(200).gives(objects[0].clone());
+    server
+        .post("/config/providers/nope/model-info", asked)
+        .is(400);
+}
+
+#[test]
+#[cfg(feature = "desktop")]
+fn keys_in_the_store_are_listed_without_their_values_and_removed_one_by_one() {
+    let server = Server::new()
+        .secrets("OPENAI_API_KEY: sk-very-secret\nOTHER: x")
+        .start();
+    let listed = server.get("/config/provider-secrets").is(200);
+    assert!(!listed.text.contains("sk-very-secret"));
+    let secrets = listed.body["secrets"].as_array().unwrap();
+    assert_eq!(secrets.len(), 1);
+    assert_eq!(
+        (&secrets[0]["id"], &secrets[0]["provider"]),
+        (&json!("OPENAI_API_KEY"), &json!("openai"))
+    );
+    server.delete("/config/provider-secrets/OTHER").is(400);
+    server
+        .delete("/config/provider-secrets/OPENAI_API_KEY")
+        .is(200);
+    let listed = server.get("/config/provider-secrets").is(200);
+    assert_eq!(listed.body, json!({"secrets": []}));
 }
 
 #[test]

@@ -50,16 +50,17 @@ features! {
     "desktop", "this is for the pages of Goose Desktop", [
         Get "/agent/export_app/{name}" "/agent/list_apps" "/config/custom-providers/{id}"
             "/config/provider-catalog"
-            "/config/provider-catalog/{id}"
+            "/config/provider-catalog/{id}" "/config/provider-secrets"
             "/config/validate" "/diagnostics/{session_id}" "/diagnostics/{session_id}/report"
             "/dictation/config" "/gateway/status"
             "/local-inference/models" "/mcp-app-proxy" "/mcp-app-view" "/mcp-ui-proxy"
             "/system_info" "/tunnel/status",
         Post "/agent/import_app" "/config/backup" "/config/custom-providers"
-            "/config/detect-provider" "/config/init" "/config/recover" "/handle_openrouter"
-            "/handle_tetrate" "/telemetry/event" "/tunnel/start" "/tunnel/stop",
+            "/config/detect-provider" "/config/init" "/config/recover" "/handle_nanogpt"
+            "/handle_openrouter" "/handle_tetrate" "/sessions/import/nostr"
+            "/sessions/{session_id}/share/nostr" "/telemetry/event" "/tunnel/start" "/tunnel/stop",
         Put "/config/custom-providers/{id}",
-        Delete "/config/custom-providers/{id}",
+        Delete "/config/custom-providers/{id}" "/config/provider-secrets/{id}",
     ];
     "developer", "", [];
     "google", "", [];

@@ -166,6 +166,7 @@ impl ProviderCatalog {
                 output_token_cost: price(1),
                 cache_read_token_cost: price(2),
                 cache_write_token_cost: price(3),
+                reasoning: known.thinking,
                 ..info
             };
         }

@@ -50,6 +50,12 @@ impl GooseMethod {
 const METHODS: &[(&str, Method)] = &[
     // gosling has no agents but its own, and no skills.
     ("agent-mentions/list", |_, _, _| Ok(json!({"agents": []}))),
+    ("apps/delete", |_, params, _| {
+        Err(params.invalid(
+            "name",
+            "gosling keeps no apps: remove the extension that has it",
+        ))
+    }),
     ("apps/list", extension_methods::list_apps),
     ("config/extensions/add", extension_methods::add_extension),
     ("config/extensions/list", extension_methods::list_extensions),
@@ -106,8 +112,6 @@ const METHODS: &[(&str, Method)] = &[
     ("providers/custom/update", provider_methods::update_custom),
     ("providers/inventory/refresh", provider_methods::refresh),
     ("providers/list", provider_methods::list),
-    ("providers/secrets/delete", provider_methods::delete_secret),
-    ("providers/secrets/list", provider_methods::list_secrets),
     (
         "providers/setup/catalog/list",
         provider_methods::setup_catalog,

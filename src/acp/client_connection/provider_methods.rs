@@ -54,7 +54,7 @@ pub(crate) fn model_info(state: &ConnectionState, params: &Params, _: &Cancel) -
             "model": known.model,
             "contextLimit": known.context_limit,
             "maxOutputTokens": known.max_output_tokens,
-            "reasoning": false,
+            "reasoning": known.reasoning,
             "inputTokenCost": known.input_token_cost,
             "outputTokenCost": known.output_token_cost,
             "cacheReadTokenCost": known.cache_read_token_cost,
@@ -242,51 +242,6 @@ pub(crate) fn authenticate(state: &ConnectionState, params: &Params, cancel: &Ca
     let path = params.in_path("/config/providers/", "providerId", "/oauth")?;
     state.call_route(Method::Post, &path, &[], &json!({}), cancel)?;
     change(state, params.text("providerId")?)
-}
-
-/// The keys in the store of secrets, without their values.
-pub(crate) fn list_secrets(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {
-    let secrets = &state.registry.stores().secrets;
-    let mut shown = Vec::new();
-    for provider in state.registry.catalog().entries() {
-        for key in provider
-            .metadata
-            .config_keys
-            .iter()
-            .filter(|key| key.secret)
-        {
-            if !secrets.declares(&key.name).map_err(error_object)? {
-                continue;
-            }
-            shown.push(json!({
-                "id": key.name,
-                "provider": provider.name,
-                "providerDisplayName": provider.metadata.display_name,
-                "name": key.name,
-                "storage": "secret_store",
-                "status": "unknown",
-                "configured": provider.is_configured,
-                "hasSecret": true,
-                "canDelete": true,
-                "canConfigure": true,
-                "configureProvider": provider.name,
-            }));
-        }
-    }
-    Ok(json!({ "secrets": shown }))
-}
-
-/// Removes a key of a provider from the store of secrets.
-pub(crate) fn delete_secret(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    let id = params.text("id")?;
-    let entries = state.registry.catalog().entries();
-    let mut keys = entries.iter().flat_map(|it| &it.metadata.config_keys);
-    if !keys.any(|key| key.secret && key.name == id) {
-        return Err(params.invalid("id", "no provider has a secret of this name"));
-    }
-    let removed = state.registry.stores().secrets.remove(id);
-    removed.map_err(error_object)?;
-    Ok(json!({}))
 }
 
 pub(crate) fn create_custom(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {

@@ -86,6 +86,18 @@ static ROUTES: &[RouteMethod] = &[
         "/diagnostics/{sessionId}/report",
     )
     .result(|report| json!({ "report": report })),
+    route(
+        "providers/secrets/delete",
+        Method::Delete,
+        "/config/provider-secrets/{id}",
+    ),
+    route(
+        "providers/secrets/list",
+        Method::Get,
+        "/config/provider-secrets",
+    )
+    .result(camel_case)
+    .without("desktop", r#"{"secrets":[]}"#),
     route("recipes/decode", Method::Post, "/recipes/decode")
         .body("deeplink")
         .result(SAME),

@@ -4,8 +4,9 @@ use super::{Route, cancel_of, json_body};
 use crate::agent::Registry;
 use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response};
+use crate::provider::catalog::DEFAULT_CONTEXT;
 use crate::provider::{self, ErrorClass};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// How many model names a response has at most; a provider could send any number.
 const MAX_MODELS: usize = 10_000;
@@ -13,6 +14,7 @@ const MAX_MODELS: usize = 10_000;
 pub(super) const ROUTES: &[Route] = &[
     (Get, "/config/providers", all),
     (Get, "/config/providers/{name}/models", models),
+    (Post, "/config/providers/{name}/model-info", model),
     (Post, "/config/providers/{name}/oauth", oauth),
     (Post, "/config/providers/{name}/cleanup", cleanup),
     (Post, "/config/check_provider", check),
@@ -33,7 +35,39 @@ fn models(registry: &Registry, request: &Request) -> Result<Response, Error> {
         catalog.known_models(name)
     };
     models.truncate(MAX_MODELS);
-    Ok(Response::json(&models))
+    if !is_desktop_since(request, (1, 35)) {
+        return Ok(Response::json(&models));
+    }
+    let models = models.iter().map(|model| described(registry, name, model));
+    Ok(Response::json(&models.collect::<Value>()))
+}
+
+/// Part of Goose's API from 1.35 on.
+fn model(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    json_body!(request => Choice { model: String });
+    let name = request.param("name");
+    registry.catalog().lists_models(name)?;
+    Ok(Response::json(&described(registry, name, &model)))
+}
+
+/// Whether the client is a Goose Desktop of this version or a later one: its pages name it in `User-Agent`, as
+/// `Goose/1.35.0`.
+fn is_desktop_since(request: &Request, version: (u32, u32)) -> bool {
+    let mut words = (request.header("User-Agent").unwrap_or_default()).split_whitespace();
+    let named = words.find_map(|word| word.strip_prefix("Goose/"));
+    let numbers = named.unwrap_or_default().split('.');
+    let mut numbers = numbers.map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= version
+}
+
+/// A model as `ModelInfo` of Goose's API from 1.35 on.
+fn described(registry: &Registry, provider: &str, model: &str) -> Value {
+    let known = registry.catalog().model_info(provider, model);
+    json!({
+        "name": model,
+        "context_limit": known.as_ref().map_or(DEFAULT_CONTEXT, |it| it.context_limit),
+        "reasoning": known.is_some_and(|it| it.reasoning),
+    })
 }
 
 /// Signs the user in. The response comes when that is done; what the user has to do stands in the log.

@@ -241,6 +241,9 @@ pub struct ModelInfo {
     pub cache_write_token_cost: Option<f64>,
     /// Always `$`.
     pub currency: &'static str,
+    /// Whether it thinks. Not part of Goose's API of 1.24.
+    #[serde(skip)]
+    pub reasoning: bool,
 }
 
 impl ProviderMetadata {
@@ -283,6 +286,7 @@ impl ModelInfo {
             cache_read_token_cost: None,
             cache_write_token_cost: None,
             currency: "$",
+            reasoning: false,
         }
     }
 }

@@ -5,6 +5,7 @@ mod config_file;
 mod custom_providers;
 mod diagnostics;
 mod not_offered;
+mod provider_secrets;
 mod system_info;
 mod ui_proxy;
 
@@ -18,6 +19,7 @@ pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
         config_file::ROUTES,
         custom_providers::ROUTES,
         diagnostics::ROUTES,
+        provider_secrets::ROUTES,
         system_info::ROUTES,
     ];
     let router = keyed(router, registry, &routes.concat());

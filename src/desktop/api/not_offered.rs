@@ -17,6 +17,19 @@ pub(super) fn routes(router: Router) -> Router {
         .post("/handle_tetrate", Keyed, |_| {
             Ok(sign_in("Tetrate", "custom provider for it"))
         })
+        .post("/handle_nanogpt", Keyed, |_| {
+            Ok(sign_in("NanoGPT", "provider `nano-gpt`"))
+        })
+        .post("/sessions/import/nostr", Keyed, |_| {
+            Err(Error::bad_request(
+                "gosling fetches no session from Nostr: import the text of an exported one",
+            ))
+        })
+        .post("/sessions/{session_id}/share/nostr", Keyed, |_| {
+            Err(Error::bad_request(
+                "gosling shares no session over Nostr: export it and pass on the file",
+            ))
+        })
         .post("/telemetry/event", Keyed, drop_event)
         // After 1.24: configured dictation, models on this machine, running gateways.
         .get("/dictation/config", Keyed, |_| {
