@@ -56,8 +56,9 @@ features! {
             "/local-inference/models" "/mcp-app-proxy" "/mcp-app-view" "/mcp-ui-proxy"
             "/system_info" "/tunnel/status",
         Post "/agent/import_app" "/config/backup" "/config/custom-providers"
-            "/config/detect-provider" "/config/init" "/config/recover" "/handle_nanogpt"
-            "/handle_openrouter" "/handle_tetrate" "/sessions/import/nostr"
+            "/config/detect-provider" "/config/init"
+            "/config/providers/{name}/cleanup" "/config/providers/{name}/oauth"
+            "/config/recover" "/handle_nanogpt" "/handle_openrouter" "/handle_tetrate" "/sessions/import/nostr"
             "/sessions/{session_id}/share/nostr" "/telemetry/event" "/tunnel/start" "/tunnel/stop",
         Put "/config/custom-providers/{id}",
         Delete "/config/custom-providers/{id}" "/config/provider-secrets/{id}",

@@ -15,8 +15,6 @@ pub(super) const ROUTES: &[Route] = &[
     (Get, "/config/providers", all),
     (Get, "/config/providers/{name}/models", models),
     (Post, "/config/providers/{name}/model-info", model),
-    (Post, "/config/providers/{name}/oauth", oauth),
-    (Post, "/config/providers/{name}/cleanup", cleanup),
     (Post, "/config/check_provider", check),
     (Post, "/config/set_provider", set),
     (Post, "/config/canonical-model-info", info),
@@ -68,22 +66,6 @@ fn described(registry: &Registry, provider: &str, model: &str) -> Value {
         "context_limit": known.as_ref().map_or(DEFAULT_CONTEXT, |it| it.context_limit),
         "reasoning": known.is_some_and(|it| it.reasoning),
     })
-}
-
-/// Signs the user in. The response comes when that is done; what the user has to do stands in the log.
-fn oauth(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let name = request.param("name");
-    let mut progress = |text: &str| log::warn!("login provider={name}: {text}");
-    let cancel = cancel_of(registry, request);
-    (registry.catalog()).sign_in(name, &cancel, &mut progress)?;
-    Ok(Response::empty(200))
-}
-
-/// gosling keeps nothing of a provider besides its configuration. Part of Goose's API after 1.28.
-fn cleanup(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let name = request.param("name");
-    registry.catalog().lists_models(name)?;
-    Ok(Response::json(&format!("Nothing is cached for {name}")))
 }
 
 fn check(registry: &Registry, request: &Request) -> Result<Response, Error> {

@@ -6,6 +6,7 @@ mod custom_providers;
 mod diagnostics;
 mod not_offered;
 mod provider_secrets;
+mod provider_sign_in;
 mod system_info;
 mod ui_proxy;
 
@@ -20,6 +21,7 @@ pub(crate) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
         custom_providers::ROUTES,
         diagnostics::ROUTES,
         provider_secrets::ROUTES,
+        provider_sign_in::ROUTES,
         system_info::ROUTES,
     ];
     let router = keyed(router, registry, &routes.concat());
