@@ -27,7 +27,7 @@ use super::provider_spec::{ProviderSpec, SettingRole};
 use super::thinking_effort::claude_params;
 use super::{Error, ErrorClass, ModelConfig, Provider};
 use crate::outbound::is_loopback_url;
-use crate::store::settings::{PROVIDER, Setting};
+use crate::store::settings::{CONTEXT_LIMIT, PROVIDER, Setting};
 use crate::store::{Config, Secrets};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
@@ -302,10 +302,11 @@ impl Catalog for ProviderCatalog {
     fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, Error> {
         let failed = |error: Error| not_made(name, &error);
         let found = self.find(name).map_err(failed)?;
-        let settings = match &found {
+        let mut settings = match &found {
             Found::InProcess(own) => return self.own.make(own).map_err(failed),
             found => self.settings_of(found).map_err(failed)?,
         };
+        settings.endpoint.context = CONTEXT_LIMIT.count_if_set(&self.config);
         if self.offline && !is_loopback_url(&settings.endpoint.url) {
             return Err(failed(Error::new(
                 ErrorClass::Config,

@@ -99,7 +99,7 @@ impl Protocol for Ollama {
         request: &CompletionRequest<'_>,
         form: &RequestForm,
     ) -> serde_json::Result<HttpRequest> {
-        let body = ollama_request::body(request, form)?;
+        let body = ollama_request::body(request, form, self.server.context)?;
         Ok(self.server.request("/api/chat", Some(body)))
     }
 

@@ -130,6 +130,8 @@ pub struct Endpoint {
     pub responses: UseResponses,
     /// Azure's name for the deployed model, sent in place of the model's name unless the URL contains it.
     pub deployment: Option<String>,
+    /// The context in tokens that the user has set for every model, for Ollama's protocol.
+    pub context: Option<u64>,
 }
 
 impl Endpoint {
@@ -147,6 +149,7 @@ impl Endpoint {
             reasoning_if_any: false,
             marks_cache: false,
             deployment: None,
+            context: None,
         }
     }
 

@@ -1,10 +1,10 @@
 //! Ollama's own protocol.
 
-use crate::catalog::provider;
+use crate::catalog::{catalog, provider};
 use crate::harness::{Question, brief, tool};
 use crate::model_server::{ModelServer, Reply};
 use gosling::conversation::{Content, Image, Message, Outcome, Reasoning, Role, ToolResponse};
-use gosling::provider::{ErrorClass, ModelConfig, Provider, StopReason, Usage};
+use gosling::provider::{Catalog, ErrorClass, ModelConfig, Provider, StopReason, Usage};
 use gosling::sys::cancel::Cancel;
 use serde_json::json;
 use std::sync::Arc;
@@ -228,6 +228,29 @@ fn the_context_is_what_the_server_or_the_model_has() {
         assert_eq!(less["options"]["num_ctx"], 2_048);
         let more = asked_for(&server, 128_000);
         assert_eq!(more["options"]["num_ctx"], 128_000);
+    }
+}
+
+#[test]
+fn the_context_of_the_user_comes_before_that_of_the_server() {
+    let size = json!({"qwen.context_length": 262_144});
+    let shown = json!({"model_info": size, "parameters": "num_ctx 8192"});
+    for (set, expected) in [("32000", 32_000), ("4000", 4_000), ("", 8_192)] {
+        let server = telling(shown.clone(), json!([]));
+        let catalog = catalog(&[
+            ("OLLAMA_HOST", server.url.as_str()),
+            ("GOOSE_CONTEXT_LIMIT", set),
+        ]);
+        let question = Question {
+            model: catalog.model_config("ollama", "m"),
+            ..Question::default()
+        };
+        question
+            .ask(&*catalog.provider("ollama").unwrap())
+            .0
+            .unwrap();
+        let body = server.bodies().pop().unwrap();
+        assert_eq!(body["options"]["num_ctx"], expected, "{set:?}");
     }
 }
 

@@ -18,22 +18,32 @@ use std::collections::HashMap;
 /// The image types that Ollama decodes.
 const IMAGES: [&str; 3] = ["image/jpeg", "image/png", "image/webp"];
 
-/// The JSON text of the body.
+/// The JSON text of the body. `users` is the context that the user has set for every model.
 pub(super) fn body(
     request: &CompletionRequest<'_>,
     form: &RequestForm,
+    users: Option<u64>,
 ) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Body { request, form })
+    serde_json::to_vec(&Body {
+        request,
+        form,
+        users,
+    })
 }
 
 struct Body<'a> {
     request: &'a CompletionRequest<'a>,
     form: &'a RequestForm,
+    users: Option<u64>,
 }
 
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let Body { request, form } = *self;
+        let Body {
+            request,
+            form,
+            users,
+        } = *self;
         let params = request.model.request_params.as_ref();
         let mut fields = BodyFields::new(s.serialize_map(None)?, params, form);
         fields.write("model", &request.model.model_name)?;
@@ -46,7 +56,12 @@ impl Serialize for Body<'_> {
         fields.write("stream", true)?;
         // Otherwise the server leaves out what does not fit, and nobody knows.
         fields.write("truncate", false)?;
-        (fields.map).serialize_entry("options", &Options { request, form })?;
+        let options = Options {
+            request,
+            form,
+            users,
+        };
+        (fields.map).serialize_entry("options", &options)?;
         fields.end(&["options"])
     }
 }
@@ -55,20 +70,27 @@ impl Serialize for Body<'_> {
 struct Options<'a> {
     request: &'a CompletionRequest<'a>,
     form: &'a RequestForm,
+    users: Option<u64>,
 }
 
 impl Serialize for Options<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let Options { request, form } = *self;
+        let Options {
+            request,
+            form,
+            users,
+        } = *self;
         let model = request.model;
         let params = model.request_params.as_ref();
         let given = params.and_then(|params| params.get("options")?.as_object());
         let mut fields = BodyFields::new(s.serialize_map(None)?, given, form);
         let most = form.details.and_then(|details| details.window);
+        let limit = model.context_limit;
         // Only the user asks for more than that.
-        let is_users = model.context_limit.is_some_and(|limit| limit > MAX_CONTEXT);
-        let most = most.filter(|_| !is_users || is_in_cloud(&model.model_name));
-        if let Some(context) = model.context_limit.into_iter().chain(most).min() {
+        let is_more = limit.is_some_and(|limit| limit > MAX_CONTEXT);
+        let is_users = limit == users || (is_more && !is_in_cloud(&model.model_name));
+        let most = most.filter(|_| !is_users);
+        if let Some(context) = limit.into_iter().chain(most).min() {
             fields.write("num_ctx", context)?;
         }
         if let Some(wanted) = model.max_tokens {
