@@ -37,6 +37,10 @@ impl HttpProvider {
         let mut failure = None;
         for request in &query.requests {
             let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                bodies.push(Vec::new());
+                continue;
+            }
             bodies.push(self.fetch(request, cancel, left).unwrap_or_else(|error| {
                 failure = Some(error);
                 Vec::new()

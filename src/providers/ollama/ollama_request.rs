@@ -88,7 +88,8 @@ impl Serialize for Options<'_> {
         let limit = model.context_limit;
         // Only the user asks for more than that.
         let is_more = limit.is_some_and(|limit| limit > MAX_CONTEXT);
-        let is_users = limit == users || (is_more && !is_in_cloud(&model.model_name));
+        let is_users =
+            (users.is_some() && limit == users) || (is_more && !is_in_cloud(&model.model_name));
         let most = most.filter(|_| !is_users);
         if let Some(context) = limit.into_iter().chain(most).min() {
             fields.write("num_ctx", context)?;
