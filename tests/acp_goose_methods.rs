@@ -979,6 +979,90 @@ fn settings_extensions_and_tools_answer_as_the_pages_read_them() {
 }
 
 #[test]
+fn sessions_are_titled_and_put_away_as_the_draft_of_the_protocol_has_it() {
+    let server = server(&[("wait", json!([{"wait_ms": 60_000}]))]);
+    let mut client = desktop(&server);
+    let id = new_session(&mut client, &server);
+    let of = |id: &str| json!({ "sessionId": id });
+    let status =
+        |client: &mut WebSocketClient| client.call("session/status", of(&id))["status"].clone();
+    assert_eq!(status(&mut client), "open");
+    let titled = json!({"sessionId": id, "title": "  A garden "});
+    assert_eq!(
+        client.call("session/set_title", titled),
+        json!({"title": "A garden"})
+    );
+    let code = |client: &mut WebSocketClient, method: &str, params: Value| {
+        let id = client.begin(method, params);
+        client.response(id)["error"]["code"].clone()
+    };
+    let nothing = json!({"sessionId": id, "title": "  "});
+    assert_eq!(code(&mut client, "session/set_title", nothing), -32602);
+    let prompt = client.begin_prompt(&id, "wait");
+    client.call("session/archive", of(&id));
+    assert_eq!(client.response(prompt)["result"]["stopReason"], "cancelled");
+    assert_eq!(status(&mut client), "saved");
+    client.call("session/unarchive", of(&id));
+    assert_eq!(status(&mut client), "saved", "it was not opened by that");
+    for method in ["session/status", "session/archive", "session/unarchive"] {
+        assert_eq!(
+            code(&mut client, method, of("20990101_1")),
+            -32002,
+            "{method}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_there_is_refused_with_words() {
+    let server = server(&[]);
+    let mut client = desktop(&server);
+    for (method, params, code, words) in [
+        (
+            "apps/export",
+            json!({"name": "x"}),
+            -32002,
+            "gosling keeps no apps",
+        ),
+        (
+            "apps/import",
+            json!({"html": "<p>"}),
+            -32602,
+            "gosling keeps no apps",
+        ),
+        (
+            "apps/delete",
+            json!({"name": "x"}),
+            -32602,
+            "gosling keeps no apps",
+        ),
+        (
+            "providers/config/authenticate",
+            json!({"providerId": "openai"}),
+            -32602,
+            "store a key",
+        ),
+        (
+            "recipes/schedule",
+            json!({"id": "nope", "cron_schedule": "0 0 1 1 *"}),
+            -32002,
+            "nope",
+        ),
+        (
+            "schedules/running-job/kill",
+            json!({"jobId": "nope"}),
+            -32002,
+            "nope",
+        ),
+    ] {
+        let error = refused(&mut client, method, params);
+        assert_eq!(error["code"], code, "{method}: {error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(words), "{method}: {message}");
+    }
+}
+
+#[test]
 #[cfg(feature = "demo")]
 fn tools_and_resources_of_a_session_are_used() {
     let server = server(&[]);

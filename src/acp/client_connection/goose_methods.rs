@@ -1,5 +1,5 @@
-//! Goose's own methods, `_goose/unstable/…`, and `session/fork`: the table, and those about settings. Every other one is
-//! answered as unknown.
+//! Goose's own methods, `_goose/unstable/…`, and those of the protocol's draft: the tables, and those about settings.
+//! Every other one is answered as unknown.
 
 use super::ConnectionState;
 use super::goose_params::{Method, Outcome, Params, done};
@@ -29,13 +29,14 @@ pub(crate) enum GooseMethod {
 impl GooseMethod {
     /// The method of this name.
     pub(crate) fn find(name: &str) -> Option<Self> {
-        if name == "session/fork" {
-            return Some(GooseMethod::Own(stored_session_methods::fork));
-        }
-        let name = name.strip_prefix(PREFIX)?;
-        let own = METHODS.iter().find(|(known, _)| *known == name);
-        let own = own.map(|(_, run)| GooseMethod::Own(*run));
-        own.or_else(|| route_methods::find(name).map(GooseMethod::Route))
+        let of = |methods: &[(&str, Method)], name: &str| {
+            let found = methods.iter().find(|(known, _)| *known == name);
+            found.map(|(_, run)| GooseMethod::Own(*run))
+        };
+        let Some(own) = name.strip_prefix(PREFIX) else {
+            return of(DRAFT, name);
+        };
+        of(METHODS, own).or_else(|| route_methods::find(own).map(GooseMethod::Route))
     }
 
     pub(crate) fn run(self, state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
@@ -45,6 +46,15 @@ impl GooseMethod {
         }
     }
 }
+
+/// Those of the protocol's draft. They are not announced, because they may change.
+const DRAFT: &[(&str, Method)] = &[
+    ("session/archive", stored_session_methods::close_and_archive),
+    ("session/fork", stored_session_methods::fork),
+    ("session/set_title", stored_session_methods::set_title),
+    ("session/status", stored_session_methods::status),
+    ("session/unarchive", stored_session_methods::unarchive),
+];
 
 /// Those that are not routes, without the prefix.
 const METHODS: &[(&str, Method)] = &[

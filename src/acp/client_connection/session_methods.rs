@@ -24,7 +24,7 @@ use std::time::Duration;
 /// How many sessions a page of the list has.
 const PAGE: usize = 100;
 /// How long a cancelled turn may take to end before its session is closed.
-const TURN_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many updates of a replay are queued at a time.
 const REPLAY_BATCH: usize = 64;
 /// How long after the start of its agent a session waits for extensions.

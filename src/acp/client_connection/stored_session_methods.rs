@@ -2,7 +2,7 @@
 
 use super::ConnectionState;
 use super::goose_params::{Outcome, Params, done};
-use super::session_methods::describe;
+use super::session_methods::{TURN_TIMEOUT, describe};
 use crate::conversation::{Message, Role};
 use crate::error_objects::error_object;
 use crate::http::Method;
@@ -43,6 +43,32 @@ pub(crate) fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> 
 
 pub(crate) fn archive(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     done((state.registry).archive(params.text("sessionId")?, true))
+}
+
+/// Ends the session's turn and agent, and puts it away.
+pub(crate) fn close_and_archive(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let id = params.text("sessionId")?;
+    state.stored(id)?;
+    if let Some(session) = state.forget(id) {
+        session.end_turn(TURN_TIMEOUT);
+    }
+    state.registry.stop(id);
+    done(state.registry.archive(id, true))
+}
+
+/// Sets the title, which a model never replaces, and answers the one that was stored.
+pub(crate) fn set_title(state: &ConnectionState, params: &Params, cancel: &Cancel) -> Outcome {
+    rename(state, params, cancel)?;
+    let session = state.stored(params.text("sessionId")?)?;
+    Ok(json!({ "title": session.name }))
+}
+
+/// Whether the session has an agent, also one that rests.
+pub(crate) fn status(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let id = params.text("sessionId")?;
+    state.stored(id)?;
+    let is_open = state.registry.status(id).is_ok();
+    Ok(json!({"status": if is_open { "open" } else { "saved" }}))
 }
 
 pub(crate) fn unarchive(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
