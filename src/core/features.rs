@@ -58,8 +58,9 @@ features! {
         Post "/agent/import_app" "/config/backup" "/config/custom-providers"
             "/config/detect-provider" "/config/init"
             "/config/providers/{name}/cleanup" "/config/providers/{name}/oauth"
-            "/config/recover" "/handle_nanogpt" "/handle_openrouter" "/handle_tetrate" "/sessions/import/nostr"
-            "/sessions/{session_id}/share/nostr" "/telemetry/event" "/tunnel/start" "/tunnel/stop",
+            "/config/recover" "/handle_nanogpt" "/handle_openrouter" "/handle_tetrate"
+            "/sessions/import/nostr" "/sessions/{session_id}/share/nostr" "/telemetry/event"
+            "/tunnel/start" "/tunnel/stop",
         Put "/config/custom-providers/{id}",
         Delete "/config/custom-providers/{id}" "/config/provider-secrets/{id}",
     ];
