@@ -267,3 +267,89 @@ fn a_model_is_set_up_in_a_terminal() {
     assert!(!config.contains("sk-of-a-test"), "{config}");
     assert!(read("config/secrets.yaml").contains("sk-of-a-test"));
 }
+
+#[test]
+fn a_client_chooses_where_requests_to_a_model_go_until_the_agent_ends() {
+    let answer = json!({"id": "1", "model": "gpt-4o", "choices": [
+        {"index": 0, "delta": {"content": "Routed."}, "finish_reason": "stop"}]});
+    let stream = format!("data: {answer}\n\ndata: [DONE]\n\n");
+    let server = ModelServer::with(move |seen| match seen.header("x-route") {
+        Some("a secret route") => Reply::stream(stream.clone()),
+        _ => Reply::json(
+            "403 Forbidden",
+            r#"{"error": {"message": "not by this way"}}"#,
+        ),
+    });
+    let mut client = Acp::new(json!({}))
+        .env("GOOSE_PROVIDER", "openai")
+        .env("GOOSE_MODEL", "gpt-4o")
+        .env("OPENAI_HOST", &server.url)
+        .env("OPENAI_API_KEY", "a key of a test")
+        .start();
+    let session = client.session();
+    let current = |client: &mut AcpClient| {
+        let listed = client.call("providers/list", json!({}));
+        let mut all = listed["providers"].as_array().unwrap().iter();
+        let found = all.find(|it| it["providerId"] == "openai").unwrap().clone();
+        assert_eq!(found["supported"], json!(["anthropic", "openai"]));
+        found["current"].clone()
+    };
+    assert_eq!(current(&mut client)["apiType"], "openai");
+    let prompt = client.begin_prompt(&session, "go");
+    assert!(client.error(prompt).1.contains("not by this way"));
+
+    let base = format!("{}/gateway/v1", server.url);
+    let set = |field: &str, value: Value| {
+        let mut set = json!({
+            "providerId": "openai", "apiType": "openai", "baseUrl": base,
+            "headers": {"X-Route": "a secret route"},
+        });
+        set[field] = value;
+        set
+    };
+    for (field, value) in [
+        ("providerId", json!("none")),
+        ("apiType", json!("vertex")),
+        ("baseUrl", json!("file:///etc/passwd")),
+        ("baseUrl", json!("${HOME}")),
+        ("headers", json!({"X-Route": 1})),
+    ] {
+        let (code, why) = client.refused("providers/set", set(field, value));
+        assert_eq!(code, -32602);
+        assert!(why.contains(field), "{why}");
+    }
+    assert_eq!(
+        client.call("providers/set", set("_meta", json!({}))),
+        json!({})
+    );
+    let shown = current(&mut client);
+    assert_eq!(shown["baseUrl"], format!("{base}/chat/completions"));
+    assert!(!shown.to_string().contains("secret"));
+    client.take_updates();
+    assert_eq!(client.prompt(&session, "go"), "end_turn");
+    assert_eq!(client.text(), "Routed.");
+    assert!(
+        server
+            .seen()
+            .last()
+            .unwrap()
+            .path
+            .starts_with("/gateway/v1/")
+    );
+
+    client.call("providers/disable", json!({"providerId": "openai"}));
+    assert_eq!(current(&mut client), Value::Null);
+    let prompt = client.begin_prompt(&session, "go");
+    assert!(client.error(prompt).1.contains("disabled"));
+    // Nothing was stored.
+    for file in ["config/config.yaml", "config/secrets.yaml"] {
+        let text = fs::read_to_string(client.root().join(file)).unwrap_or_default();
+        assert!(
+            !text.contains("gateway") && !text.contains("secret route"),
+            "{text}"
+        );
+    }
+    let mut client = client.restart();
+    let prompt = client.begin_prompt(&session, "go");
+    assert!(client.error(prompt).1.contains("not by this way"));
+}

@@ -1,5 +1,6 @@
 //! One client's connection: dispatch, the table of its sessions, and its end. It does no I/O of its own.
 
+mod client_tools;
 mod client_workspace;
 mod config_options;
 mod extension_methods;

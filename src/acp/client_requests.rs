@@ -2,11 +2,14 @@
 
 use super::Outbox;
 use crate::mcp::jsonrpc::{self, ErrorObject, INTERNAL_ERROR, Id, RawJson};
+use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;
+use crossbeam_channel::bounded;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// The most requests that may be pending.
 const MAX_PENDING: usize = 1_000;
@@ -67,6 +70,23 @@ impl ClientRequests {
             self.complete(&Id::Number(id), Err(unavailable()));
         }
         id
+    }
+
+    /// Sends a request and waits for its answer. It is withdrawn if there is none.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn ask(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+        timeout: Duration,
+        cancel: &Cancel,
+    ) -> Result<Answer, NoMessage> {
+        let (sender, answer) = bounded(1);
+        let id = self.send(method, params, move |answer| drop(sender.send(answer)));
+        let answer = cancel.receive(&answer, timeout);
+        answer.inspect_err(|_| self.withdraw(id))
     }
 
     /// Writes a request; false if it has no JSON form.

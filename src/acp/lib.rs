@@ -10,7 +10,8 @@
 //! - `session_methods` opens, lists and closes sessions; `config_options` changes their mode and model.
 //! - `prompt_turn` runs a turn and sends its events as updates, which `updates`, `tool_call_display`,
 //!   `file_diffs`, `plan` and `terminal_output` make; `questions` asks what only the user can answer.
-//! - `prompt_content` converts what the user sends, `mcp_servers` the MCP servers that the client brings along.
+//! - `prompt_content` converts what the user sends, `mcp_servers` the MCP servers that the client brings along;
+//!   `client_tools` calls the tools of those that are in the client itself.
 //! - `client_requests` has the requests to the client that are not answered yet; by way of `client_workspace`,
 //!   builtin servers use the client's files and terminals.
 //!

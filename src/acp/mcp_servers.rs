@@ -4,7 +4,8 @@ use crate::extension::ExtensionConfig;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// An MCP server as the protocol describes it: on stdio without `type`, else `http` or `sse`.
+/// An MCP server as the protocol describes it: on stdio without `type`, else `http` or `sse`; `acp`, of the draft, is in
+/// the client.
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an MCP server")]
 pub(super) struct McpServer {
@@ -19,6 +20,8 @@ pub(super) struct McpServer {
     url: Option<String>,
     #[serde(default)]
     headers: Vec<NameAndValue>,
+    #[serde(rename = "serverId")]
+    server_id: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -28,13 +31,21 @@ struct NameAndValue {
     value: String,
 }
 
-/// The extensions for these servers, and what the user is told about those that cannot be used.
-pub(super) fn extensions(servers: Vec<McpServer>) -> (Vec<ExtensionConfig>, Vec<String>) {
+/// The extensions for these servers, and what the user is told about those that cannot be used. `in_client` makes one of
+/// a server in the client, from its name and its id.
+pub(super) fn extensions(
+    servers: Vec<McpServer>,
+    in_client: &mut dyn FnMut(&str, &str) -> Result<ExtensionConfig, String>,
+) -> (Vec<ExtensionConfig>, Vec<String>) {
     let mut extensions = Vec::new();
     let mut failures = Vec::new();
     for server in servers {
         let name = server.name.clone();
-        match server.into_extension() {
+        let extension = match (server.kind.as_deref(), &server.server_id) {
+            (Some("acp"), Some(id)) => in_client(&name, id),
+            _ => server.into_extension(),
+        };
+        match extension {
             Ok(extension) => extensions.push(extension),
             Err(reason) => failures.push(format!("extension {name:?}, config: {reason}")),
         }
@@ -66,6 +77,11 @@ impl McpServer {
             Some("sse") => {
                 return Err(
                     "the transport HTTP+SSE of 2024 is not supported; use Streamable HTTP".into(),
+                );
+            }
+            Some("acp") => {
+                return Err(
+                    "a server in the client has a `serverId` and comes with a session".into(),
                 );
             }
             Some(other) => return Err(format!("there is no transport {other:?}")),

@@ -75,6 +75,8 @@ pub struct ProviderCatalog {
     offline: bool,
     made: Mutex<HashMap<String, Made>>,
     facts: Arc<KnownFacts>,
+    /// What a client has said of providers until the program ends; `None` for one that is not to be used.
+    routes: Mutex<HashMap<String, Option<CustomProvider>>>,
 }
 
 /// A provider in use, and the settings that it was made with.
@@ -103,6 +105,7 @@ impl ProviderCatalog {
             offline,
             made: Mutex::default(),
             facts: Arc::default(),
+            routes: Mutex::default(),
         }
     }
 
@@ -190,6 +193,14 @@ impl ProviderCatalog {
     }
 
     fn find(&self, name: &str) -> Result<Found<'_>, Error> {
+        match lock(&self.routes).get(name) {
+            Some(Some(custom)) => return Ok(Found::Custom(Box::new(custom.clone()))),
+            Some(None) => {
+                let why = format!("a client has disabled the provider {name}");
+                return Err(Error::new(ErrorClass::Config, why));
+            }
+            None => {}
+        }
         let named = builtin_providers().find(|spec| spec.name == name);
         if let Some(spec) = named
             && !spec.yields
@@ -486,6 +497,26 @@ impl Catalog for ProviderCatalog {
         builtin_settings()
             .map(|setting| setting.declared())
             .collect()
+    }
+
+    fn routing(&self, name: &str) -> Option<(String, String)> {
+        let settings = self.settings_of(&self.find(name).ok()?).ok()?;
+        Some((settings.protocol.name.to_owned(), settings.endpoint.url))
+    }
+
+    fn route(&self, name: &str, custom: Option<&Value>) -> Result<(), Error> {
+        let invalid = |why| Error::new(ErrorClass::Config, why);
+        let route = match custom {
+            Some(custom) => {
+                let custom = CustomProvider::parse(custom.to_string().as_bytes());
+                let custom = custom.map_err(invalid)?;
+                custom.resolve(self.reader())?;
+                Some(custom)
+            }
+            None => None,
+        };
+        lock(&self.routes).insert(name.to_owned(), route);
+        Ok(())
     }
 
     fn forget(&self, name: &str) {

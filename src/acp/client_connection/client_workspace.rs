@@ -8,7 +8,7 @@ use crate::mcp::jsonrpc::RawJson;
 use crate::open_session::OpenSession;
 use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::bounded;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -85,16 +85,9 @@ impl SessionWorkspace {
         cancel: &Cancel,
     ) -> Result<T, NoResult> {
         params["sessionId"] = self.session.id.as_str().into();
-        let (sender, answer) = bounded(1);
         let requests = &self.connection.requests;
-        let id = requests.send(method, &params, move |answer| drop(sender.send(answer)));
-        match wait(&answer, timeout, cancel) {
-            Ok(answer) => self.result(answer, cancel),
-            Err(no_result) => {
-                requests.withdraw(id);
-                Err(no_result)
-            }
-        }
+        let answer = requests.ask(method, &params, timeout, cancel);
+        self.result(answer?, cancel)
     }
 
     /// The result in an answer. A refusal behind a cancellation is none: nothing is to be done instead.
@@ -142,27 +135,27 @@ impl SessionWorkspace {
         };
         let requests = &self.connection.requests;
         let id = requests.send("terminal/create", &params, handler);
-        let no_result = match wait(&answer, TIMEOUT, cancel) {
+        let no_message = match cancel.receive(&answer, TIMEOUT) {
             Ok(answer) => return self.result(answer, cancel),
-            Err(no_result) => no_result,
+            Err(no_message) => no_message,
         };
         requests.abandon(id);
         let mut is_late = lock(&late);
         *is_late = true;
         // It may have come since.
         answer.try_iter().for_each(release);
-        Err(no_result)
+        Err(no_message.into())
     }
 }
 
-/// Waits for the answer to a request.
-fn wait(answer: &Receiver<Answer>, timeout: Duration, cancel: &Cancel) -> Result<Answer, NoResult> {
-    let answer = cancel.receive(answer, timeout);
-    answer.map_err(|no_message| match no_message {
-        NoMessage::TimedOut => NoResult::TimedOut,
-        NoMessage::Cancelled => NoResult::Cancelled,
-        NoMessage::Closed => NoResult::Refused,
-    })
+impl From<NoMessage> for NoResult {
+    fn from(no_message: NoMessage) -> Self {
+        match no_message {
+            NoMessage::TimedOut => NoResult::TimedOut,
+            NoMessage::Cancelled => NoResult::Cancelled,
+            NoMessage::Closed => NoResult::Refused,
+        }
+    }
 }
 
 fn tell(connection: &ConnectionState, session: &str, method: &str, terminal: &str) {

@@ -49,6 +49,9 @@ impl GooseMethod {
 
 /// Those of the protocol's draft. They are not announced, because they may change.
 const DRAFT: &[(&str, Method)] = &[
+    ("providers/disable", provider_methods::disable),
+    ("providers/list", provider_methods::list_routes),
+    ("providers/set", provider_methods::set_route),
     ("session/archive", stored_session_methods::close_and_archive),
     ("session/fork", stored_session_methods::fork),
     ("session/set_title", stored_session_methods::set_title),

@@ -1,8 +1,9 @@
 //! The running turns that Goose's clients follow: each window that has the session open sees the turn, whichever has
 //! begun it; the turn goes on when a window closes, and one that opens the session joins it.
 
+use super::client_tools::{self, ClientTools};
 use super::{ConnectionState, TurnUpdates};
-use crate::agent::{Compaction, Event, EventSink, SessionObserver};
+use crate::agent::{Compaction, Event, EventSink, Registry, SessionObserver};
 use crate::conversation::{Action, Content, Message};
 use crate::provider;
 use crate::sys::cancel::Cancel;
@@ -18,6 +19,8 @@ use std::sync::{Arc, Mutex, Weak};
 pub struct LiveTurns {
     connections: Mutex<Vec<Weak<ConnectionState>>>,
     turns: Turns,
+    /// The tools in these clients.
+    pub(crate) tools: Arc<ClientTools>,
 }
 
 /// The running turns by their sessions.
@@ -77,6 +80,7 @@ impl LiveTurns {
         };
         let others = connections.iter().filter_map(Weak::upgrade);
         let others: Vec<_> = others.filter(|it| !is_owner(it)).collect();
+        let of_window = (owner.as_ref()).map(|owner| owner.connection.registry.clone());
         let mut followers = Vec::from_iter(owner);
         for connection in others {
             let Some(opened) = connection.opened(session) else {
@@ -103,6 +107,8 @@ impl LiveTurns {
         turns.insert(session.to_owned(), turn.clone());
         Some(RunningLiveTurn {
             turns: self.turns.clone(),
+            tools: self.tools.clone(),
+            of_window,
             session: session.to_owned(),
             turn,
         })
@@ -255,6 +261,9 @@ impl Followed {
 /// A turn that is running. Dropping it ends it, and the updates of its calls.
 pub(crate) struct RunningLiveTurn {
     turns: Turns,
+    tools: Arc<ClientTools>,
+    /// The server of the window that has begun the turn, if one has. Another client may run its tools itself.
+    of_window: Option<Arc<Registry>>,
     session: String,
     turn: Arc<LiveTurn>,
 }
@@ -282,6 +291,16 @@ impl EventSink for RunningLiveTurn {
             && message.metadata.user_visible
         {
             state.keep(message);
+        }
+        if let Event::Message { message, .. } = event {
+            for part in &message.content {
+                if let Content::FrontendToolRequest(request) = part
+                    && !self.tools.run(&self.session, request, &self.turn.cancel)
+                    && let Some(registry) = &self.of_window
+                {
+                    client_tools::refuse(registry, &self.session, request);
+                }
+            }
         }
         for follower in &mut state.followers {
             follower.event(event);

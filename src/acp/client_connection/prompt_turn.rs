@@ -1,6 +1,7 @@
 //! `session/prompt`: runs a turn, sends its events as updates, and answers its questions.
 
 use super::ConnectionState;
+use super::client_tools;
 use super::client_workspace::SessionWorkspace;
 use super::session_methods::START_LIMIT;
 use crate::agent::{Compaction, Error, Event, EventSink, TurnInput, TurnReport, TurnStop};
@@ -379,11 +380,13 @@ impl TurnUpdates {
                 Content::ToolRequest(request) => self.announce(request),
                 Content::ToolResponse(response) => self.respond(response),
                 Content::ActionRequired(question) => self.ask(&question.data),
+                // What all windows follow is run once, for all.
+                Content::FrontendToolRequest(_) if self.connection.client().is_goose => {}
                 Content::FrontendToolRequest(request) => {
-                    let error = "the client has no such tool".to_owned();
-                    let refused = Outcome::Error { error };
-                    let questions = self.connection.registry.questions(&self.session.id);
-                    questions.tool_result(&request.id, refused);
+                    let ConnectionState { live, registry, .. } = &*self.connection;
+                    if !live.tools.run(&self.session.id, request, &self.cancel) {
+                        client_tools::refuse(registry, &self.session.id, request);
+                    }
                 }
                 Content::SystemNotification(told) => self.tell(told.notification_type, &told.msg),
                 Content::RedactedThinking(_) | Content::Other(_) => {}

@@ -1,14 +1,14 @@
 //! Goose's methods about providers: `providers/…`.
 
 use super::ConnectionState;
-use super::goose_params::{Outcome, Params};
+use super::goose_params::{Outcome, Params, done};
 use crate::error_objects::error_object;
 use crate::http::Method;
 use crate::mcp::jsonrpc::ErrorObject;
 use crate::provider::ProviderDetails;
 use crate::provider::catalog::ConfigKey;
 use crate::sys::cancel::Cancel;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The custom providers of the HTTP API.
 const CUSTOM: &str = "/config/custom-providers";
@@ -171,6 +171,53 @@ pub(crate) fn statuses(state: &ConnectionState, params: &Params, _: &Cancel) -> 
     let statuses =
         providers.map(|it| json!({"providerId": it.name, "isConfigured": it.is_configured}));
     Ok(json!({"statuses": statuses.collect::<Value>()}))
+}
+
+/// The wire protocols of the draft that a client can choose.
+const PROTOCOLS: [&str; 2] = ["anthropic", "openai"];
+
+/// Where the requests of each provider go; null for one that is not configured, or that a client has disabled.
+pub(crate) fn list_routes(state: &ConnectionState, _: &Params, _: &Cancel) -> Outcome {
+    let catalog = state.registry.catalog();
+    let providers = catalog.entries().into_iter().map(|provider| {
+        let current = catalog.routing(&provider.name);
+        let current = current.map(|(protocol, url)| json!({"apiType": protocol, "baseUrl": url}));
+        json!({
+            "providerId": provider.name, "supported": PROTOCOLS, "required": false,
+            "current": current,
+        })
+    });
+    Ok(json!({"providers": providers.collect::<Value>()}))
+}
+
+/// Sends the requests of a provider elsewhere until this process ends: nothing of it is stored, since the headers are
+/// secrets.
+pub(crate) fn set_route(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let known = provider(state, params)?;
+    let protocol = params.text("apiType")?;
+    if !PROTOCOLS.contains(&protocol) {
+        let all = PROTOCOLS.join(" and ");
+        return Err(params.invalid("apiType", &format!("only {all} are supported")));
+    }
+    let headers = params.value("headers");
+    let is_text = |headers: &Map<String, Value>| headers.values().all(Value::is_string);
+    if !headers.is_null() && !headers.as_object().is_some_and(is_text) {
+        return Err(params.invalid("headers", "they are no object with strings"));
+    }
+    let custom = json!({
+        "name": known.name, "display_name": known.metadata.display_name,
+        "catalog_provider_id": known.name, "engine": protocol,
+        "base_url": params.text("baseUrl")?, "headers": headers, "requires_auth": false,
+    });
+    let routed = state.registry.catalog().route(&known.name, Some(&custom));
+    routed.map_err(|error| params.invalid("baseUrl", &error.to_string()))?;
+    Ok(json!({}))
+}
+
+/// Lets no request go to a provider until a client sets where they go.
+pub(crate) fn disable(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
+    let known = provider(state, params)?;
+    done(state.registry.catalog().route(&known.name, None))
 }
 
 /// The settings of a provider with their values; of a secret only whether it is set.

@@ -7,7 +7,7 @@ use crate::conversation::{Session, TokenState};
 use crate::error_objects::{error_object, invalid_params};
 use crate::extension::State;
 use crate::mcp::jsonrpc::ErrorObject;
-use crate::mcp_servers::{self, McpServer};
+use crate::mcp_servers::McpServer;
 use crate::open_session::{OpenSession, UntoldFailures};
 use crate::sorting::sort_by;
 use crate::store::StoredSession;
@@ -24,7 +24,7 @@ use std::time::Duration;
 /// How many sessions a page of the list has.
 const PAGE: usize = 100;
 /// How long a cancelled turn may take to end before its session is closed.
-pub(crate) const TURN_TIMEOUT: Duration = Duration::from_secs(5);
+const TURN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How many updates of a replay are queued at a time.
 const REPLAY_BATCH: usize = 64;
 /// How long after the start of its agent a session waits for extensions.
@@ -93,17 +93,18 @@ impl ConnectionState {
         cancel: &Cancel,
     ) -> Result<Opened, ErrorObject> {
         let cwd = absolute(method, &params.cwd)?;
-        let (client_extensions, failures) = mcp_servers::extensions(params.mcp_servers);
+        let mut brought = self.bring(params.mcp_servers, cancel);
         let folder = cwd.clone();
         let started = self.registry.start(Start {
             recipe: self.wanted_recipe(&params.meta, &cwd)?,
             working_dir: cwd,
-            client_extensions,
+            client_extensions: std::mem::take(&mut brought.extensions),
             additional_dirs: params.additional_directories,
             extension_overrides: self.wanted_extensions(&params.meta)?,
             ..Start::default()
         });
         let session = started.map_err(|error| open_error(method, &folder, error))?;
+        self.live.tools.set(&session.id, self, &mut brought);
         let of_recipe = self.complete_recipe(&session, cancel).inspect_err(|_| {
             // The client does not know it.
             if let Err(error) = self.registry.delete(&session.id) {
@@ -117,7 +118,7 @@ impl ConnectionState {
             result["_meta"][name] = value.clone();
         }
         let session = self.remember(&session.id, session.working_dir);
-        tell_later(&session, failures, told);
+        tell_later(&session, brought.failures, told);
         Ok(Opened { result, session })
     }
 
@@ -130,10 +131,12 @@ impl ConnectionState {
     ) -> Result<Opened, ErrorObject> {
         let cwd = absolute(method, &params.cwd)?;
         let id = &params.session_id;
-        let (extensions, failures) = mcp_servers::extensions(params.mcp_servers);
+        let mut brought = self.bring(params.mcp_servers, cancel);
+        let extensions = std::mem::take(&mut brought.extensions);
         let more = &params.additional_directories;
         let opened = self.registry.open(id, &cwd, more, extensions);
         let session = opened.map_err(|error| open_error(method, &cwd, error))?;
+        self.live.tools.set(id, self, &mut brought);
         let opened = self.remember(id, cwd.clone());
         let replays = method == "session/load";
         match self
@@ -151,7 +154,7 @@ impl ConnectionState {
         let mut result = self.state_of(&session);
         let told = self.add_goose_state(&mut result, &session, cancel);
         let session = opened;
-        tell_later(&session, failures, told);
+        tell_later(&session, brought.failures, told);
         Ok(Opened { result, session })
     }
 
@@ -324,20 +327,25 @@ impl ConnectionState {
     /// Cancels the session's turn and ends its agent.
     pub(crate) fn close_session(&self, params: &SessionOnly) -> Result<Value, ErrorObject> {
         let id = &params.session_id;
-        let session = self.session(id)?;
-        // A turn that has just begun would start the agent again.
-        session.end_turn(TURN_TIMEOUT);
-        self.registry.stop(id);
-        self.forget(id);
+        self.session(id)?;
+        self.end_session(id);
         Ok(json!({}))
+    }
+
+    /// Ends the session's turn and agent.
+    pub(crate) fn end_session(&self, id: &str) {
+        // A turn that has just begun would start the agent again.
+        if let Some(session) = self.forget(id) {
+            session.end_turn(TURN_TIMEOUT);
+        }
+        self.live.tools.forget(id);
+        self.registry.stop(id);
     }
 
     /// Deletes a session with its messages. It is no error if there is no such session.
     pub(crate) fn delete_session(&self, params: &SessionOnly) -> Result<Value, ErrorObject> {
         let id = &params.session_id;
-        if let Some(session) = self.forget(id) {
-            session.end_turn(TURN_TIMEOUT);
-        }
+        self.end_session(id);
         match self.registry.delete(id) {
             Ok(()) | Err(agent::Error::NoSession) => Ok(json!({})),
             Err(error) => Err(error_object(error)),

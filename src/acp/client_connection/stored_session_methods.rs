@@ -2,7 +2,7 @@
 
 use super::ConnectionState;
 use super::goose_params::{Outcome, Params, done};
-use super::session_methods::{TURN_TIMEOUT, describe};
+use super::session_methods::describe;
 use crate::conversation::{Message, Role};
 use crate::error_objects::error_object;
 use crate::http::Method;
@@ -49,10 +49,7 @@ pub(crate) fn archive(state: &ConnectionState, params: &Params, _: &Cancel) -> O
 pub(crate) fn close_and_archive(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
     let id = params.text("sessionId")?;
     state.stored(id)?;
-    if let Some(session) = state.forget(id) {
-        session.end_turn(TURN_TIMEOUT);
-    }
-    state.registry.stop(id);
+    state.end_session(id);
     done(state.registry.archive(id, true))
 }
 

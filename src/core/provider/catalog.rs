@@ -1,6 +1,6 @@
 //! What sessions and clients ask about providers and models: a trait, and the shapes of the answers.
 
-use super::{Error, ErrorClass, ModelConfig, Provider, Usage};
+use super::{Error, ErrorClass, ModelConfig, Provider, Usage, unknown};
 use crate::store::Config;
 use crate::store::settings::{CONTEXT_LIMIT, MAX_TOKENS, Setting, TEMPERATURE};
 use crate::sys::cancel::Cancel;
@@ -97,6 +97,19 @@ pub trait Catalog: Send + Sync {
     /// after 1.24.
     fn templates(&self) -> Vec<Value> {
         Vec::new()
+    }
+
+    /// The wire protocol and the URL of a provider that is configured.
+    fn routing(&self, _name: &str) -> Option<(String, String)> {
+        None
+    }
+
+    /// Uses a provider as this file of a custom provider says, until the program ends; not at all with `None`.
+    ///
+    /// # Errors
+    /// [`ErrorClass::Config`] if it cannot be used so.
+    fn route(&self, name: &str, _custom: Option<&Value>) -> Result<(), Error> {
+        Err(unknown(name, &[]))
     }
 
     /// Drops what the catalog keeps of a provider: its connections.

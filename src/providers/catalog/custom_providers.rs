@@ -103,7 +103,11 @@ fn default_context() -> u64 {
 }
 
 impl CustomProvider {
-    fn parse(text: &[u8]) -> Result<Self, String> {
+    /// A provider from the text of a file.
+    ///
+    /// # Errors
+    /// Why it cannot be one.
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
         let custom: CustomProvider =
             crate::json::from_slice(text).map_err(|error| error.to_string())?;
         let name_fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
