@@ -1,4 +1,4 @@
-//! Finds, terminates and kills every process that carries a mark, also those that left their process group.
+//! Finds and kills every process that carries a mark, also those that left their process group.
 //! Linux only: other systems do not show the marks of other processes.
 //!
 //! A process may fork during the search, so the search repeats until it finds nothing. It visits the newest
@@ -21,48 +21,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// may have forked.
 const IN_VAIN: u32 = 10;
 /// The poll interval of the wait for terminated processes.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
-
-/// Sends SIGTERM to every process, other than this one, that carries the mark, and waits until they have ended
-/// or the limit passes. False if there was none, so that nothing is left to kill. A process that ended before
-/// it was signalled counts, because it may have carried the mark and forked.
-pub(super) fn terminate(mark: &ProcessMark, limit: Duration) -> bool {
-    cfg!(target_os = "linux") && terminate_listed(mark, limit, others)
-}
-
-/// As [`terminate`]; `list` lists the processes.
-fn terminate_listed(
-    mark: &ProcessMark,
-    limit: Duration,
-    list: impl Fn() -> io::Result<Vec<i32>>,
-) -> bool {
-    let deadline = Instant::now() + limit;
-    let pids = loop {
-        match list() {
-            Ok(pids) => break pids,
-            Err(e) if unix::is_resource_exhausted(&e) && Instant::now() < deadline => {
-                thread::sleep(POLL_INTERVAL)
-            }
-            Err(e) => {
-                warn_once(&e);
-                // The processes have had their time, although nothing signalled them.
-                return unix::is_resource_exhausted(&e);
-            }
-        }
-    };
-    let mut sweep = Sweep::new(mark, Signal::Terminate);
-    let (met, silent) = sweep.signal_by_limits(pids);
-    let met = met.max(sweep.signal_by_environments(silent, deadline));
-    let mut asked = sweep.signalled;
-    loop {
-        asked.retain(|pid| lives(*pid) && has_mark(*pid, mark));
-        let left = deadline.saturating_duration_since(Instant::now());
-        if asked.is_empty() || left.is_zero() {
-            return met != Met::Nothing;
-        }
-        thread::sleep(left.min(POLL_INTERVAL));
-    }
-}
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Kills every process, other than this one, that carries the mark, and searches again until nothing is left or
 /// the limit passes. Does nothing where `/proc` cannot be used, and logs that once.
@@ -135,15 +94,9 @@ fn any_among(pids: Vec<i32>, mark: &ProcessMark, limit: Duration) -> bool {
     !found.is_complete || found.pids.into_iter().any(lives)
 }
 
-/// Whether the processes of this system are visible, so that marks can be searched for.
-pub(super) fn can_see_processes() -> bool {
-    cfg!(target_os = "linux")
-        && others().map_or_else(|error| unix::is_resource_exhausted(&error), |_| true)
-}
-
 /// The result of a search, in ascending order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Met {
+pub(super) enum Met {
     Nothing,
     /// A process that had ended already.
     TooLate,
@@ -155,17 +108,17 @@ enum Met {
     New,
 }
 
-struct Sweep<'a> {
+pub(super) struct Sweep<'a> {
     mark: &'a ProcessMark,
     signal: Signal,
     /// The processes found so far.
     known: HashSet<i32>,
     /// The processes that were sent the signal.
-    signalled: Vec<i32>,
+    pub(super) signalled: Vec<i32>,
 }
 
 impl<'a> Sweep<'a> {
-    fn new(mark: &'a ProcessMark, signal: Signal) -> Sweep<'a> {
+    pub(super) fn new(mark: &'a ProcessMark, signal: Signal) -> Sweep<'a> {
         Sweep {
             mark,
             signal,
@@ -175,7 +128,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// Signals processes by their limits. Also returns the processes whose limits carry no mark.
-    fn signal_by_limits(&mut self, pids: Vec<i32>) -> (Met, Vec<i32>) {
+    pub(super) fn signal_by_limits(&mut self, pids: Vec<i32>) -> (Met, Vec<i32>) {
         let mark = self.mark;
         let mut most = Met::Nothing;
         let mut silent = Vec::new();
@@ -195,7 +148,7 @@ impl<'a> Sweep<'a> {
     }
 
     /// Signals processes by their environments, which takes much longer.
-    fn signal_by_environments(&mut self, pids: Vec<i32>, deadline: Instant) -> Met {
+    pub(super) fn signal_by_environments(&mut self, pids: Vec<i32>, deadline: Instant) -> Met {
         let mark = self.mark;
         let found = proc_environ::marked(pids, mark, deadline);
         let mut most = if found.is_complete {
@@ -235,12 +188,12 @@ fn has_marked_environment(pid: i32, mark: &ProcessMark) -> bool {
     !found.pids.is_empty()
 }
 
-fn has_mark(pid: i32, mark: &ProcessMark) -> bool {
+pub(super) fn has_mark(pid: i32, mark: &ProcessMark) -> bool {
     limit_match(pid, mark) == Some(LimitMatch::Marked) || has_marked_environment(pid, mark)
 }
 
 /// Whether the process runs; true if that cannot be determined now.
-fn lives(pid: i32) -> bool {
+pub(super) fn lives(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.map_or_else(
         |error| unix::is_resource_exhausted(&error),
@@ -263,7 +216,7 @@ fn limit_match(pid: i32, mark: &ProcessMark) -> Option<LimitMatch> {
 }
 
 /// All visible processes but this one, newest first as far as their ids tell.
-fn others() -> io::Result<Vec<i32>> {
+pub(super) fn others() -> io::Result<Vec<i32>> {
     let own = std::process::id().cast_signed();
     // `/proc` may be that of an enclosing container, whose ids mean other processes.
     if fs::read_link("/proc/self")?.to_str() != Some(&own.to_string()) {
@@ -277,7 +230,7 @@ fn others() -> io::Result<Vec<i32>> {
     Ok(pids)
 }
 
-fn warn_once(error: &io::Error) {
+pub(super) fn warn_once(error: &io::Error) {
     static WARNED: AtomicBool = AtomicBool::new(false);
     if !unix::is_resource_exhausted(error) && !WARNED.swap(true, Ordering::Relaxed) {
         log::warn!(
@@ -288,4 +241,4 @@ fn warn_once(error: &io::Error) {
 }
 
 #[cfg(all(test, target_os = "linux"))]
-mod tests;
+pub(super) mod tests;

@@ -1,6 +1,7 @@
 //! What only parts of a program need of the system, so that a build without them does not have it.
 
 pub mod alarm;
+mod family;
 pub mod file_owner;
 mod hidden_input;
 pub mod output_drain;
@@ -8,5 +9,6 @@ pub mod own_stdio;
 mod usage;
 pub mod without_blocking;
 
+pub use family::Family;
 pub use hidden_input::HiddenInput;
 pub use usage::{Usage, os_version, resident_of_group, usage};

@@ -46,11 +46,9 @@
 //! at the latest when this process ends, so no guardian would be needed; a child can leave a job only if it may
 //! break away. This is not implemented: gosling does not build on Windows.
 
-mod family;
 pub(super) mod output;
 pub(super) mod start_limit;
 
-pub use family::Family;
 pub use output::ExitWatch;
 
 use super::cancel::Cancel;
@@ -71,7 +69,7 @@ pub const SERVER_KEY: &str = "GOOSE_SERVER__SECRET_KEY";
 /// How long a killed process may take to disappear.
 const REAP: Duration = Duration::from_secs(1);
 /// The timeout of the search for a child's other descendants.
-const SWEEP: Duration = Duration::from_secs(1);
+pub(super) const SWEEP: Duration = Duration::from_secs(1);
 
 /// The waits before a child is killed, step by step.
 #[derive(Clone, Copy, Debug)]
@@ -106,9 +104,9 @@ pub struct Process {
     mark: ProcessMark,
     status: OnceLock<ExitStatus>,
     /// Whether it ended before it was sent a signal.
-    by_itself: OnceLock<bool>,
+    pub(super) by_itself: OnceLock<bool>,
     /// Whether its end has begun.
-    ending: Mutex<bool>,
+    pub(super) ending: Mutex<bool>,
     /// Whether it may have been reaped, so that its id may have been reused.
     released: AtomicBool,
 }
@@ -139,20 +137,7 @@ impl Process {
         Self::start(command, next_mark()?, limit, cancel)
     }
 
-    /// As [`spawn`](Self::spawn), for a member of a family.
-    ///
-    /// # Errors
-    /// As [`spawn`](Self::spawn).
-    pub fn spawn_in(
-        family: &Family,
-        command: Command,
-        limit: Option<Duration>,
-        cancel: &Cancel,
-    ) -> io::Result<(Process, Pipes)> {
-        Self::start(command, family.member(), limit, cancel)
-    }
-
-    fn start(
+    pub(super) fn start(
         mut command: Command,
         mark: ProcessMark,
         limit: Option<Duration>,
@@ -231,22 +216,6 @@ impl Process {
         self.released.load(Ordering::SeqCst) || unix::wait_exit(self.pid, limit)
     }
 
-    /// Lets an exited child be reaped without ending its descendants, which its family ends. Does nothing if
-    /// the child has not exited.
-    pub fn leave(&self, family: &Family) {
-        let mut ending = lock(&self.ending);
-        if *ending || !self.wait_exit(Duration::ZERO) {
-            return;
-        }
-        *ending = true;
-        let _ = self.by_itself.set(true);
-        if marked_processes::can_see_processes() {
-            self.hand_over(spawner::ended);
-        } else {
-            self.hand_over(|group| family.keep(group));
-        }
-    }
-
     /// Ends the child and its descendants. Returns when nothing of them is left or no more can be done, at the
     /// latest after the sum of the grace and about two seconds. The caller drops its end of stdin first. A
     /// second call waits for the first.
@@ -280,7 +249,7 @@ impl Process {
     }
 
     /// Records the exit status, if the child has exited, and passes the child to `to`, which lets it be reaped.
-    fn hand_over(&self, to: impl FnOnce(i32)) {
+    pub(super) fn hand_over(&self, to: impl FnOnce(i32)) {
         if let unix::State::Exited(status) = unix::state_of(self.pid) {
             let _ = self.status.set(status);
         }
@@ -300,14 +269,14 @@ impl Drop for Process {
 
 /// Signals the group of a child that has not been reaped, so that the group's id is still the child's. Does
 /// nothing if other code has reaped the child.
-fn signal_group(group: i32, signal: unix::Signal) {
+pub(super) fn signal_group(group: i32, signal: unix::Signal) {
     if !matches!(unix::state_of(group), unix::State::NotOurs) {
         unix::signal_group(group, signal);
     }
 }
 
 /// The mark of a new child, or family, of this process.
-fn next_mark() -> io::Result<ProcessMark> {
+pub(super) fn next_mark() -> io::Result<ProcessMark> {
     static CHILDREN: AtomicU64 = AtomicU64::new(1);
     let number = CHILDREN.fetch_add(1, Ordering::Relaxed);
     Ok(ProcessMark::of_server(server_mark()?).of_child(number))

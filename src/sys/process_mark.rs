@@ -25,13 +25,13 @@ const MAX_INHERITED: usize = 1000;
 /// Identifies the processes of one server, or of one of its children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessMark {
-    text: String,
+    pub(super) text: String,
     /// The server's part of the limit, if limits can carry marks on this system.
     server: Option<u64>,
     /// The number of the child or family; `None` for all of the server.
     child: Option<u64>,
     /// Whether this is a member of a family. Members share the limit; only their environments tell them apart.
-    member: bool,
+    pub(super) member: bool,
 }
 
 /// The result of comparing a process's limit with a mark.
@@ -69,15 +69,6 @@ impl ProcessMark {
             server: self.server,
             child: Some(number),
             member: false,
-        }
-    }
-
-    /// The mark of the member `number` of the family with this mark.
-    pub(super) fn of_member(&self, number: u64) -> ProcessMark {
-        ProcessMark {
-            text: format!("{}{number}.", self.text),
-            member: true,
-            ..*self
         }
     }
 

@@ -1,8 +1,9 @@
 //! The `PATH` of the user's login shell. A server that a desktop starts often has a shorter one.
 
 use super::run_command::{self, End};
+use crate::sys::Family;
 use crate::sys::cancel::Cancel;
-use crate::sys::process::{Command, Family};
+use crate::sys::process::Command;
 use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;

@@ -4,9 +4,10 @@
 use super::child_output::{ChildOutput, Source};
 use super::output_lines::LineSplitter;
 use crate::sys;
+use crate::sys::Family;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
-use crate::sys::process::{Command, Family, Grace, Process};
+use crate::sys::process::{Command, Grace, Process};
 use crate::sys::{SMALL_STACK, lock};
 use serde::Serialize;
 use std::collections::VecDeque;

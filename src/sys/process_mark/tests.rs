@@ -22,29 +22,6 @@ fn a_server_knows_its_children_and_a_child_only_itself() {
     assert!(!three.is_in(b""));
 }
 
-#[test]
-fn a_family_knows_its_members_and_they_only_themselves() {
-    let family = server().of_child(7);
-    let one = family.of_member(1);
-    let two = family.of_member(2);
-    let variable = format!("{MARK}={}\0", one.variable(None));
-    assert!(family.is_in(variable.as_bytes()) && one.is_in(variable.as_bytes()));
-    assert!(!two.is_in(variable.as_bytes()));
-    assert_eq!(one.limit(), family.limit());
-    if let Some(limit) = one.limit() {
-        assert_eq!(family.classify_limit(limit), LimitMatch::Marked);
-        assert_eq!(
-            one.classify_limit(limit),
-            LimitMatch::Nothing,
-            "it may be that of the other"
-        );
-        assert_eq!(
-            server().of_child(8).of_member(1).classify_limit(limit),
-            LimitMatch::Other
-        );
-    }
-}
-
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #[test]
 fn limits_tell_the_same() {

@@ -1,8 +1,11 @@
 //! Families: children that share a mark, so that all their descendants can be ended together.
 
-use super::super::process_mark::ProcessMark;
-use super::super::{lock, marked_processes, spawner, unix};
-use super::{SWEEP, next_mark, signal_group};
+mod terminate;
+
+use crate::cancel::Cancel;
+use crate::process::{Command, Pipes, Process, SWEEP, next_mark, signal_group};
+use crate::process_mark::ProcessMark;
+use crate::{lock, marked_processes, spawner, unix};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Mutex;
@@ -40,20 +43,20 @@ impl Family {
         })
     }
 
-    pub(super) fn member(&self) -> ProcessMark {
+    fn member(&self) -> ProcessMark {
         let number = self.members.fetch_add(1, Ordering::Relaxed);
-        self.mark.of_member(number)
+        mark_of_member(&self.mark, number)
     }
 
     /// Whether a descendant may be running. Searches all processes.
     pub fn may_live(&self) -> bool {
-        !marked_processes::can_see_processes() || marked_processes::any_left(&self.mark, SWEEP)
+        !can_see_processes() || marked_processes::any_left(&self.mark, SWEEP)
     }
 
     /// Ends all descendants: sends SIGTERM to all, waits up to a second, and kills those that are left. Returns
     /// at once if there is none, unless that cannot be determined.
     pub fn end(&self) {
-        if marked_processes::terminate(&self.mark, TERM) {
+        if terminate::terminate(&self.mark, TERM) {
             marked_processes::kill(&self.mark, SWEEP);
         }
         let groups = std::mem::take(&mut *lock(&self.groups));
@@ -72,7 +75,7 @@ impl Family {
     }
 
     /// Keeps an exited member unreaped. If there are too many, lets the oldest be reaped.
-    pub(super) fn keep(&self, group: i32) {
+    fn keep(&self, group: i32) {
         let mut groups = lock(&self.groups);
         groups.push_back(group);
         let oldest = (groups.len() > MOST_GROUPS).then(|| groups.pop_front());
@@ -82,3 +85,52 @@ impl Family {
         }
     }
 }
+
+/// The mark of the member `number` of the family with the mark `family`.
+fn mark_of_member(family: &ProcessMark, number: u64) -> ProcessMark {
+    let mut mark = family.clone();
+    mark.text += &format!("{number}.");
+    mark.member = true;
+    mark
+}
+
+/// Whether the processes of this system are visible, so that marks can be searched for.
+fn can_see_processes() -> bool {
+    cfg!(target_os = "linux")
+        && marked_processes::others()
+            .map_or_else(|error| unix::is_resource_exhausted(&error), |_| true)
+}
+
+impl Process {
+    /// As [`spawn`](Self::spawn), for a member of a family.
+    ///
+    /// # Errors
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_in(
+        family: &Family,
+        command: Command,
+        limit: Option<Duration>,
+        cancel: &Cancel,
+    ) -> io::Result<(Process, Pipes)> {
+        Self::start(command, family.member(), limit, cancel)
+    }
+
+    /// Lets an exited child be reaped without ending its descendants, which its family ends. Does nothing if
+    /// the child has not exited.
+    pub fn leave(&self, family: &Family) {
+        let mut ending = lock(&self.ending);
+        if *ending || !self.wait_exit(Duration::ZERO) {
+            return;
+        }
+        *ending = true;
+        let _ = self.by_itself.set(true);
+        if can_see_processes() {
+            self.hand_over(spawner::ended);
+        } else {
+            self.hand_over(|group| family.keep(group));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
