@@ -4,7 +4,7 @@
 //! Text stands after `|`, each line on its own row, so that it cannot be confused with other arguments or
 //! questions. A long line continues after `↪`.
 
-use crate::text::escape_invisible;
+use crate::escaped_text::escape_invisible;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;

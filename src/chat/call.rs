@@ -3,6 +3,7 @@
 use crate::agent::{Registry, Stores};
 use crate::builtin::InMemoryData;
 use crate::command_line::{Command, Failure, print, text};
+use crate::escaped_text::escape_in_json;
 use crate::extension::pinning_check::Pinning;
 use crate::extension::screening_check::Screening;
 use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager};
@@ -10,7 +11,7 @@ use crate::mcp::client::CallOptions;
 use crate::mcp::types::CallToolResult;
 use crate::store::Config;
 use crate::sys::cancel::Cancel;
-use crate::text::{escape_in_json, printable, split_command, strip_invisible};
+use crate::text::{printable, split_command, strip_invisible};
 use gosling_core::part;
 use lexopt::prelude::*;
 use serde_json::value::RawValue;

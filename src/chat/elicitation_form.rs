@@ -1,6 +1,6 @@
 //! Turns the flat JSON Schema of an elicitation into questions, one for each field. No I/O.
 
-use crate::text::escape_invisible;
+use crate::escaped_text::escape_invisible;
 use serde_json::{Map, Number, Value};
 
 /// One field of a form.

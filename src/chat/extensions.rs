@@ -3,6 +3,7 @@
 mod add;
 mod bundled_list;
 mod launch_line;
+mod redacted_config;
 mod show;
 
 use crate::builtin;

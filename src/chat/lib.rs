@@ -5,6 +5,7 @@ mod argument_rows;
 mod call;
 mod chat_command;
 mod elicitation_form;
+mod escaped_text;
 mod extension_options;
 mod extensions;
 mod interrupt;

@@ -6,10 +6,11 @@ use crate::agent::{Confirmation, Event, EventSink, Registry};
 use crate::conversation::{
     Action, Content, Message, NotificationType, Outcome, Role, ToolResponse,
 };
+use crate::escaped_text::escape_invisible;
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider;
 use crate::sys::cancel::Cancel;
-use crate::text::{escape_invisible, printable, strip_invisible};
+use crate::text::{printable, strip_invisible};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 

@@ -20,27 +20,6 @@ pub fn printable(text: &str, limit: usize) -> String {
     out
 }
 
-/// A line for a user who decides on it: complete, with invisible characters, and characters that look like a
-/// blank, escaped. Tabs stay.
-pub fn escape_invisible(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    for c in line.chars() {
-        if c != '\t' && (is_invisible(c) || is_filler(c)) {
-            out.extend(c.escape_unicode())
-        } else {
-            out.push(c)
-        }
-    }
-    out
-}
-
-/// Letters and marks without a glyph.
-fn is_filler(c: char) -> bool {
-    matches!(c, '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}')
-}
-
 /// Text for a terminal: keeps its lines and drops the characters that [`printable`] escapes, so that escape
 /// sequences have no effect.
 pub fn strip_invisible(text: &str) -> String {
@@ -48,22 +27,8 @@ pub fn strip_invisible(text: &str) -> String {
     text.chars().filter(harmless).collect()
 }
 
-/// JSON text for a terminal: the same value, with the characters that [`printable`] escapes as `\u…`.
-pub fn escape_in_json(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if is_invisible(c) && c != '\n' {
-            let units = c.encode_utf16(&mut [0; 2]).to_vec();
-            out.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
 /// Control characters, and characters that change how the text around them is shown: directions, joiners, tags.
-fn is_invisible(c: char) -> bool {
+pub fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'

@@ -14,8 +14,7 @@ pub mod split_command;
 
 pub use credential_forms::{redact_credentials, url_userinfo};
 pub use invisible_characters::{
-    escape_in_json, escape_invisible, for_model, json_for_model, may_hide_words, printable,
-    strip_invisible,
+    for_model, is_invisible, json_for_model, may_hide_words, printable, strip_invisible,
 };
 pub use redact::{Cut, redact, redact_excerpt};
 

@@ -1,13 +1,14 @@
 //! `gosling extensions show`: one extension, without its secrets, and whether it works.
 
 use super::launch_line::launch_line;
+use super::redacted_config::{redacted_config, values_to_redact};
 use super::{UNREADABLE, WIDTH, secrets_of};
 use crate::agent::{Registry, Stores};
 use crate::command_line::{Failure, failed, logging, missing, paths, print, quoted, words};
 use crate::extension::configured::{self, Entry};
 use crate::extension::pinning_check::{Pinner, Pinning};
 use crate::extension::screening_check::Screening;
-use crate::extension::{ExtensionConfig, python_runner, redacted_config, values_to_redact};
+use crate::extension::{ExtensionConfig, python_runner};
 use crate::store::Secrets;
 use crate::sys;
 use crate::sys::cancel::Cancel;

@@ -301,7 +301,7 @@ impl ExtensionConfig {
     }
 
     /// The variables and headers whose values are in the configuration: `variable` or `header`, the name, the value.
-    pub(super) fn plain_values(&self) -> impl Iterator<Item = [&str; 3]> {
+    pub fn plain_values(&self) -> impl Iterator<Item = [&str; 3]> {
         let (envs, headers) = match self {
             ExtensionConfig::Stdio(c) => (Some(&c.envs), None),
             ExtensionConfig::StreamableHttp(c) => (Some(&c.envs), Some(&c.headers)),

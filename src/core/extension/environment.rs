@@ -141,7 +141,7 @@ const OURS: &str = "gosling sets it itself";
 const LIKELY_SECRET: usize = 8;
 
 /// Whether a plain value is redacted, too, because many users write keys into `envs`. Paths are not.
-pub(super) fn may_be_secret(value: &str) -> bool {
+pub fn may_be_secret(value: &str) -> bool {
     value.len() >= LIKELY_SECRET && !value.starts_with(['/', '~'])
 }
 

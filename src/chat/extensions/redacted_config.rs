@@ -1,8 +1,8 @@
 //! Configurations of extensions without their secrets, to show them to a user.
 
-use super::ExtensionConfig;
-use super::environment::may_be_secret;
-use super::wrappers::has;
+use crate::extension::ExtensionConfig;
+use crate::extension::environment::may_be_secret;
+use crate::extension::wrappers::has;
 use crate::store::mask;
 use crate::text::{redact, redact_credentials};
 use serde_json::Value;
@@ -13,7 +13,7 @@ const SHOWN: &str = "type name display_name description cmd args env_keys availa
 
 /// The configuration with its variables and headers masked, as well as the query of its address and the fields
 /// that no type has. `secrets` and what looks like credentials are redacted everywhere.
-pub fn redacted_config(config: &ExtensionConfig, secrets: &[String]) -> Value {
+pub(super) fn redacted_config(config: &ExtensionConfig, secrets: &[String]) -> Value {
     let mut shown = config.to_value();
     for (name, value) in shown.as_object_mut().into_iter().flatten() {
         match (name.as_str(), &mut *value) {
@@ -37,7 +37,7 @@ pub fn redacted_config(config: &ExtensionConfig, secrets: &[String]) -> Value {
 }
 
 /// The values of the configuration that may be secrets.
-pub fn values_to_redact(config: &ExtensionConfig) -> Vec<String> {
+pub(super) fn values_to_redact(config: &ExtensionConfig) -> Vec<String> {
     let values = config.plain_values().map(|[_, _, value]| value);
     let values = values.filter(|value| may_be_secret(value));
     values.map(str::to_owned).collect()
