@@ -4,7 +4,8 @@ use super::query::placeholders;
 use super::{Error, ErrorClass, ExtensionLink, LinkTransport, docker_run, error};
 use crate::extension::screening_check::{Decision, Outcome};
 use crate::extension::wrappers::{Meaning, program_name};
-use crate::extension::{ExtensionConfig, config, environment, is_reserved};
+use crate::extension::{ExtensionConfig, config, is_reserved};
+use crate::link_variables::refusal_in_link;
 use gosling_outbound::is_loopback_url;
 use gosling_screening::launchers::{Launch, is_interpreter};
 use gosling_screening::packages::Package;
@@ -362,7 +363,7 @@ impl Findings {
     }
 
     fn variable(&mut self, name: &str, known: &KnownSecret, transport: &LinkTransport) {
-        if let Some(reason) = environment::refusal_in_link(name) {
+        if let Some(reason) = refusal_in_link(name) {
             self.block(format!(
                 "the environment variable {name} may not be set, because {reason}"
             ));

@@ -15,6 +15,7 @@ mod docker_run;
 pub mod fuzzing;
 mod install;
 mod judgement;
+mod link_variables;
 mod query;
 #[cfg(test)]
 mod tests;

@@ -103,27 +103,6 @@ pub const REFUSED: &[(&str, &str)] = &[
     (crate::sys::process::SERVER_KEY, SERVER),
 ];
 
-/// Variables that a link may not name either, because a person who installs from a link does not see what they
-/// change.
-const REFUSED_IN_LINKS: &[(&str, &str)] = &[
-    (
-        "UV_* PIP_* PIPX_* NPM_CONFIG_* PNPM_* YARN_* BUN_* DENO_* COREPACK_* CARGO_* RUSTUP_* GOPROXY GOSUMDB
-        GOPRIVATE GOINSECURE GOPATH GOMODCACHE GEM_* BUNDLE_* NUGET_*",
-        SOURCES,
-    ),
-    (
-        "DOCKER_* CONTAINER_HOST HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR SSLKEYLOGFILE
-        NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED REQUESTS_CA_BUNDLE CURL_CA_BUNDLE CURL_HOME NETRC
-        GIT_SSL_*",
-        CONNECTIONS,
-    ),
-    (
-        "HOME XDG_* TMPDIR APPDATA PROGRAMDATA PREFIX JAVA_HOME DOTNET_ROOT* VIRTUAL_ENV CONDA_* PYENV_* RBENV_*
-        NVM_* VOLTA_* ASDF_* MISE_*",
-        FOLDERS,
-    ),
-];
-
 const COMMANDS: &str = "it decides which programs are found";
 const LOADER: &str = "it makes the dynamic loader load other code";
 const INTERPRETER: &str = "it makes an interpreter or runtime load other code";
@@ -132,9 +111,8 @@ const SHELLS: &str = "it makes a shell run other code";
 const GIT: &str = "it makes git run other programs";
 const HELPERS: &str = "it names what other programs run";
 const SERVER: &str = "it is the key of this server";
-const SOURCES: &str = "it decides where packages come from";
-const CONNECTIONS: &str = "it decides which servers a program connects to and trusts";
-const FOLDERS: &str = "programs look for their files and libraries there";
+/// The reason beside variables with the folders of programs.
+pub const FOLDERS: &str = "programs look for their files and libraries there";
 const OURS: &str = "gosling sets it itself";
 
 /// The shortest plain value that may be a secret, in bytes. A shorter one could be part of any word.
@@ -150,12 +128,8 @@ pub fn refusal(variable: &str) -> Option<&'static str> {
     reason_in(REFUSED, variable)
 }
 
-/// Why a link may not name this variable; `None` if it may.
-pub fn refusal_in_link(variable: &str) -> Option<&'static str> {
-    refusal(variable).or_else(|| reason_in(REFUSED_IN_LINKS, variable))
-}
-
-fn reason_in(refused: &[(&str, &'static str)], variable: &str) -> Option<&'static str> {
+/// As [`reason_for`]; a variable of pnpm matches like the same one of npm, too.
+pub fn reason_in(refused: &[(&str, &'static str)], variable: &str) -> Option<&'static str> {
     // pnpm reads its variables as npm does.
     let is_pnpm = matches("PNPM_CONFIG_*", variable);
     let of_npm = variable.get(1..).filter(|_| is_pnpm);
