@@ -3,6 +3,7 @@
 
 use crate::agent::{Error, Registry};
 use crate::features::FEATURES;
+use crate::report_files;
 use crate::store::{Secret, files, read_object, render_yaml_object};
 use crate::sys::clock;
 use crate::system_info::SystemInfo;
@@ -58,7 +59,8 @@ impl Diagnostics {
     /// [`Error::NoSession`] when the session does not exist.
     pub(crate) fn of_session(registry: &Registry, id: &str) -> Result<Diagnostics, Error> {
         let stores = registry.stores();
-        let session_files = stores.sessions.files(id, OUTPUTS).ok_or(Error::NoSession)?;
+        let session_files =
+            report_files::of_session(&stores.sessions, id, OUTPUTS).ok_or(Error::NoSession)?;
         let mut secrets = SecretValues::default();
         collect_secrets(registry, &mut secrets);
         let mut report = Diagnostics {
@@ -375,7 +377,7 @@ fn yaml_text(value: Value) -> String {
 }
 
 fn schedule_files(data: &Path) -> Vec<(String, PathBuf)> {
-    let files = files::newest(data, usize::MAX).into_iter();
+    let files = report_files::newest(data, usize::MAX).into_iter();
     files
         .filter(|(name, _)| name.starts_with("schedule") && name.ends_with(".json"))
         .collect()
@@ -391,7 +393,7 @@ fn newest_logs(folder: &Path) -> Vec<(String, PathBuf)> {
     days.sort();
     let newest_first = days.iter().rev();
     let logs = newest_first.flat_map(|day| {
-        let files = files::newest(&folder.join(day), usize::MAX).into_iter();
+        let files = report_files::newest(&folder.join(day), usize::MAX).into_iter();
         let logs = files.filter(|(name, _)| name.starts_with("gosling-"));
         logs.map(move |(name, path)| (format!("logs/{day}/{name}"), path))
     });

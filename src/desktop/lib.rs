@@ -11,12 +11,15 @@ mod config_recovery;
 mod custom_provider_edit;
 mod detect_provider;
 mod diagnostics;
+mod report_files;
 mod setting_faults;
 mod system_info;
 mod zip;
 
 use gosling_core::part::Part;
-use gosling_core::{agent, extension, features, http, json, mcp, provider, store, sys, text};
+use gosling_core::{
+    agent, extension, features, http, json, mcp, provider, sorting, store, sys, text,
+};
 
 /// What these pages add to gosling.
 pub const PART: Part = Part {

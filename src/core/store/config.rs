@@ -126,26 +126,6 @@ impl Config {
         self.edit(|root| Ok(root.shift_remove(key).is_some()))
     }
 
-    /// Changes the setting `key` with `change`, which gets its value and returns the new one; `None` stands for
-    /// no setting.
-    ///
-    /// # Errors
-    /// As [`Config::edit`].
-    pub fn edit_setting(
-        &self,
-        key: &str,
-        mut change: impl FnMut(Option<Value>) -> Option<Value>,
-    ) -> Result<()> {
-        self.edit(|root| {
-            let value = change(root.get(key).map(yaml_text::to_json));
-            match value {
-                Some(value) => drop(root.insert(key.into(), yaml_text::from_json(&value))),
-                None => drop(root.shift_remove(key)),
-            }
-            Ok(())
-        })
-    }
-
     /// Changes the file with `change`, under the lock between processes.
     ///
     /// Writes nothing when `change` fails or changes nothing. `change` runs again if the file changes in the

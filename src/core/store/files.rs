@@ -7,15 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use super::{Error, Result};
-use crate::sorting::sort_by;
 use crate::sys::fs::{Stamp, open_regular, private, private_dir, sync_data, sync_dir};
 use crate::sys::lock;
 
 /// Maximum length of a chain of symbolic links.
 const MAX_LINKS: usize = 40;
-
-/// How many files of a folder [`newest`] looks at.
-const MAX_LISTED: usize = 100_000;
 
 /// Creates the folder `path` and its missing parents, with mode 0700.
 ///
@@ -175,26 +171,6 @@ fn write_new(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Re
         .map_err(Error::io("create", path))?;
     write(&mut file).map_err(Error::io("write", path))?;
     sync_data(&file).map_err(Error::io("write", path))
-}
-
-/// The names and paths of the `count` regular files in `folder` that changed last, the newest first. Links and
-/// names that are not UTF-8 are left out; a folder that cannot be read has no files.
-pub fn newest(folder: &Path, count: usize) -> Vec<(String, PathBuf)> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut files: Vec<_> = entries
-        .flatten()
-        .take(MAX_LISTED)
-        .filter_map(|entry| {
-            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-            let name = entry.file_name().into_string().ok()?;
-            Some((metadata.modified().ok()?, name, entry.path()))
-        })
-        .collect();
-    sort_by(&mut files, |a, b| b.0.cmp(&a.0));
-    let newest = files.into_iter().take(count);
-    newest.map(|(_, name, path)| (name, path)).collect()
 }
 
 /// The content of a file as it was read last.

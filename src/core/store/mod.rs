@@ -18,7 +18,7 @@ mod permissions;
 mod search;
 mod secrets;
 mod session_cache;
-mod session_file_names;
+pub mod session_file_names;
 mod sessions;
 pub mod settings;
 mod shared_yaml_file;
@@ -40,7 +40,7 @@ pub use shared_yaml_file::{
     MAX_SIZE as MAX_YAML, parse_yaml_object, read_object, read_object_with_text, render_yaml_object,
 };
 pub use turn_lock::TurnLock;
-pub use yaml_text::to_json as yaml_to_json;
+pub use yaml_text::{from_json as yaml_from_json, to_json as yaml_to_json};
 
 use crate::sys::process::SERVER_KEY;
 use serde_json::Value;

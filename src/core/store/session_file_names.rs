@@ -1,4 +1,8 @@
 //! The names of the files in the folder of a session.
 
-pub(super) const SESSION: &str = "session.json";
-pub(super) const MESSAGES: &str = "messages.jsonl";
+/// The session.
+pub const SESSION: &str = "session.json";
+/// Its messages.
+pub const MESSAGES: &str = "messages.jsonl";
+/// The folder of the stored outputs of tools.
+pub const TOOL_OUTPUTS: &str = "answers";

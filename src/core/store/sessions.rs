@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::journal::{self, Count, Journal, JournalEntry};
 use super::session_cache::{Entry, SessionCache, StoredSession};
-use super::session_file_names::{MESSAGES, SESSION};
+use super::session_file_names::{MESSAGES, SESSION, TOOL_OUTPUTS};
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, file_lock, files};
 use crate::conversation::{
@@ -28,7 +28,6 @@ use crate::sys::{clock, lock};
 
 const LOCK: &str = ".lock";
 const TURN: &str = ".turn";
-const TOOL_OUTPUTS: &str = "answers";
 const DELETED: &str = ".deleted-";
 
 /// Goose's own sessions, which are not read.
@@ -479,7 +478,8 @@ impl Sessions {
         Ok(listing)
     }
 
-    fn dir(&self, id: &str) -> Option<PathBuf> {
+    /// The folder of the session `id`, which may not exist; `None` if no session has such an id.
+    pub fn dir(&self, id: &str) -> Option<PathBuf> {
         parse_id(id).map(|_| self.root.join(id))
     }
 
@@ -508,23 +508,6 @@ impl Sessions {
             lock(&self.counts).insert(id.to_owned(), count);
         }
         Ok(count)
-    }
-
-    /// The files of the session `id`, each with its name below the session's folder: the session and its
-    /// messages, then the `outputs` newest stored outputs of tools. `None` if there is no such folder.
-    pub fn files(&self, id: &str, outputs: usize) -> Option<Vec<(String, PathBuf)>> {
-        let dir = self.dir(id).filter(|dir| dir.is_dir())?;
-        let mut files = vec![
-            (SESSION.to_owned(), dir.join(SESSION)),
-            (MESSAGES.to_owned(), dir.join(MESSAGES)),
-        ];
-        let newest = files::newest(&dir.join(TOOL_OUTPUTS), outputs);
-        files.extend(
-            newest
-                .into_iter()
-                .map(|(name, path)| (format!("{TOOL_OUTPUTS}/{name}"), path)),
-        );
-        Some(files)
     }
 
     /// The path of the messages of the session `id`.

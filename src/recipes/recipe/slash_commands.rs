@@ -2,7 +2,7 @@
 
 use super::{Error, Recipe, library};
 use crate::agent::command_list::{is_builtin, normalized};
-use crate::store::{Config, settings};
+use crate::store::{self, Config, settings, yaml_from_json, yaml_to_json};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -55,7 +55,7 @@ pub fn assign(config: &Config, path: &Path, command: Option<&str>) -> Result<(),
         return Err(Error::CommandTaken { command, by });
     }
     let mut taken = None;
-    config.edit_setting(settings::SLASH_COMMANDS.name, |value| {
+    edit_setting(config, settings::SLASH_COMMANDS.name, |value| {
         let mut entries = match &value {
             Some(Value::Array(entries)) => entries.clone(),
             _ => Vec::new(),
@@ -78,6 +78,26 @@ pub fn assign(config: &Config, path: &Path, command: Option<&str>) -> Result<(),
         Some(by) => Err(Error::CommandTaken { command, by }),
         None => Ok(()),
     }
+}
+
+/// Changes the setting `key` with `change`, which gets its value and returns the new one; `None` stands for
+/// no setting.
+///
+/// # Errors
+/// As [`Config::edit`].
+fn edit_setting(
+    config: &Config,
+    key: &str,
+    mut change: impl FnMut(Option<Value>) -> Option<Value>,
+) -> store::Result<()> {
+    config.edit(|root| {
+        let value = change(root.get(key).map(yaml_to_json));
+        match value {
+            Some(value) => drop(root.insert(key.into(), yaml_from_json(&value))),
+            None => drop(root.shift_remove(key)),
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]

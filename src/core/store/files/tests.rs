@@ -46,29 +46,6 @@ fn a_file_may_be_as_large_as_its_limit() {
 }
 
 #[test]
-fn the_newest_files_come_first() {
-    let folder = folder("newest");
-    let begin = std::time::SystemTime::now();
-    for (name, age) in [("b", 20), ("c", 10), ("a", 30)] {
-        let file = File::create(folder.join(name)).unwrap();
-        file.set_modified(begin - std::time::Duration::from_secs(age))
-            .unwrap();
-    }
-    ensure_dir(&folder.join("d")).unwrap();
-    let found = |count| {
-        newest(&folder, count)
-            .into_iter()
-            .map(|it| it.0)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(found(9), ["c", "b", "a"]);
-    assert_eq!(found(1), ["c"]);
-    assert_eq!(newest(&folder, 1)[0].1, folder.join("c"));
-    assert!(newest(&folder.join("none"), 1).is_empty());
-    fs::remove_dir_all(&folder).unwrap();
-}
-
-#[test]
 fn a_name_alone_is_in_the_working_directory() {
     assert_eq!(parent(Path::new("a")), Path::new("."));
     assert_eq!(parent(Path::new("a/b")), Path::new("a"));
