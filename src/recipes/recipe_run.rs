@@ -9,7 +9,7 @@ mod success_checks;
 pub(crate) mod turn_recipe;
 
 use crate::agent::recipes::{MakeTurnRecipe, SessionRecipe};
-use crate::agent::{Error, EventSink, RecipeSource, Registry, Start, TurnInput};
+use crate::agent::{Error, Event, EventSink, RecipeSource, Registry, Start, TurnInput};
 use crate::conversation::{MAX_NAME, Message, Role, Session, SessionType, TokenState};
 use crate::recipe::{self, Recipe, library};
 use crate::sys::cancel::Cancel;
@@ -51,6 +51,14 @@ pub struct RunOptions {
     pub addition: Option<String>,
     /// Whether the event sink's owner answers questions, as a client does. If not, they are refused.
     pub attended: bool,
+}
+
+/// Ignores all events of a run, whose session has the messages.
+pub(crate) struct NoEvents;
+
+impl EventSink for NoEvents {
+    fn event(&mut self, _: Event<'_>) {}
+    fn flush(&mut self) {}
 }
 
 /// Runs within runs.

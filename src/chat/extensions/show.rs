@@ -4,11 +4,13 @@ use super::launch_line::launch_line;
 use super::redacted_config::{redacted_config, values_to_redact};
 use super::{UNREADABLE, WIDTH, secrets_of};
 use crate::agent::{Registry, Stores};
+use crate::builtin::InMemoryData;
 use crate::command_line::{Failure, failed, logging, missing, paths, print, quoted, words};
 use crate::extension::configured::{self, Entry};
 use crate::extension::pinning_check::{Pinner, Pinning};
 use crate::extension::screening_check::Screening;
-use crate::extension::{ExtensionConfig, python_runner};
+use crate::extension::{Error, ExtensionConfig, Manager, Status, python_runner};
+use crate::mcp::types::Tool;
 use crate::store::Secrets;
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -17,6 +19,11 @@ use gosling_core::part;
 use serde_json::{Map, Value as Json, json};
 use std::env;
 use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The id of the session that an extension sees in its trial.
+const TRIAL: &str = "trial";
 
 pub(super) fn run(parser: lexopt::Parser) -> Result<(), Failure> {
     let (mut names, [start, offline, json]) = words(parser, 1, ["start", "offline", "json"])?;
@@ -64,6 +71,37 @@ pub(super) fn run(parser: lexopt::Parser) -> Result<(), Failure> {
         Err(Failure::Reported)
     } else {
         Ok(())
+    }
+}
+
+/// An extension that has started.
+struct Trial {
+    /// Its state while it ran.
+    status: Option<Status>,
+    /// The tools that a session would have of it.
+    tools: Vec<Tool>,
+}
+
+impl Trial {
+    /// Starts an extension as a session in `working_dir` would, lists its tools, and ends it.
+    ///
+    /// # Errors
+    /// Why it does not start. Nothing of it is left.
+    fn run(
+        registry: &Registry,
+        config: &ExtensionConfig,
+        working_dir: &Path,
+        cancel: &Cancel,
+    ) -> Result<Trial, Error> {
+        let data = Arc::new(InMemoryData::default());
+        let setup = registry.extension_setup();
+        let manager = Manager::new(setup.context(TRIAL, working_dir, data));
+        manager.add(config, cancel)?;
+        let tools = manager.tools(None, cancel).into_iter();
+        let tools = tools.map(|listed| listed.tool).collect();
+        let status = manager.status().into_iter().next();
+        manager.close();
+        Ok(Trial { status, tools })
     }
 }
 
@@ -159,11 +197,7 @@ impl Shown {
     /// Starts the extension, and describes how that ended.
     fn try_start(&self, registry: &Registry, config: &ExtensionConfig) -> Result<Json, Failure> {
         let working_dir = env::current_dir().map_err(failed("no working directory"))?;
-        let trial = match (registry.extension_setup()).try_extension(
-            config,
-            &working_dir,
-            &Cancel::new(),
-        ) {
+        let trial = match Trial::run(registry, config, &working_dir, &Cancel::new()) {
             Ok(trial) => trial,
             Err(error) => {
                 return Ok(json!({

@@ -120,11 +120,3 @@ impl EventSink for FanOut<'_> {
         self.each(|sink| sink.call_begins(request));
     }
 }
-
-/// Ignores all events, where nobody reads those of a run: its session has the messages.
-pub struct NoEvents;
-
-impl EventSink for NoEvents {
-    fn event(&mut self, _: Event<'_>) {}
-    fn flush(&mut self) {}
-}

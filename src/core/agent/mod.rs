@@ -20,7 +20,7 @@ mod turn;
 
 pub use commands::command_list;
 pub use error::{Error, RecipeFault};
-pub use event::{Compaction, Event, EventSink, NoEvents};
+pub use event::{Compaction, Event, EventSink};
 pub use event_json::EventWriter;
 pub use prompt::short_answer::{SideAnswer, without_reasoning};
 pub use prompt::{checklist, hints, prompt_kind, prompt_list, prompt_templates, system_prompt};
@@ -29,7 +29,7 @@ pub use questions::question_answers::Questions;
 pub use recipes::RecipeSource;
 pub use registry::{Registry, Start};
 pub use session::export_copy_import::{ExportedSession, SessionFiles};
-pub use session::extension_setup::{ExtensionSetup, ExtensionTrial};
+pub use session::extension_setup::ExtensionSetup;
 pub use session::model_selection::{ModelChoice, Models};
 pub use session::observers::SessionObserver;
 pub use session::session_agent::{Agent, ExtensionResult};

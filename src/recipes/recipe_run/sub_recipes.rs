@@ -1,8 +1,8 @@
 //! The tool with which a recipe runs its `sub_recipes`, each in a session of its own. Its name and parameters are
 //! those of Goose 1.24; a task without a sub-recipe is not supported.
 
-use super::{Nesting, RecipeRun, RunOptions, run_nested};
-use crate::agent::{Mode, ModelChoice, NoEvents, RecipeSource, Registry};
+use super::{Nesting, NoEvents, RecipeRun, RunOptions, run_nested};
+use crate::agent::{Mode, ModelChoice, RecipeSource, Registry};
 use crate::conversation::{RecipeOrigin, Session, SessionType};
 use crate::mcp::types::CallToolResult;
 use crate::recipe::{MAX_SUB_RECIPES, Recipe, Requirement, SubRecipe, library};

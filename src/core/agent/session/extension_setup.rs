@@ -1,26 +1,18 @@
-//! What a session provides for its extensions, by the user's settings; and the trial of an extension outside of all
-//! sessions, to see whether it works.
+//! What a session provides for its extensions, by the user's settings.
 
 use crate::agent::Stores;
-use crate::builtin::{InMemoryData, SessionData};
+use crate::builtin::SessionData;
 use crate::extension::environment::Inherited;
 use crate::extension::pinning_check::Pinning;
 use crate::extension::screening_check::Screening;
-use crate::extension::{
-    Containers, Context, Error, ExtensionConfig, Limits, Manager, Status, python_runner,
-};
-use crate::mcp::types::Tool;
+use crate::extension::{Containers, Context, Limits, python_runner};
 use crate::provider::Catalog;
 use crate::store::Config;
 use crate::store::settings::{self, Setting};
 use crate::sys::TimeLimit;
-use crate::sys::cancel::Cancel;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The id of the session that an extension sees in its trial.
-const TRIAL: &str = "trial";
 
 /// What extensions are set up with.
 #[derive(Clone, Copy)]
@@ -30,14 +22,6 @@ pub struct ExtensionSetup<'s> {
     pub(in crate::agent) offline: bool,
     /// Whether the clients show user interfaces of MCP servers.
     pub(in crate::agent) has_user_interfaces: bool,
-}
-
-/// An extension that has started.
-pub struct ExtensionTrial {
-    /// Its state while it ran.
-    pub status: Option<Status>,
-    /// The tools that a session would have of it.
-    pub tools: Vec<Tool>,
 }
 
 impl ExtensionSetup<'_> {
@@ -85,26 +69,6 @@ impl ExtensionSetup<'_> {
             clean: settings::ENV_POLICY.word(&self.stores.config) == "clean",
             provider_keys: self.catalog.key_names(),
         }
-    }
-
-    /// Starts an extension as a session in `working_dir` would, lists its tools, and ends it.
-    ///
-    /// # Errors
-    /// Why it does not start. Nothing of it is left.
-    pub fn try_extension(
-        self,
-        config: &ExtensionConfig,
-        working_dir: &Path,
-        cancel: &Cancel,
-    ) -> Result<ExtensionTrial, Error> {
-        let data = Arc::new(InMemoryData::default());
-        let manager = Manager::new(self.context(TRIAL, working_dir, data));
-        manager.add(config, cancel)?;
-        let tools = manager.tools(None, cancel).into_iter();
-        let tools = tools.map(|listed| listed.tool).collect();
-        let status = manager.status().into_iter().next();
-        manager.close();
-        Ok(ExtensionTrial { status, tools })
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::super::schedule_file::{Job, Status, find};
 use super::Scheduler;
-use crate::agent::{Error, NoEvents, RecipeSource};
+use crate::agent::{Error, RecipeSource};
 use crate::conversation::SessionType;
-use crate::recipe_run::{self, RecipeRun, RunError, RunOptions};
+use crate::recipe_run::{self, NoEvents, RecipeRun, RunError, RunOptions};
 use crate::store::file_lock::FileLock;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
