@@ -149,7 +149,7 @@ impl ProviderCatalog {
             return Some(ModelInfo {
                 context_limit,
                 max_output_tokens,
-                ..ModelInfo::nothing(provider, model)
+                ..without_limits(provider, model)
             });
         }
         let table = found.table_name();
@@ -159,7 +159,7 @@ impl ProviderCatalog {
             .as_ref()
             .map(|known| known.window)
             .or(listed.map(|listed| listed.window))?;
-        let mut info = ModelInfo::nothing(provider, model);
+        let mut info = without_limits(provider, model);
         if let Some(known) = known {
             let price = |kind: usize| known.price.get(kind).copied().flatten();
             info = ModelInfo {
@@ -558,6 +558,22 @@ fn offered<'m>(models: &'m [Model], families: &[&str]) -> impl Iterator<Item = &
     let is_first = move |model: &Model| first.is_some_and(|first| first.name == model.name);
     let others = (models.iter()).filter(move |model| !model.is_retired(&today) && !is_first(model));
     first.into_iter().chain(others)
+}
+
+/// The model without limits and prices.
+fn without_limits(provider: &str, model: &str) -> ModelInfo {
+    ModelInfo {
+        provider: provider.to_owned(),
+        model: model.to_owned(),
+        context_limit: 0,
+        max_output_tokens: None,
+        input_token_cost: None,
+        output_token_cost: None,
+        cache_read_token_cost: None,
+        cache_write_token_cost: None,
+        currency: "$",
+        reasoning: false,
+    }
 }
 
 /// Whether no file of the user can have this name.

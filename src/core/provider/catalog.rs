@@ -286,24 +286,6 @@ impl ProviderMetadata {
     }
 }
 
-impl ModelInfo {
-    /// Without limits and prices.
-    pub fn nothing(provider: &str, model: &str) -> Self {
-        ModelInfo {
-            provider: provider.to_owned(),
-            model: model.to_owned(),
-            context_limit: 0,
-            max_output_tokens: None,
-            input_token_cost: None,
-            output_token_cost: None,
-            cache_read_token_cost: None,
-            cache_write_token_cost: None,
-            currency: "$",
-            reasoning: false,
-        }
-    }
-}
-
 /// What the tokens of a model cost, in US dollars for a million.
 #[derive(Clone, Copy, Debug)]
 pub struct Price {
