@@ -52,7 +52,7 @@ pub fn most_memory(length: usize) -> usize {
 /// which no peer sends and which doubles the code for a struct. And the memory of the values that are built is
 /// counted, and limited in proportion to the text; values that are skipped or stay text do not count.
 pub fn from_slice<'de, T: Deserialize<'de>>(json: &'de [u8]) -> serde_json::Result<T> {
-    read(json, most_memory(json.len()))
+    from_slice_within(json, most_memory(json.len()))
 }
 
 /// As [`from_slice`], with another memory limit.
@@ -60,10 +60,6 @@ pub fn from_slice_within<'de, T: Deserialize<'de>>(
     json: &'de [u8],
     memory: usize,
 ) -> serde_json::Result<T> {
-    read(json, memory)
-}
-
-fn read<'de, T: Deserialize<'de>>(json: &'de [u8], memory: usize) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_slice(json);
     let left = Cell::new(memory);
     let read = T::deserialize(Objects(&mut reader, &left))?;
@@ -93,7 +89,7 @@ pub fn from_object<T: DeserializeOwned>(json: &Map<String, Value>) -> serde_json
 }
 
 fn from_text_of<T: DeserializeOwned>(json: String) -> serde_json::Result<T> {
-    read(json.as_bytes(), usize::MAX).map_err(without_place)
+    from_slice_within(json.as_bytes(), usize::MAX).map_err(without_place)
 }
 
 fn without_place(error: serde_json::Error) -> serde_json::Error {
@@ -104,7 +100,7 @@ fn without_place(error: serde_json::Error) -> serde_json::Error {
 
 /// As `serde_json::to_value`, by way of the serialized text. Has no memory limit.
 pub fn to_value(value: &impl Serialize) -> serde_json::Result<Value> {
-    read(&serde_json::to_vec(value)?, usize::MAX)
+    from_slice_within(&serde_json::to_vec(value)?, usize::MAX)
 }
 
 /// The type of a value with its article, for messages.
