@@ -3,7 +3,8 @@
 use super::ConnectionState;
 use super::goose_params::{Outcome, Params, done};
 use super::session_methods::describe;
-use crate::conversation::{Message, Role};
+use crate::agent::{Error, Registry};
+use crate::conversation::{MAX_NAME, Message, Role};
 use crate::error_objects::error_object;
 use crate::http::Method;
 use crate::mcp::jsonrpc::{ErrorObject, RawJson};
@@ -80,7 +81,22 @@ pub(crate) fn update_project(state: &ConnectionState, params: &Params, _: &Cance
         }
         project => project,
     };
-    done((state.registry).set_project(params.text("sessionId")?, project))
+    let id = params.text("sessionId")?;
+    done(set_project(&state.registry, id, project))
+}
+
+/// Puts the session in a project of the client, or in none.
+///
+/// # Errors
+/// When there is no such session, the name is longer than [`MAX_NAME`], or it cannot be stored.
+fn set_project(registry: &Registry, id: &str, project: Option<&str>) -> Result<(), Error> {
+    if project.is_some_and(|project| project.chars().count() > MAX_NAME) {
+        let reason = format!("a project's id has at most {MAX_NAME} characters");
+        return Err(Error::Config { reason });
+    }
+    let project = project.map(str::to_owned);
+    (registry.stores().sessions).update(id, |session| session.project_id = project)?;
+    Ok(())
 }
 
 /// gosling publishes nothing.

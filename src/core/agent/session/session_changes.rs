@@ -98,21 +98,6 @@ impl Registry {
         Ok(())
     }
 
-    /// Puts the session in a project of the client, or in none.
-    ///
-    /// # Errors
-    /// When there is no such session, the name is longer than [`MAX_NAME`], or it cannot be stored.
-    pub fn set_project(&self, id: &str, project: Option<&str>) -> Result<(), Error> {
-        if project.is_some_and(|project| project.chars().count() > MAX_NAME) {
-            return Err(Error::config(format!(
-                "a project's id has at most {MAX_NAME} characters"
-            )));
-        }
-        let project = project.map(str::to_owned);
-        (self.stores().sessions).update(id, |session| session.project_id = project)?;
-        Ok(())
-    }
-
     /// Changes the working directory of the session and restarts its agent.
     ///
     /// # Errors
