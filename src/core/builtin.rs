@@ -10,17 +10,6 @@ pub use client_workspace::{
 pub use server::{BuiltinContext, BuiltinServer, InMemoryData, SessionData, ShellCheck};
 
 use crate::part;
-use crate::sys::cancel::Cancel;
-
-/// Runs a command in the shell of a builtin server, and ends all processes that it has started; `None` if this
-/// program has no shell.
-///
-/// # Errors
-/// Why it failed, with the end of its output.
-pub fn run_check(check: &ShellCheck<'_>, cancel: &Cancel) -> Option<Result<(), String>> {
-    let shell = part::all().iter().find_map(|part| part.shell)?;
-    Some(shell(check, cancel))
-}
 
 /// The builtin servers of this program.
 pub fn servers() -> impl Iterator<Item = &'static BuiltinServer> {

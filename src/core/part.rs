@@ -29,7 +29,8 @@ pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
 pub type OpenEncryption =
     fn(Option<&[PathBuf; 2]>, &Path) -> Result<Arc<dyn Encryption>, Box<dyn Error>>;
 
-/// Runs a command in a shell; the reason if it fails.
+/// Runs a command in a shell, and ends all processes that it has started. If it fails, the reason with the end of its
+/// output.
 pub type RunCheck = fn(&ShellCheck<'_>, &Cancel) -> Result<(), String>;
 
 /// What one part adds. The features of this crate have the same names, see [`crate::features`].

@@ -3,12 +3,13 @@
 
 use crate::agent::Registry;
 use crate::agent::recipes::{CheckedTurn, SuccessChecks};
-use crate::builtin::{self, ShellCheck};
+use crate::builtin::ShellCheck;
 use crate::conversation::Session;
 use crate::recipe::Retry;
 use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
+use gosling_core::part;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -99,10 +100,14 @@ impl Checks {
             offline: registry.is_offline(),
             limit,
         };
-        let ran = builtin::run_check(&check, cancel).unwrap_or_else(|| {
-            let hint = crate::features::hint("developer");
-            Err(format!("no shell commands can be run{hint}"))
-        });
+        let shell = part::all().iter().find_map(|part| part.shell);
+        let ran = match shell {
+            Some(shell) => shell(&check, cancel),
+            None => {
+                let hint = crate::features::hint("developer");
+                Err(format!("no shell commands can be run{hint}"))
+            }
+        };
         ran.map_err(|reason| format!("`{}`: {reason}", printable(command, QUOTED)))
     }
 }
