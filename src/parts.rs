@@ -16,6 +16,7 @@ macro_rules! parts {
 
 parts! {
     "acp" => gosling_acp::PART,
+    "audit" => gosling_audit::PART,
     "builtin" => gosling_builtin::PART,
     "chat" => gosling_chat::PART,
     "check" => gosling_check::PART,

@@ -79,6 +79,7 @@ fn manager(request_handlers: Option<Arc<RequestHandlers>>) -> Manager {
         inline_python: Default::default(),
         screening: Default::default(),
         pinning: Default::default(),
+        activity: Default::default(),
         request_handlers,
     })
 }

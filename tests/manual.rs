@@ -173,7 +173,7 @@ fn help_prints_a_page_as_it_is() {
         // A command of this name has its options before the page.
         let is_command = match topic.name {
             "chat" | "extensions" => !is_left_out("chat"),
-            name @ ("acp" | "check") => !is_left_out(name),
+            name @ ("acp" | "audit" | "check") => !is_left_out(name),
             "models" => true,
             _ => false,
         };
@@ -267,7 +267,7 @@ fn the_manual_names_every_variable_and_setting_of_the_code_and_no_other() {
 fn the_manual_has_every_setting_of_the_table_with_its_default_and_no_other() {
     let pages = pages();
     let mut items = Vec::new();
-    for page in ["configuration", "models", "screening"] {
+    for page in ["audit", "configuration", "models", "screening"] {
         // Each item of a list, up to the next one or the end of the paragraph.
         let paragraphs = pages[page].split("\n\n");
         items.extend(paragraphs.flat_map(|paragraph| paragraph.split("\n- ")));

@@ -244,6 +244,7 @@ fn observed(observer: &CallObserver) -> CallOptions<'static> {
     CallOptions {
         observer: Some(observer.clone()),
         label: None,
+        ..CallOptions::default()
     }
 }
 
@@ -593,6 +594,7 @@ fn a_server_on_stdio_reports_logs_asks_and_gets_its_answers() {
     let follow = CallOptions {
         observer: Some(observer),
         label: Some("c1"),
+        ..CallOptions::default()
     };
     let told: Value =
         serde_json::from_str(&result_text(call(&client, follow, &Cancel::new()))).unwrap();
@@ -684,6 +686,7 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
             let call = CallOptions {
                 observer: Some(older),
                 label: Some("older"),
+                ..CallOptions::default()
             };
             client.call_tool("older", &nothing, call, &Cancel::new())
         });
@@ -691,6 +694,7 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
         let follow = CallOptions {
             observer: Some(newer),
             label: Some("newer"),
+            ..CallOptions::default()
         };
         assert_eq!(result_text(call(&client, follow, &Cancel::new())), "thanks");
         first.join().unwrap().unwrap();

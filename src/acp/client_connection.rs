@@ -28,6 +28,7 @@ use super::client_requests::ClientRequests;
 use super::open_session::{OpenSession, RunningTurn};
 use super::outbox::Outbox;
 use super::updates;
+use crate::activity::{Caller, Entry};
 use crate::agent::{Registry, SessionObserver};
 use crate::conversation::Session;
 use crate::error_objects::{AUTHENTICATION_REQUIRED, error_object, invalid_params};
@@ -70,6 +71,8 @@ pub struct Connection {
 /// What the threads of a connection share.
 pub(super) struct ConnectionState {
     pub(super) registry: Arc<Registry>,
+    /// Who is at the other end.
+    caller: Caller,
     /// The routes of the HTTP API.
     pub(super) routes: Arc<Router>,
     /// The turns that Goose's clients follow.
@@ -109,6 +112,7 @@ impl Connection {
             client: OnceLock::new(),
             logged_out: AtomicBool::new(false),
             sessions: Mutex::default(),
+            caller: Caller::current().by("acp"),
             registry,
             routes,
             live,
@@ -119,6 +123,11 @@ impl Connection {
 
     /// Handles one message of the client. Answers are queued, now or later from another thread.
     pub fn receive(&self, message: &[u8]) {
+        let caller = self.state.caller.clone();
+        caller.asks(|| self.handle(message));
+    }
+
+    fn handle(&self, message: &[u8]) {
         match jsonrpc::parse(message, false) {
             Ok(Payload::One(Message::Request { id, method, params })) => {
                 self.state.request(Some(id), &method, params.as_deref());
@@ -304,6 +313,13 @@ impl ConnectionState {
         if self.client.get().is_none() && method != "initialize" {
             let text = format!("`{method}` came before `initialize`; send that first");
             return self.answer(id.as_ref(), Err(ErrorObject::new(INVALID_REQUEST, text)));
+        }
+        if method != "initialize" {
+            self.registry.stores().activity.note(Entry {
+                kind: "request",
+                subject: method,
+                ..Entry::default()
+            });
         }
         let key = id.clone().unwrap_or_else(|| self.key_without_id());
         let guard = match self.calls.begin(&key, ()) {

@@ -30,8 +30,8 @@
 #![forbid(unsafe_code)]
 
 use gosling_core::{
-    agent, api, builtin, command_line, conversation, extension, features, http, json, mcp,
-    provider, sorting, store, sys, text,
+    activity, agent, api, builtin, command_line, conversation, extension, features, http, json,
+    mcp, provider, sorting, store, sys, text,
 };
 
 mod acp_command;

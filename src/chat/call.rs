@@ -131,6 +131,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         containers: Containers::default(),
         inherited: registry.extension_setup().inherited(),
         inline_python: None,
+        activity: registry.stores().activity.clone(),
         request_handlers: None,
     });
     match manager.add(config, &Cancel::new()) {
@@ -176,7 +177,11 @@ fn call(
         RawValue::from_string(arguments).map_err(crate::command_line::failed("arguments"))?;
     let manager = connect(config, offline)?;
     let name = format!("{NAME}__{tool}");
-    let result = manager.call(&name, &arguments, CallOptions::default(), &Cancel::new());
+    let call = CallOptions {
+        allowed_by: "user",
+        ..CallOptions::default()
+    };
+    let result = manager.call(&name, &arguments, call, &Cancel::new());
     manager.close();
     let result = result.map_err(|error| Failure::Failed(error.to_string()))?;
     if as_json {

@@ -6,6 +6,7 @@ mod launch_line;
 mod redacted_config;
 mod show;
 
+use crate::agent::Stores;
 use crate::builtin;
 use crate::command_line::{Command, Failure, failed, logging, missing, paths, print, text, words};
 use crate::extension::configured::{self, Change, ChangeError, Entry};
@@ -199,10 +200,10 @@ fn change(parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
     if names.is_empty() {
         return Err(missing("NAME"));
     }
-    let paths = paths()?;
-    let config = Config::new(&paths);
+    let stores = Stores::new(&paths()?);
+    let config = &stores.config;
     for name in names.iter().filter(|_| change == Change::Enable) {
-        let entry = configured::find(&config, name).map_err(failed(UNREADABLE))?;
+        let entry = configured::find(config, name).map_err(failed(UNREADABLE))?;
         if entry.is_some_and(|entry| entry.config.is_ok_and(|config| is_missing(&config))) {
             let name = printable(name, WIDTH);
             return Err(Failure::Failed(format!(
@@ -211,7 +212,7 @@ fn change(parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
             )));
         }
     }
-    configured::change(&config, &names, change).map_err(refused)?;
+    configured::change(config, &names, change).map_err(refused)?;
     let done = match change {
         Change::Enable => "enabled",
         Change::Disable => "disabled",
@@ -220,9 +221,9 @@ fn change(parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
     for name in &names {
         print(&format!("{done} {}\n", printable(name, WIDTH)))?;
         if change == Change::Enable {
-            let entry = configured::find(&config, name).map_err(failed(UNREADABLE))?;
+            let entry = configured::find(config, name).map_err(failed(UNREADABLE))?;
             if let Some(Ok(extension)) = entry.map(|entry| entry.config) {
-                say_missing(&extension, &Secrets::new(&paths))?;
+                say_missing(&extension, &stores.secrets)?;
             }
         }
     }

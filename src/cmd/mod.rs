@@ -12,7 +12,7 @@ use crate::sys;
 use crate::sys::process::SERVER_KEY;
 use crate::text::strip_invisible;
 use gosling_core::command_line::{Command, Failure, logging, print, rest};
-use gosling_core::part;
+use gosling_core::{activity, part};
 use lexopt::prelude::*;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -35,6 +35,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("models", &["openai"]),
     ("check", &["check"]),
     ("advisories", &["screening"]),
+    ("audit", &["audit"]),
     ("mcp", &[]),
     ("help", &[]),
 ];
@@ -116,6 +117,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         let reason = format!("there is no command {word:?}{hint}");
         return Err(Failure::Usage(reason + HINT));
     };
+    activity::set_front(found.name);
     match (found.run)(parser, server_key) {
         Err(Failure::Help) => print(found.help),
         Err(Failure::Usage(reason)) => {

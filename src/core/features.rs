@@ -38,6 +38,7 @@ features! {
     "acp", "the Agent Client Protocol is not spoken", [Get "/acp"];
     "analyze", "", [];
     "anthropic", "", [];
+    "audit", "", [];
     "azure", "", [];
     "bedrock", "", [];
     "chat", "", [];

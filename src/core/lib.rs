@@ -12,6 +12,7 @@ pub use gosling_sys as sys;
 pub use gosling_text as text;
 pub use gosling_text::{json, sorting};
 
+pub mod activity;
 pub mod agent;
 pub mod api;
 pub mod builtin;

@@ -1,5 +1,6 @@
 //! The parts of a program: whatever a build can leave out says itself what it adds.
 
+use crate::activity::Recorder;
 use crate::agent::prompt_kind::PromptKind;
 use crate::agent::recipes::Recipes;
 use crate::agent::{Registry, Stores};
@@ -11,6 +12,7 @@ use crate::extension::pinning_check::CreatePinner;
 use crate::extension::screening_check::CreateScreener;
 use crate::http::{Encryption, Router};
 use crate::provider::{Catalog, InProcessCatalog, InProcessProvider};
+use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,9 @@ pub type AddRoutes = fn(Router, &Arc<Registry>) -> Router;
 
 /// Creates the catalog of a server. The boolean is whether it runs offline.
 pub type CreateCatalog = fn(&Stores, bool) -> Box<dyn Catalog>;
+
+/// Creates the recorder of a part, with the settings of the user; `None` if the user wants no record.
+pub type CreateRecorder = fn(&Config, &Paths) -> Option<Arc<dyn Recorder>>;
 
 /// Creates the work of a part for a server.
 pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
@@ -61,6 +66,8 @@ pub struct Part {
     pub pinner: Option<CreatePinner>,
     /// Its screening of what extensions start.
     pub screener: Option<CreateScreener>,
+    /// Its record of what is done.
+    pub recorder: Option<CreateRecorder>,
     /// Its shell, for the success checks of recipes.
     pub shell: Option<RunCheck>,
     /// Its recipes, for sessions.
@@ -88,6 +95,7 @@ impl Part {
             inline_python: None,
             pinner: None,
             screener: None,
+            recorder: None,
             shell: None,
             recipes: None,
             prompts: &[],

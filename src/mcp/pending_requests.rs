@@ -51,6 +51,8 @@ pub struct CallOptions<'a> {
     /// The caller's label, for example the id of a tool request. The server's requests that come during this
     /// call carry it.
     pub label: Option<&'a str>,
+    /// Who or what has allowed the call, for the record.
+    pub allowed_by: &'static str,
 }
 
 /// The requests of one connection that wait for an answer.

@@ -1,8 +1,35 @@
 //! Threads: named ones, those of one owner, and work that several share.
 
+use std::any::Any;
+use std::cell::RefCell;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+
+/// What the work of a thread is for. The threads that it starts with the functions here inherit it.
+pub type Origin = Arc<dyn Any + Send + Sync>;
+
+thread_local! {
+    static ORIGIN: RefCell<Option<Origin>> = const { RefCell::new(None) };
+}
+
+/// What the work of this thread is for, if that was said.
+pub fn origin() -> Option<Origin> {
+    ORIGIN.with_borrow(Clone::clone)
+}
+
+/// Works for this origin.
+pub fn with_origin<T>(origin: Option<Origin>, work: impl FnOnce() -> T) -> T {
+    struct Restore(Option<Origin>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ORIGIN.set(self.0.take());
+        }
+    }
+    let _restore = Restore(ORIGIN.replace(origin));
+    work()
+}
 
 /// The stack size of threads that only move bytes. Only touched pages count as memory.
 pub const SMALL_STACK: usize = 256 * 1024;
@@ -17,7 +44,8 @@ pub fn spawn(
     stack: Option<usize>,
     work: impl FnOnce() + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
-    let work: Box<dyn FnOnce() + Send> = Box::new(work);
+    let origin = origin();
+    let work: Box<dyn FnOnce() + Send> = Box::new(move || with_origin(origin, work));
     // std panics for a name that contains NUL.
     let name = name.replace('\0', "");
     let thread = thread::Builder::new().name(name);
@@ -67,15 +95,17 @@ impl Threads {
 /// Calls `work` with each number below `count`, in at most `most` threads, of which this is one. Where a thread
 /// cannot be started, the others do its work.
 pub fn share(count: usize, most: usize, name: &str, work: &(dyn Fn(usize) + Sync)) {
-    let next = AtomicUsize::new(0);
+    let (next, origin) = (AtomicUsize::new(0), origin());
     let part = || {
-        loop {
-            let n = next.fetch_add(1, Ordering::Relaxed);
-            if n >= count {
-                return;
+        with_origin(origin.clone(), || {
+            loop {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                if n >= count {
+                    return;
+                }
+                work(n);
             }
-            work(n);
-        }
+        });
     };
     thread::scope(|scope| {
         for n in 1..count.min(most) {

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 /// Text for a log or an error: at most `limit` characters, on one line, with control characters, terminal
 /// escapes and other invisible characters escaped.
 pub fn printable(text: &str, limit: usize) -> String {
+    if text.len() <= limit && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut out = String::new();
     for (n, c) in text.chars().enumerate() {
         if n == limit {

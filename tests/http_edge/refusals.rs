@@ -155,11 +155,53 @@ fn the_key_comes_before_everything_that_it_protects() {
             Some("*"),
             "{what}"
         );
+        let challenge = reply.header("www-authenticate");
+        assert!(
+            challenge.is_some_and(|it| it.starts_with("Bearer ")),
+            "{what}"
+        );
+        let says = if what == "a wrong key" {
+            "is not the server's"
+        } else {
+            "has no key"
+        };
+        assert!(
+            reply.message().contains(says),
+            "{what}: {}",
+            reply.message()
+        );
     }
     let page = edge
         .says("GET /page HTTP/1.1\r\nHost: [::1]:80\r\n\r\n")
         .reply();
     assert_eq!(page.status, 200);
+}
+
+#[test]
+fn the_key_may_come_as_a_bearer_token() {
+    let edge = edge();
+    let ask = |headers: &str| {
+        let request = format!("GET /empty HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
+        edge.says(request.as_str()).reply().status
+    };
+    for right in [
+        "Authorization: Bearer open sesame\r\n",
+        "authorization: bearer   open sesame \r\n",
+        "Authorization: Basic b3Blbg==\r\nX-Secret-Key: open sesame\r\n",
+    ] {
+        assert_eq!(ask(right), 200, "{right}");
+    }
+    for wrong in [
+        "Authorization: Bearer\r\n",
+        "Authorization: Bearer \r\n",
+        "Authorization: open sesame\r\n",
+        "Authorization: Basic open sesame\r\n",
+        "Authorization: Bearer open sesam\r\n",
+        // The one that the other clients send counts.
+        "Authorization: Bearer open sesame\r\nX-Secret-Key: open\r\n",
+    ] {
+        assert_eq!(ask(wrong), 401, "{wrong}");
+    }
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use super::launch_line::launch_line;
 use super::{HELP, WIDTH, read_file, refused, say_missing};
+use crate::agent::Stores;
 use crate::command_line::{Failure, failed, logging, paths, print, text};
 use crate::extension::configured;
 use crate::extension::screening_check::{Outcome, Screening};
 use crate::extension::{ExtensionConfig, is_reserved, python_runner};
-use crate::store::{Config, Paths, Secrets, parse_yaml_object};
+use crate::store::{Config, Paths, parse_yaml_object};
 use crate::sys::cancel::Cancel;
 use crate::text::{after_http_scheme, printable};
 use lexopt::prelude::*;
@@ -138,10 +139,11 @@ fn from_file(file: &str, options: &Options) -> Result<(ExtensionConfig, bool), F
 
 fn add(config: &ExtensionConfig, enabled: bool, options: &Options) -> Result<(), Failure> {
     let paths = paths()?;
-    let settings = Config::new(&paths);
+    let stores = Stores::new(&paths);
+    let settings = &stores.config;
     let name = printable(config.name(), WIDTH);
-    confirm(config, &settings, &paths, options)?;
-    let stored = configured::set(&settings, config.name(), config, enabled, options.replace);
+    confirm(config, settings, &paths, options)?;
+    let stored = configured::set(settings, config.name(), config, enabled, options.replace);
     let existed = stored.map_err(refused)?;
     if existed && !options.replace {
         return Err(Failure::Failed(format!(
@@ -151,7 +153,7 @@ fn add(config: &ExtensionConfig, enabled: bool, options: &Options) -> Result<(),
     let done = if existed { "replaced" } else { "added" };
     let state = if enabled { "" } else { ", disabled" };
     print(&format!("{done} {name}{state}\n"))?;
-    say_missing(config, &Secrets::new(&paths))
+    say_missing(config, &stores.secrets)
 }
 
 /// Refuses what may not start, and without `--yes` what the user should know before.

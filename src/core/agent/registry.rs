@@ -1,6 +1,7 @@
 //! The live agents of all sessions. Sessions are created, found, changed and ended here, so that the stored
 //! session and its agent stay consistent.
 
+use crate::activity::Entry;
 use crate::agent::questions::question_answers::Questions;
 use crate::agent::recipes::SessionRecipe;
 use crate::agent::session::agent_table::{AgentTable, IfRunning};
@@ -196,6 +197,7 @@ impl Registry {
             let _ = self.stores.sessions.delete(&session.id);
             return Err(error);
         }
+        self.stores.note_session(&session.id, "created");
         Ok(session)
     }
 
@@ -334,13 +336,30 @@ impl Registry {
         cancel: &Cancel,
     ) -> Result<TurnReport, Error> {
         METRICS.turns.add(1);
-        let outcome = self.run_turn(id, input, events, cancel);
+        let begun = self.stores.activity.begin(Entry {
+            kind: "turn",
+            session: id,
+            ..Entry::default()
+        });
+        let outcome = match &begun {
+            Ok(begun) => begun.within(|| self.run_turn(id, input, events, cancel)),
+            Err(reason) => Err(Error::config(reason.as_str())),
+        };
         self.turn_states.release_surplus();
         let failed = match &outcome {
             Ok(report) => report.failure.is_some(),
             Err(_) => true,
         };
         METRICS.failed_turns.add(u64::from(failed));
+        if let Ok(begun) = begun {
+            let detail = outcome.as_ref().err().map(Error::to_string);
+            let how = match cancel.is_cancelled() {
+                true => "cancelled",
+                false if failed => "failed",
+                false => "ok",
+            };
+            begun.end(how, &detail.unwrap_or_default(), None);
+        }
         if let Err(error) = &outcome {
             let error = match error {
                 Error::NoSession => format!("Failed to read session: {error}"),

@@ -1,11 +1,25 @@
 //! The files that sessions need.
 
+use crate::activity::{Activity, Caller, Entry, Recorder};
 use crate::agent::prompt::hints::Hints;
 use crate::agent::prompt::prompt_templates::Prompts;
 use crate::agent::session::export_copy_import::SessionFiles;
-use crate::store::{self, Config, Paths, Permissions, Secrets, Sessions};
+use crate::store::{self, Config, Paths, Permissions, Secrets, Sessions, settings};
+use crate::{features, part};
 use serde_json::Value;
 use std::sync::Arc;
+
+/// Stands for the recorder that the user requires and this build does not have.
+struct NoRecorder;
+
+impl Recorder for NoRecorder {
+    fn record(&self, _: &Caller, _: &Entry<'_>) -> Result<u64, String> {
+        let hint = features::hint("audit");
+        Err(format!(
+            "GOOSE_AUDIT is `required`, and there is no audit log{hint}"
+        ))
+    }
+}
 
 /// The files that sessions need.
 pub struct Stores {
@@ -23,20 +37,45 @@ pub struct Stores {
     pub hints: Hints,
     /// The prompts that the user has changed.
     pub prompts: Prompts,
+    /// The record of what is done with them.
+    pub activity: Activity,
 }
 
 impl Stores {
     /// The files in the folders of `paths`. Nothing is read or created yet.
     pub fn new(paths: &Paths) -> Self {
+        let config = Config::new(paths);
+        let create = part::all().iter().find_map(|part| part.recorder);
+        let recorder = match create {
+            Some(create) => create(&config, paths),
+            None if settings::AUDIT.word(&config) == "required" => Some(Arc::new(NoRecorder) as _),
+            None => None,
+        };
+        let activity = Activity::new(recorder);
+        let (secrets, permissions) = (Secrets::new(paths), Permissions::new(paths));
+        config.record(&activity);
+        secrets.record(&activity);
+        permissions.record(&activity);
         Stores {
             paths: Arc::new(paths.clone()),
-            config: Config::new(paths),
-            secrets: Arc::new(Secrets::new(paths)),
+            config,
+            secrets: Arc::new(secrets),
             sessions: Arc::new(Sessions::new(paths)),
-            permissions: Permissions::new(paths),
+            permissions,
             hints: Hints::new(&paths.config),
             prompts: Prompts::new(&paths.config),
+            activity,
         }
+    }
+
+    /// Records what has become of a session.
+    pub(in crate::agent) fn note_session(&self, session: &str, outcome: &str) {
+        self.activity.note(Entry {
+            kind: "session",
+            session,
+            outcome,
+            ..Entry::default()
+        });
     }
 
     /// Stores a setting, with the secrets if it is one.

@@ -53,6 +53,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = router.post("/reply", Access::Keyed, move |request| {
         reply::reply(&for_reply, request)
     });
+    let router = router.recorded(&registry.stores().activity);
     let parts = part::all().iter().filter_map(|part| part.routes);
     let router = parts.fold(router, |router, routes| routes(router, &registry));
     features::routes(router)

@@ -5,6 +5,7 @@ use super::environment::Inherited;
 use super::inline_python::PythonRunner;
 use super::pinning_check::Pinning;
 use super::screening_check::Screening;
+use crate::activity::Activity;
 use crate::builtin::SessionData;
 use crate::mcp::client::{MAX_TIMEOUT, RequestHandler};
 use crate::mcp::transport::stdio::MAX_LINE;
@@ -55,6 +56,8 @@ pub struct Context {
     pub screening: Screening,
     /// The pinning of tools.
     pub pinning: Pinning,
+    /// The record of what is done.
+    pub activity: Activity,
     /// Answers requests of servers; without it they are refused.
     pub request_handlers: Option<Arc<RequestHandlers>>,
 }

@@ -123,6 +123,14 @@ impl Error {
         self.class.map(Class::name)
     }
 
+    /// How a call ended with it, for the record.
+    pub fn outcome(&self) -> &'static str {
+        match self.phase {
+            Phase::Tool => "jsonrpc",
+            phase => phase.name_and_class().0,
+        }
+    }
+
     /// The error for a tool of an extension that failed to start; `why` and `class` are of that failure.
     pub(crate) fn not_active(extension: &str, why: &str, class: Option<Class>) -> Self {
         let own = format!("extension {:?}, ", crate::text::printable(extension, 100));

@@ -10,6 +10,7 @@ use super::status::{State, Status};
 use super::subscriptions::{MAX_SUBSCRIPTIONS, OnResourceUpdated};
 use super::supervisor::{Operation, Supervisor};
 use super::{Error, Phase, tool_names};
+use crate::activity::{Activity, Entry};
 use crate::mcp;
 use crate::mcp::client::{CallOptions, Client};
 use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
@@ -111,6 +112,11 @@ impl Manager {
         }
     }
 
+    /// The record of what is done.
+    pub fn activity(&self) -> &Activity {
+        &self.context.activity
+    }
+
     /// The session's container, in which its extensions run.
     pub fn container(&self) -> Option<&str> {
         self.context.containers.session.as_deref()
@@ -162,13 +168,25 @@ impl Manager {
         cancel: &Cancel,
     ) -> Result<(), Error> {
         let begin = Instant::now();
+        let begun = self.context.activity.begin(Entry {
+            kind: "extension",
+            session: &self.context.session_id,
+            extension: config.name(),
+            subject: config.kind(),
+            ..Entry::default()
+        });
+        let begun = begun.map_err(|reason| Error::new(config.name(), Phase::Config, reason))?;
         let activated = self.activate(config, initial, cancel);
         match &activated {
             Ok(()) => {
                 METRICS.loads.add(1);
                 METRICS.load_durations.record(begin.elapsed());
+                begun.end("started", "", None);
             }
-            Err(error) => METRICS.fail_load(error.class),
+            Err(error) => {
+                METRICS.fail_load(error.class);
+                begun.end("failed", &error.to_string(), None);
+            }
         }
         activated
     }
@@ -289,7 +307,7 @@ impl Manager {
             (table.active.remove(&key), table.starting.get(&key).cloned())
         };
         if let Some(extension) = &removed {
-            extension.close();
+            self.end(extension);
         }
         if let Some(starting) = &starting {
             starting.cancel();
@@ -303,6 +321,17 @@ impl Manager {
         removed.is_some() || starting.is_some()
     }
 
+    fn end(&self, extension: &Extension) {
+        extension.close();
+        self.context.activity.note(Entry {
+            kind: "extension",
+            session: &self.context.session_id,
+            extension: extension.config.name(),
+            outcome: "stopped",
+            ..Entry::default()
+        });
+    }
+
     /// Ends all extensions in parallel, cancels those that are starting, and refuses further activations.
     pub fn close(&self) {
         let all: Vec<_> = {
@@ -311,7 +340,7 @@ impl Manager {
             std::mem::take(&mut table.active).into_values().collect()
         };
         self.cancel.cancel();
-        share(all.len(), all.len(), "end", &|n| all[n].close());
+        share(all.len(), all.len(), "end", &|n| self.end(&all[n]));
         let starting = |table: &mut Table| !table.starting.is_empty();
         let _ = self
             .start_finished
@@ -436,6 +465,19 @@ impl Manager {
             tool: Some(tool),
             observer: call.observer.clone(),
         };
+        let begun = self.context.activity.begin(Entry {
+            kind: "tool_call",
+            session: &self.context.session_id,
+            extension: &extension.key,
+            subject: tool,
+            request: call.label.unwrap_or_default(),
+            arguments: arguments.get().as_bytes(),
+            decision: "allowed",
+            by: call.allowed_by,
+            ..Entry::default()
+        });
+        let begun =
+            begun.map_err(|reason| Error::new(extension.config.name(), Phase::Tool, reason))?;
         let begin = Instant::now();
         let result = server.request(&operation, cancel, |client, cancel| {
             client.call_tool(tool, arguments, call.clone(), cancel)
@@ -455,6 +497,13 @@ impl Manager {
         METRICS.call_durations.record(took);
         METRICS.failed_calls.add(u64::from(!done));
         server.record(took, !done);
+        match &result {
+            Ok(result) => {
+                let bytes = result.content.iter().map(|part| part.as_json().len()).sum();
+                begun.end(if done { "ok" } else { "is_error" }, "", Some(bytes));
+            }
+            Err(error) => begun.end(error.outcome(), &error.to_string(), None),
+        }
         result
     }
 

@@ -18,7 +18,7 @@ pub struct AccessControl {
 }
 
 impl AccessControl {
-    /// `secret` is what `X-Secret-Key` must contain. With `None` the server requires no key; an empty secret
+    /// `secret` is what `X-Secret-Key`, or else `Authorization: Bearer` (RFC 6750 §2.1), must contain. With `None` the server requires no key; an empty secret
     /// matches no key. `allowed_hosts` are the host names that a request may use besides `localhost` and IP
     /// addresses; case, a port and a trailing dot are ignored.
     pub fn new(secret: Option<Vec<u8>>, allowed_hosts: Vec<String>) -> AccessControl {
@@ -41,7 +41,7 @@ impl AccessControl {
         self
     }
 
-    /// Fails with 401 unless the request shows the secret where its `access` wants it: `key` is its `X-Secret-Key`,
+    /// Fails with 401 unless the request shows the secret where its `access` wants it: `key` is that of its header,
     /// and only the first parameter of a name in the query counts.
     pub(super) fn check_key(
         &self,
@@ -57,11 +57,13 @@ impl AccessControl {
             ),
             Access::TokenKeyed => self.check(
                 key.or(parameter(query, "token").as_deref()),
-                "Send the server's secret in the header `X-Secret-Key`, or as `token` in the query",
+                "Send the server's secret in the header `X-Secret-Key` or `Authorization: Bearer`, \
+                 or as `token` in the query",
             ),
-            Access::Keyed => {
-                self.check(key, "Send the server's secret in the header `X-Secret-Key`")
-            }
+            Access::Keyed => self.check(
+                key,
+                "Send the server's secret in the header `X-Secret-Key` or `Authorization: Bearer`",
+            ),
         }
     }
 
@@ -69,10 +71,12 @@ impl AccessControl {
         let Some(secret) = &self.secret else {
             return Ok(());
         };
-        match key {
-            Some(key) if !secret.is_empty() && same(key.as_bytes(), secret) => Ok(()),
-            _ => Err(Error::new(401, hint)),
-        }
+        let error = match key {
+            Some(key) if !secret.is_empty() && same(key.as_bytes(), secret) => return Ok(()),
+            Some(_) => Error::new(401, format!("The key is not the server's. {hint}")),
+            None => Error::new(401, format!("The request has no key. {hint}")),
+        };
+        Err(error.header("WWW-Authenticate", "Bearer realm=\"gosling\""))
     }
 
     /// Fails with 403 if `authority`, the host that the client addressed, is a name that this server does not

@@ -16,6 +16,7 @@ use super::response::{BodyEnd, Events, Handler, Upgrade};
 use super::router::{Access, Resource, Route, unknown_path};
 use super::server_state::ServerState;
 use super::{Error, EventStream, HandshakeError, HangUp, Request, Response, Socket};
+use crate::activity::Caller;
 use crate::metric_counters::{METRICS, Refusal};
 
 /// Serves the connection until it ends.
@@ -79,7 +80,15 @@ impl From<Error> for Failure {
 impl<'a> Connection<'a> {
     /// Reads one request and sends its response; false if the connection ends.
     fn serve_request(&mut self) -> bool {
-        let outcome = self.read_head().and_then(|head| self.answer(head));
+        let outcome = self.read_head().and_then(|head| {
+            let caller = Caller {
+                front: "http",
+                key: "server".to_owned(),
+                address: Some(self.connection.peer),
+                ..Caller::default()
+            };
+            caller.asks(|| self.answer(head))
+        });
         match outcome {
             Ok(keeps_open) => keeps_open,
             Err(Failure::Gone) => false,
@@ -165,6 +174,10 @@ impl<'a> Connection<'a> {
         let (mut response, unread_body) = match self.find_route(&head) {
             Ok(found) => (self.call(found, head)?, false),
             Err(response) => {
+                if let 401 | 403 = response.status.0 {
+                    let (method, path) = (&head.method, &head.path);
+                    self.shared.router.note("refused", method, path, &response);
+                }
                 if response.status.0 >= 400 {
                     METRICS.refuse(Refusal::of_status(response.status.0));
                 }
@@ -257,6 +270,10 @@ impl<'a> Connection<'a> {
     fn authorize(&self, head: &Head, access: Access) -> Result<(), Error> {
         let access_control = &self.shared.access_control;
         let key = find_header(&head.headers, "X-Secret-Key");
+        let key = key.or_else(|| {
+            let (scheme, token) = find_header(&head.headers, "Authorization")?.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim())
+        });
         let query = head.query.as_deref();
         access_control.check_key(access, key, query)?;
         if access < Access::TokenKeyed {
@@ -293,15 +310,20 @@ impl<'a> Connection<'a> {
             router: Arc::clone(&self.shared.router),
         };
         METRICS.requests.add(1);
-        Ok(match catch(|| (found.route.handler)(&request)) {
+        let Request { method, path, .. } = &request;
+        let response = match catch(|| (found.route.handler)(&request)) {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => error.into(),
             Err(reason) => {
-                let Request { method, path, .. } = &request;
                 log::error!("handler failed method={method} path={path:?} reason={reason:?}");
                 Error::internal("The server failed at this request; its log says how").into()
             }
-        })
+        };
+        if !matches!(method, Method::Get | Method::Head) {
+            let router = &self.shared.router;
+            router.note("request", method, path, &response);
+        }
+        Ok(response)
     }
 
     fn read_body(&mut self, head: &Head) -> Result<Vec<u8>, Failure> {

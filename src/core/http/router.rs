@@ -11,6 +11,7 @@ use tiny_http::Method;
 
 use super::response::header;
 use super::{Error, HangUp, Request, Response};
+use crate::activity::{Activity, Entry};
 use crate::sys::cancel::Cancel;
 
 /// What a route requires of its clients, from least to most.
@@ -44,6 +45,7 @@ pub struct Router {
     // Sorted by number of parameters, so that the first match is the most literal one.
     resources: Vec<Resource>,
     error_format: Option<ErrorFormat>,
+    activity: Activity,
 }
 
 /// Formats the JSON body of an error from its status and message.
@@ -157,6 +159,24 @@ impl Router {
     pub fn error_format(mut self, form: ErrorFormat) -> Router {
         self.error_format = Some(form);
         self
+    }
+
+    /// Records the requests that may change something, and those that are refused.
+    pub fn recorded(mut self, activity: &Activity) -> Router {
+        self.activity = activity.clone();
+        self
+    }
+
+    /// Records how a request has ended, unless what it has done is recorded.
+    pub(super) fn note(&self, kind: &'static str, method: &Method, path: &str, end: &Response) {
+        let status = end.status.0.to_string();
+        self.activity.note_unless_recorded(Entry {
+            kind,
+            subject: &format!("{method} {path}"),
+            outcome: &status,
+            detail: end.error_message.as_deref().unwrap_or_default(),
+            ..Entry::default()
+        });
     }
 
     /// Rewrites the body of an error in the configured format.

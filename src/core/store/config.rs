@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use yaml_serde::{Mapping, Value as Yaml};
 
+use crate::activity::Activity;
+
 use super::settings::{self, Given};
 use super::shared_yaml_file::YamlFile;
 use super::{
@@ -51,6 +53,11 @@ impl Config {
             file: Arc::new(YamlFile::new(path).reporting(settings::warn_of_names)),
             env: Arc::new(env),
         }
+    }
+
+    /// Records from now on what this process changes in the file.
+    pub fn record(&self, activity: &Activity) {
+        self.file.record(activity);
     }
 
     /// The path of the file, which may not exist.

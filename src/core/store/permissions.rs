@@ -6,6 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use yaml_serde::{Mapping, Value as Yaml};
 
+use crate::activity::Activity;
+
 use super::permission_launches::{Claim, PermissionLaunches, ToolOrigin};
 use super::shared_yaml_file::YamlFile;
 use super::{Error, Paths, Result};
@@ -59,6 +61,11 @@ impl Permissions {
             file: YamlFile::new(paths.config.join("permission.yaml")),
             launches: PermissionLaunches::new(paths),
         }
+    }
+
+    /// Records from now on what this process changes in the file.
+    pub fn record(&self, activity: &Activity) {
+        self.file.record(activity);
     }
 
     /// The path of the file, which may not exist.

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use serde_json::Value;
 
 use super::shared_yaml_file::{MAX_SIZE, YamlFile};
+use crate::activity::Activity;
 use crate::sys::fs::read_start;
 use crate::sys::lock;
 
@@ -96,6 +97,11 @@ impl Secrets {
             env,
             asked: Mutex::default(),
         }
+    }
+
+    /// Records from now on what this process changes in the file: names, never values.
+    pub fn record(&self, activity: &Activity) {
+        self.file.record(activity);
     }
 
     /// The path of the file, which may not exist.

@@ -183,6 +183,11 @@ settings! {
     ALLOWLIST = essential("GOOSE_ALLOWLIST", Kind::Text);
     ALLOWLIST_WARNING = setting("GOOSE_ALLOWLIST_WARNING", Kind::Switch).or("false");
     TOOL_PINNING = words("GOOSE_TOOL_PINNING", &["warn", "strict", "off", ""], "strict").or("warn");
+    AUDIT = words("GOOSE_AUDIT", &["on", "off", "required", ""], "required").or("on");
+    AUDIT_ARGUMENTS = words("GOOSE_AUDIT_ARGUMENTS", &["hash", "values", ""], "hash").or("hash");
+    AUDIT_SYNC = words("GOOSE_AUDIT_SYNC", &["none", "second", "each", ""], "each").or("none");
+    AUDIT_FILE_SIZE = count("GOOSE_AUDIT_FILE_SIZE", 65_536).or("16777216");
+    AUDIT_KEEP_DAYS = count("GOOSE_AUDIT_KEEP_DAYS", 0).or("365");
     HOST = variable("GOOSE_HOST", Kind::Text).or("127.0.0.1");
     PORT = variable("GOOSE_PORT", Kind::Count(0, 65_535)).or("3000");
     SERVER_KEY = variable("GOOSE_SERVER__SECRET_KEY", Kind::Secret);

@@ -1,10 +1,12 @@
 //! A YAML file that threads, processes and a user with an editor share.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::{Map, Value as Json};
-use yaml_serde::Mapping;
+use yaml_serde::{Mapping, Value as Yaml};
+
+use crate::activity::{Activity, Entry};
 
 use super::file_lock::FileLock;
 use super::{Error, Result, files, yaml_text};
@@ -31,6 +33,8 @@ pub struct YamlFile {
     /// The state of the file that this process wrote last. Any other content is backed up before it is
     /// rewritten.
     written: Mutex<Option<Stamp>>,
+    /// Where changes are recorded.
+    activity: OnceLock<Activity>,
 }
 
 /// The content and state of a file.
@@ -49,6 +53,7 @@ impl YamlFile {
             cache: files::Cached::default(),
             report: |_, _| {},
             written: Mutex::new(None),
+            activity: OnceLock::new(),
         }
     }
 
@@ -101,7 +106,11 @@ impl YamlFile {
             }
             match self.replace(&target, before.as_ref(), &mapping) {
                 Err(Error::Changing { .. }) => continue,
-                written => return written.map(|()| result),
+                written => {
+                    written?;
+                    self.note_changes("", known, &mapping);
+                    return Ok(result);
+                }
             }
         }
         Err(Error::Changing {
@@ -128,6 +137,40 @@ impl YamlFile {
         let older = (1..=OLDER_BACKUPS).map(|n| format!(".bak.{n}"));
         let ends = std::iter::once(".bak".to_owned()).chain(older);
         ends.map(|end| files::beside(&self.path, "", &end))
+    }
+
+    /// Records from now on what this process changes.
+    pub fn record(&self, activity: &Activity) {
+        let _ = self.activity.set(activity.clone());
+    }
+
+    /// Records what has changed: `prefix` and the names of the settings, of those in a mapping apart, with their new
+    /// values unless they are secrets.
+    fn note_changes(&self, prefix: &str, before: Option<&Mapping>, after: &Mapping) {
+        let Some(activity) = self.activity.get() else {
+            return;
+        };
+        let gone = before.into_iter().flatten();
+        let gone = gone.filter(|(name, _)| !after.contains_key(name));
+        let all = after.iter().map(|(name, value)| (name, Some(value)));
+        for (name, now) in all.chain(gone.map(|(name, _)| (name, None))) {
+            let was = before.and_then(|before| before.get(name));
+            let name = format!("{prefix}{}", name.as_str().unwrap_or_default());
+            if let (Some(Yaml::Mapping(was)), Some(Yaml::Mapping(now)), "") = (was, now, prefix) {
+                self.note_changes(&format!("{name}."), Some(was), now);
+            } else if was != now {
+                let value = now.filter(|_| !self.secret).map(yaml_text::to_json);
+                let value = value.map(|value| value.to_string()).unwrap_or_default();
+                activity.note(Entry {
+                    kind: "setting",
+                    extension: &self.path.file_name().unwrap_or_default().to_string_lossy(),
+                    subject: &name,
+                    arguments: value.as_bytes(),
+                    outcome: if now.is_some() { "set" } else { "removed" },
+                    ..Entry::default()
+                });
+            }
+        }
     }
 
     fn replace(&self, target: &Path, before: Option<&Snapshot>, mapping: &Mapping) -> Result<()> {

@@ -269,6 +269,7 @@ fn an_observer_hears_nothing_once_its_call_has_returned() {
                 })
             }),
             label: Some("call"),
+            ..CallOptions::default()
         };
         let (id, slot) = pending.register_call(TIMEOUTS, call).unwrap();
         let reader = with(&pending, move |pending| {

@@ -52,6 +52,7 @@ fn calls_are_told_from_requests_and_have_their_label_and_observer() {
             lock(&observed).push(method.to_owned());
         })),
         label: Some("call 7"),
+        ..CallOptions::default()
     };
     let (call, slot) = pending.register_call(LONG, options).unwrap();
     let (later, _) = pending.register_call(LONG, CallOptions::default()).unwrap();

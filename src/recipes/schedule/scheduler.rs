@@ -17,6 +17,7 @@ use super::error::Error;
 use super::local_time::{Zone, next_run};
 use super::schedule_file::{self, Job, ScheduleFile, Status, check_id, find};
 use super::{MAX_RUNS, MAX_SCHEDULES};
+use crate::activity::Caller;
 use crate::agent::Registry;
 use crate::recipe::Recipe;
 use crate::store::file_lock::FileLock;
@@ -500,8 +501,19 @@ impl Scheduler {
         })
     }
 
-    /// Creates the session of a claimed run, and starts its thread.
+    /// Starts a claimed run; returns its session.
     fn run(self: &Arc<Self>, job: Job, lock: FileLock, cancel: Cancel) -> Result<String, Error> {
+        let caller = Caller::current().by("schedule");
+        caller.asks(|| self.start_run(job, lock, cancel))
+    }
+
+    /// Creates the session of a claimed run, and starts its thread.
+    fn start_run(
+        self: &Arc<Self>,
+        job: Job,
+        lock: FileLock,
+        cancel: Cancel,
+    ) -> Result<String, Error> {
         let id = job.id().to_owned();
         let mut run = Run::new(self.clone(), job, lock, cancel);
         let session = run.start().map_err(|error| Error::Run {

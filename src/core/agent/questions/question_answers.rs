@@ -1,5 +1,6 @@
 //! The questions of a session's running turn, for the front that has the answers.
 
+use crate::activity::Entry;
 use crate::agent::{Agent, Confirmation};
 use crate::conversation::Outcome;
 use crate::mcp::types::CallToolResult;
@@ -13,7 +14,29 @@ pub struct Questions(pub(in crate::agent) Option<Arc<Agent>>);
 impl Questions {
     /// Answers the question whether a tool may be called.
     pub fn confirm(&self, request: &str, answer: Confirmation) -> bool {
-        (self.0.as_ref()).is_some_and(|it| it.channel.confirmations.answer(request, answer))
+        let Some(agent) = &self.0 else {
+            return false;
+        };
+        let is_open = agent.channel.confirmations.answer(request, answer);
+        if is_open {
+            agent.extensions.activity().note(Entry {
+                kind: "approval",
+                session: &agent.session_id,
+                request,
+                decision: if answer.is_allowed() {
+                    "allowed"
+                } else {
+                    "denied"
+                },
+                by: "user",
+                outcome: match answer.permission_level() {
+                    Some(_) => "always",
+                    None => "once",
+                },
+                ..Entry::default()
+            });
+        }
+        is_open
     }
 
     /// Answers an elicitation with the user's data, or declines it with `None`.

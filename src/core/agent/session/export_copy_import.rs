@@ -71,6 +71,7 @@ impl SessionFiles<'_> {
         }
         session.message_count = messages.len();
         session.conversation = Some(messages);
+        self.stores.note_session(id, "exported");
         Ok(ExportedSession {
             session,
             unreadable_messages,
@@ -123,7 +124,9 @@ impl SessionFiles<'_> {
             copy.output_tokens = None;
             copy.counted_messages = None;
         }
-        Ok(sessions.add(copy, entries)?.id)
+        let copied = sessions.add(copy, entries)?.id;
+        self.stores.note_session(&copied, "copied");
+        Ok(copied)
     }
 
     /// Creates a session from an export, with its messages (see [`Session::from_export`]).
@@ -166,6 +169,7 @@ impl SessionFiles<'_> {
         }
         let entries = messages.into_iter().map(JournalEntry::from).collect();
         let made = self.stores.sessions.add(session, entries)?;
+        self.stores.note_session(&made.id, "imported");
         self.session_with_messages(&made.id)
     }
 

@@ -59,6 +59,7 @@ impl ExtensionSetup<'_> {
             inline_python: python_runner(config),
             screening: Screening::read(config, paths, self.offline),
             pinning: Pinning::read(config, paths),
+            activity: self.stores.activity.clone(),
             request_handlers: None,
         }
     }

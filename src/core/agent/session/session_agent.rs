@@ -336,9 +336,11 @@ impl Agent {
                 );
             }
         }
-        Ok(self
-            .extensions
-            .call(name, arguments, CallOptions::default(), cancel)?)
+        let call = CallOptions {
+            allowed_by: "client",
+            ..CallOptions::default()
+        };
+        Ok(self.extensions.call(name, arguments, call, cancel)?)
     }
 
     /// Reads a resource; waits for the activation only if the extension is not active yet.

@@ -1,5 +1,6 @@
 //! Changes of stored sessions that a running agent has to notice.
 
+use crate::activity::Entry;
 use crate::agent::questions::permission_mode::Mode;
 use crate::agent::registry::{check_dir, check_dirs};
 use crate::agent::session::agent_table::IfRunning;
@@ -125,6 +126,14 @@ impl Registry {
         self.stores().sessions.update(id, |session| {
             session.goose_mode = Some(mode.as_str().to_owned());
         })?;
+        self.stores().activity.note(Entry {
+            kind: "setting",
+            session: id,
+            subject: "goose_mode",
+            arguments: format!("{:?}", mode.as_str()).as_bytes(),
+            outcome: "set",
+            ..Entry::default()
+        });
         if let Some(agent) = self.live_agent(id) {
             agent.channel.set_mode(mode);
         }
@@ -290,6 +299,7 @@ impl Registry {
             observer.deleted(id);
         }
         if deleted {
+            self.stores().note_session(id, "deleted");
             Ok(())
         } else {
             Err(Error::NoSession)

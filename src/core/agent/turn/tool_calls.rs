@@ -1,6 +1,7 @@
 //! The tool calls of one model answer: each is authorized, approved by the user where the mode requires it,
 //! and run; the calls run in parallel, and their results go out in the order of the calls.
 
+use crate::activity::Entry;
 use crate::agent::questions::pending_questions::PendingQuestion;
 use crate::agent::questions::permission_mode::Decision;
 use crate::agent::session::extension_setup::time_limit;
@@ -21,6 +22,7 @@ use crate::mcp::types::{CallToolResult, Content as Part, ToolAnnotations};
 use crate::provider::{has_content_for_model, is_part_for_model, result_text};
 use crate::store::{PermissionLevel, ToolOrigin, settings};
 use crate::sys::cancel::NoMessage;
+use crate::sys::threads::{origin, with_origin};
 use crate::text::printable;
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use serde::Serialize;
@@ -79,12 +81,14 @@ impl<'c> Plan<'c> {
         tool: Option<ListedTool>,
         origin: Option<ToolOrigin>,
         approval: Option<PendingQuestion<'c, Confirmation>>,
+        allowed_by: &'static str,
     ) -> Self {
         Plan::Run(Box::new(PermittedCall {
             call: call.clone(),
             tool,
             origin,
             approval,
+            allowed_by,
         }))
     }
 }
@@ -97,6 +101,8 @@ struct PermittedCall<'c> {
     /// What an approval is for; `None` where there is none to ask for, and for a tool of gosling itself.
     origin: Option<ToolOrigin>,
     approval: Option<PendingQuestion<'c, Confirmation>>,
+    /// Who or what has allowed it, or will have.
+    allowed_by: &'static str,
 }
 
 /// A call that the model requested, and how it is answered.
@@ -220,16 +226,18 @@ impl Turn<'_> {
     fn run_calls(&mut self, calls: &[PlannedCall<'_>], receiver: &TurnReceiver<'_>) -> CallResults {
         let mut results = CallResults::new(calls.len());
         let (context, output) = (&self.context, &mut self.output);
-        let next = AtomicUsize::new(0);
+        let (next, origin) = (AtomicUsize::new(0), origin());
         let work = &|ended: Sender<EndedCall>| {
-            while let (n, Some(call)) = {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                (n, calls.get(n))
-            } {
-                if ended.send((n, context.answer(call))).is_err() {
-                    return;
+            with_origin(origin.clone(), || {
+                while let (n, Some(call)) = {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    (n, calls.get(n))
+                } {
+                    if ended.send((n, context.answer(call))).is_err() {
+                        return;
+                    }
                 }
-            }
+            });
         };
         let (sender, ended) = bounded(calls.len());
         thread::scope(|scope| {
@@ -255,10 +263,10 @@ impl Turn<'_> {
         };
         let recipe = &self.context.recipe;
         if recipe.is_output(&call.name) {
-            return Plan::run(call, None, None, None);
+            return Plan::run(call, None, None, None, "automatic");
         }
         if self.mode == Mode::Chat {
-            return Plan::refuse(CHAT_MODE);
+            return self.context.deny(request, call, "mode", CHAT_MODE);
         }
         let is_of_recipe = recipe.owns(&call.name);
         let is_usable = |listed: &ListedTool| listed.tool.is_for_models() && !is_of_recipe;
@@ -272,15 +280,18 @@ impl Turn<'_> {
         let origin = asks_user
             .then(|| agent.extensions.origin(&call.name))
             .flatten();
-        let decision = match self.permission(&call.name, origin.as_ref()) {
-            Ok(level) => self.authorize(level, tool.as_ref(), is_of_recipe),
-            Err(refusal) => return Plan::refuse(&refusal),
+        let level = match self.permission(&call.name, origin.as_ref()) {
+            Ok(level) => level,
+            Err(why) => return self.context.deny(request, call, "automatic", &why),
         };
+        let decision = self.authorize(level, tool.as_ref(), is_of_recipe);
+        let is_remembered = level == Some(PermissionLevel::AlwaysAllow) && self.mode.asks_user();
+        let mut allowed_by = if is_remembered { "remembered" } else { "mode" };
         let is_frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
         let approval = match decision {
-            Decision::Deny => return Plan::refuse(FORBIDDEN),
+            Decision::Deny => return self.context.deny(request, call, "remembered", FORBIDDEN),
             Decision::Run | Decision::Ask if is_frontend && !self.context.attended => {
-                return self.refuse_unattended(call, NO_CLIENT);
+                return self.refuse_unattended(request, call, NO_CLIENT);
             }
             // The client that runs the tool can ask the user itself.
             Decision::Run | Decision::Ask if is_frontend => {
@@ -288,14 +299,17 @@ impl Turn<'_> {
             }
             Decision::Run => None,
             Decision::Ask if !self.context.attended => {
-                return self.refuse_unattended(call, UNATTENDED);
+                return self.refuse_unattended(request, call, UNATTENDED);
             }
             Decision::Ask => match agent.channel.confirmations.open(&request.id) {
-                Some(approval) => Some(approval),
+                Some(approval) => {
+                    allowed_by = "user";
+                    Some(approval)
+                }
                 None => return Plan::refuse("Another call with this id is being asked about."),
             },
         };
-        Plan::run(call, tool, origin, approval)
+        Plan::run(call, tool, origin, approval, allowed_by)
     }
 
     /// The stored permission of a tool; why the call is refused, if it cannot be read and nobody is asked.
@@ -335,14 +349,14 @@ impl Turn<'_> {
     }
 
     /// Refuses a call that needs a user or a client, and counts it.
-    fn refuse_unattended<'c>(&self, call: &ToolCall, why: &str) -> Plan<'c> {
+    fn refuse_unattended<'c>(&self, request: &ToolRequest, call: &ToolCall, why: &str) -> Plan<'c> {
         let id = &self.context.session.id;
         log::warn!(
             "a call was refused, as no user can be asked session={id} tool={:?}",
             call.name
         );
         self.context.recipe.call_refused();
-        Plan::refuse(why)
+        self.context.deny(request, call, "automatic", why)
     }
 
     /// The error for a tool that does not exist, worded as Goose words it. If extensions have tools of this
@@ -455,15 +469,17 @@ impl TurnContext<'_> {
                     .failed()
             }
             Plan::Frontend(Some(question)) => {
-                match question.wait(
-                    time_limit(&self.stores.config, &settings::FRONTEND_TIMEOUT),
-                    &self.cancel,
-                ) {
-                    Ok(Outcome::Success { value }) => value,
-                    Ok(Outcome::Error { error }) => CallToolResult::text(error).failed(),
-                    Err(NoMessage::TimedOut) => CallToolResult::text(UNANSWERED).failed(),
-                    Err(NoMessage::Cancelled | NoMessage::Closed) => return None,
-                }
+                let ask = || {
+                    let limit = time_limit(&self.stores.config, &settings::FRONTEND_TIMEOUT);
+                    Some(match question.wait(limit, &self.cancel) {
+                        Ok(Outcome::Success { value }) => value,
+                        Ok(Outcome::Error { error }) => CallToolResult::text(error).failed(),
+                        Err(NoMessage::TimedOut) => CallToolResult::text(UNANSWERED).failed(),
+                        Err(NoMessage::Cancelled | NoMessage::Closed) => return None,
+                    })
+                };
+                let call = request.tool_call.value()?;
+                self.recorded(&request.id, call, "client", ask)?
             }
         };
         let name = request.tool_call.value().map_or("", |call| &call.name);
@@ -490,10 +506,12 @@ impl TurnContext<'_> {
                         log::warn!("permission not remembered tool={name:?} reason={error}");
                     }
                     if !answer.is_allowed() {
-                        return CallToolResult::text(DECLINED).failed();
+                        return self.denied(id, &permitted.call, "user", DECLINED);
                     }
                 }
-                Err(NoMessage::TimedOut) => return CallToolResult::text(UNDECIDED).failed(),
+                Err(NoMessage::TimedOut) => {
+                    return self.denied(id, &permitted.call, "automatic", UNDECIDED);
+                }
                 Err(NoMessage::Cancelled | NoMessage::Closed) => {
                     return CallToolResult::text(NOT_RUN).failed();
                 }
@@ -503,16 +521,91 @@ impl TurnContext<'_> {
             return CallToolResult::text(NOT_RUN).failed();
         }
         let arguments = &permitted.call.arguments;
-        match &permitted.tool {
-            Some(listed) => self.call_server(id, &permitted.call, listed),
-            None if self.recipe.owns(name) => self.recipe.call(name, arguments, &self.cancel),
-            None => resource_tools::run(&self.agent.extensions, name, arguments, &self.cancel),
+        let Some(listed) = &permitted.tool else {
+            let run = || {
+                Some(match self.recipe.owns(name) {
+                    true => self.recipe.call(name, arguments, &self.cancel),
+                    false => {
+                        resource_tools::run(&self.agent.extensions, name, arguments, &self.cancel)
+                    }
+                })
+            };
+            let result = self.recorded(id, &permitted.call, permitted.allowed_by, run);
+            return result.unwrap_or_default();
+        };
+        self.call_server(id, permitted, listed)
+    }
+
+    /// The entry for a call.
+    fn entry<'e>(&'e self, id: &'e str, call: &'e ToolCall, by: &'static str) -> Entry<'e> {
+        Entry {
+            kind: "tool_call",
+            session: &self.session.id,
+            subject: &call.name,
+            request: id,
+            arguments: call.arguments.get().as_bytes(),
+            decision: "allowed",
+            by,
+            ..Entry::default()
         }
+    }
+
+    /// Runs a call that no MCP server runs, and records it; `None` if it has no result.
+    fn recorded(
+        &self,
+        id: &str,
+        call: &ToolCall,
+        by: &'static str,
+        run: impl FnOnce() -> Option<CallToolResult>,
+    ) -> Option<CallToolResult> {
+        let begun = match self.stores.activity.begin(self.entry(id, call, by)) {
+            Ok(begun) => begun,
+            Err(why) => return Some(CallToolResult::text(why).failed()),
+        };
+        let result = run();
+        begun.end(
+            match &result {
+                None => "cancelled",
+                Some(result) if result.is_error == Some(true) => "is_error",
+                Some(_) => "ok",
+            },
+            "",
+            None,
+        );
+        result
+    }
+
+    /// The result of a call that is not made, which is recorded.
+    fn denied(&self, id: &str, call: &ToolCall, by: &'static str, why: &str) -> CallToolResult {
+        self.stores.activity.note(Entry {
+            decision: "denied",
+            outcome: "denied",
+            detail: why,
+            ..self.entry(id, call, by)
+        });
+        CallToolResult::text(why).failed()
+    }
+
+    fn deny<'c>(
+        &self,
+        request: &ToolRequest,
+        call: &ToolCall,
+        by: &'static str,
+        why: &str,
+    ) -> Plan<'c> {
+        let value = self.denied(&request.id, call, by, why);
+        Plan::Answered(Outcome::Success { value })
     }
 
     /// Calls a tool of an MCP server with arguments that are converted to the types of its schema. If the
     /// call fails and the arguments do not fit the schema, the result says where.
-    fn call_server(&self, id: &str, call: &ToolCall, listed: &ListedTool) -> CallToolResult {
+    fn call_server(
+        &self,
+        id: &str,
+        permitted: &PermittedCall<'_>,
+        listed: &ListedTool,
+    ) -> CallToolResult {
+        let call = &permitted.call;
         let schema: Value =
             crate::json::from_str(listed.tool.input_schema.get()).unwrap_or_default();
         let arguments: Map<String, Value> =
@@ -524,7 +617,7 @@ impl TurnContext<'_> {
         let result = self.agent.extensions.call(
             &call.name,
             raw.as_deref().unwrap_or(&call.arguments),
-            self.call_options(id),
+            self.call_options(id, permitted.allowed_by),
             &self.cancel,
         );
         let mut result = match result {
@@ -545,7 +638,7 @@ impl TurnContext<'_> {
     }
 
     /// Options with which the notifications of the call go to the turn.
-    fn call_options<'i>(&self, id: &'i str) -> CallOptions<'i> {
+    fn call_options<'i>(&self, id: &'i str, allowed_by: &'static str) -> CallOptions<'i> {
         let (channel, request) = (Arc::clone(&self.agent.channel), id.to_owned());
         CallOptions {
             observer: Some(Arc::new(move |method: &str, params: Option<&RawValue>| {
@@ -555,6 +648,7 @@ impl TurnContext<'_> {
                 }
             })),
             label: Some(id),
+            allowed_by,
         }
     }
 

@@ -30,6 +30,7 @@ fn context() -> Arc<Context> {
         inline_python: Default::default(),
         screening: Default::default(),
         pinning: Default::default(),
+        activity: Default::default(),
         request_handlers: None,
     })
 }

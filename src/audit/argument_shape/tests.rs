@@ -1,0 +1,31 @@
+use super::*;
+
+#[test]
+fn a_shape_has_names_types_and_sizes_and_no_value() {
+    let arguments = json!({
+        "command": "rm -rf secret", "lines": [1, 2, 3], "n": 7, "on": true, "none": null,
+        "deep": {"a": {"b": {"c": "secret"}}}, "odd\u{1b}[31m": 1,
+    });
+    let shape = shape(&arguments);
+    assert_eq!(shape["command"], "string of 13");
+    assert_eq!(shape["lines"], "array of 3");
+    assert_eq!(
+        (&shape["n"], &shape["on"]),
+        (&json!("number"), &json!("boolean"))
+    );
+    assert_eq!(shape["none"], Value::Null);
+    assert_eq!(shape["deep"]["a"]["b"], "object of 1");
+    let text = shape.to_string();
+    assert!(
+        !text.contains("secret") && !text.contains("\\u001b"),
+        "{text}"
+    );
+}
+
+#[test]
+fn large_and_deep_arguments_have_small_shapes() {
+    let many: Map<String, Value> = (0..10_000).map(|n| (n.to_string(), json!(n))).collect();
+    assert_eq!(shape(&many.into())["…"], 9_960);
+    let deep = (0..90).fold(json!(1), |inner, _| json!({ "a": inner }));
+    assert!(shape(&deep).to_string().len() < 100);
+}

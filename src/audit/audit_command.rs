@@ -1,0 +1,313 @@
+//! `gosling audit`: verifies, shows and follows the audit log.
+
+use crate::command_line::{Command, Failure, failed, missing, paths, print, text};
+use crate::log_files::{self, Lines};
+use crate::record::Record;
+use crate::store::{self, Error};
+use crate::text::printable;
+use crate::{FOLDER, verification};
+use lexopt::prelude::*;
+use serde_json::json;
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+pub(crate) const COMMAND: Command = Command {
+    name: "audit",
+    summary: "show and verify the record of what was done",
+    help: HELP,
+    run: |parser, _| run(parser),
+};
+
+const HELP: &str = "\
+usage: gosling audit verify [--json]
+       gosling audit show|follow [FILTERS] [--last N] [--json]
+example: gosling audit show --kind tool_call --outcome denied
+
+subcommands:
+  verify   check that no record was changed, removed or added
+  show     print the records
+  follow   print the last records, and those to come until a signal ends it
+
+filters, each of which a record must fit:
+  --kind KIND          tool_call, approval, setting, session, turn, extension,
+                       request or refused
+  --session ID         the session
+  --extension NAME     the extension, or the file of a setting
+  --subject TEXT       a part of the name of the tool, setting or route
+  --key NAME           the key that the client has shown
+  --front FRONT        http, acp, schedule, or the name of a command
+  --outcome OUTCOME    for example denied, is_error or 401
+  --since TIME         the time in UTC, for example 2026-11-27T08:00
+
+options:
+  --last N    only the last N of them (follow: 10)
+  --json      the records as they are in the files
+  -h, --help  show this
+
+exit codes: 0 done, 1 the log is not as it was written, or cannot be read, 2 the
+command line makes no sense
+";
+
+/// How often the files are looked at for new records.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// The longest text of a record that is printed, in characters.
+const MAX_SHOWN: usize = 200;
+
+/// What is to be shown.
+#[derive(Default)]
+struct Options {
+    filters: Vec<(&'static str, String)>,
+    since: String,
+    last: Option<usize>,
+    as_json: bool,
+}
+
+/// The filters, by the names of their options.
+const FILTERS: [&str; 7] = [
+    "kind",
+    "session",
+    "extension",
+    "subject",
+    "key",
+    "front",
+    "outcome",
+];
+
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+    let subcommand = match parser.next()? {
+        None => return Err(missing("subcommand")),
+        Some(Short('h') | Long("help")) => return print(HELP),
+        Some(Value(word)) => text(word)?,
+        Some(other) => return Err(other.unexpected().into()),
+    };
+    let is_verify = subcommand == "verify";
+    if !is_verify && subcommand != "show" && subcommand != "follow" {
+        let reason =
+            format!("there is no subcommand {subcommand:?}; there are verify, show and follow");
+        return Err(Failure::Usage(reason));
+    }
+    let mut options = Options::default();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Short('h') | Long("help") => return Err(Failure::Help),
+            Long("json") => options.as_json = true,
+            Long("last") if !is_verify => {
+                let count = text(parser.value()?)?;
+                let count = count
+                    .parse()
+                    .map_err(|_| Failure::Usage(format!("--last: {count:?} is not a number")))?;
+                options.last = Some(count);
+            }
+            Long("since") if !is_verify => options.since = text(parser.value()?)?,
+            Long(name) if !is_verify && let Some(known) = filter_named(name) => {
+                options.filters.push((known, text(parser.value()?)?));
+            }
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let folder = paths()?.data.join(FOLDER);
+    let unreadable = || failed("the audit log cannot be read");
+    match subcommand.as_str() {
+        "verify" => verify(&folder, options.as_json),
+        "show" => show(&folder, &options, None)
+            .map(drop)
+            .map_err(unreadable()),
+        _ => follow(&folder, &options).map_err(unreadable()),
+    }
+}
+
+fn filter_named(name: &str) -> Option<&'static str> {
+    FILTERS.into_iter().find(|known| *known == name)
+}
+
+fn verify(folder: &Path, as_json: bool) -> Result<(), Failure> {
+    let found = verification::verify(folder);
+    let found = found.map_err(failed("the audit log cannot be read"))?;
+    let is_whole = found.faults.is_empty();
+    if as_json {
+        let faults = found.faults.iter();
+        let faults =
+            faults.map(|(file, line, why)| json!({"file": file, "line": line, "why": why}));
+        let report = json!({
+            "ok": is_whole, "files": found.files, "records": found.records, "cut": found.cut,
+            "first": found.first, "last": found.last, "seq": found.seq, "hash": found.hash,
+            "faults": faults.collect::<Vec<_>>(), "more_faults": found.more_faults,
+        });
+        print(&format!("{report}\n"))?;
+    } else {
+        let mut out = String::new();
+        for (file, line, why) in &found.faults {
+            let _ = writeln!(out, "{}, line {line}: {why}", folder.join(file).display());
+        }
+        if found.more_faults > 0 {
+            let _ = writeln!(out, "and {} more", found.more_faults);
+        }
+        let _ = writeln!(out, "{} records in {} files", found.records, found.files);
+        if found.records > 0 {
+            let _ = writeln!(out, "from {} to {}", found.first, found.last);
+            let _ = writeln!(
+                out,
+                "the last one, {}, has the hash {}",
+                found.seq, found.hash
+            );
+        }
+        if found.cut > 0 {
+            let _ = writeln!(out, "{} lines were cut off when a process ended", found.cut);
+        }
+        out += if is_whole {
+            "the log is as it was written\n"
+        } else {
+            "THE LOG WAS CHANGED\n"
+        };
+        print(&out)?;
+    }
+    if is_whole {
+        Ok(())
+    } else {
+        Err(Failure::Reported)
+    }
+}
+
+/// Where the reading of the log has come to: a file, a position, and what was read of a line that is being written.
+#[derive(Clone, Copy)]
+struct Position {
+    number: u64,
+    at: u64,
+}
+
+/// Prints the records from a position on; returns the one behind them.
+fn show(
+    folder: &Path,
+    options: &Options,
+    from: Option<Position>,
+) -> store::Result<Option<Position>> {
+    let mut position = from;
+    let mut last = VecDeque::new();
+    for number in log_files::numbers(folder)? {
+        let at = match position {
+            Some(position) if number < position.number => continue,
+            Some(position) if number == position.number => position.at,
+            _ => 0,
+        };
+        let path = log_files::path_of(folder, number);
+        let Some(mut lines) = Lines::open(&path, at)? else {
+            continue;
+        };
+        let mut at = at;
+        while let Some((line, is_whole)) = lines.next().map_err(Error::io("read", &path))? {
+            if !is_whole {
+                break;
+            }
+            at += line.len() as u64 + 1;
+            let shown = match Record::read(&line) {
+                Ok((record, _)) if options.fits(&record) => options.shown(&record, &line),
+                Ok(_) => continue,
+                Err(why) if options.filters.is_empty() => {
+                    format!("{}: {why}\n", path.display())
+                }
+                Err(_) => continue,
+            };
+            match options.last.filter(|_| from.is_none()) {
+                None => {
+                    let _ = print(&shown);
+                }
+                Some(count) => {
+                    last.push_back(shown);
+                    if last.len() > count {
+                        last.pop_front();
+                    }
+                }
+            }
+        }
+        position = Some(Position { number, at });
+    }
+    let _ = print(&last.into_iter().collect::<String>());
+    Ok(position)
+}
+
+fn follow(folder: &Path, options: &Options) -> store::Result<()> {
+    let begin = Options {
+        filters: options.filters.clone(),
+        since: options.since.clone(),
+        last: options.last.or(Some(10)),
+        as_json: options.as_json,
+    };
+    let mut position = show(folder, &begin, None)?;
+    loop {
+        thread::sleep(INTERVAL);
+        // Before there is a log, all of it is new.
+        position = show(
+            folder,
+            options,
+            position.or(Some(Position { number: 0, at: 0 })),
+        )?;
+    }
+}
+
+impl Options {
+    fn fits(&self, record: &Record) -> bool {
+        let is_it = |(name, wanted): &(&str, String)| match *name {
+            "kind" => record.kind == *wanted,
+            "session" => record.session == *wanted,
+            "extension" => record.extension == *wanted,
+            "subject" => record.subject.contains(wanted.as_str()),
+            "key" => record.key == *wanted,
+            "front" => record.front == *wanted,
+            _ => record.outcome == *wanted,
+        };
+        self.filters.iter().all(is_it) && *record.time >= *self.since
+    }
+
+    /// The record for a person, or its line with everything invisible escaped.
+    fn shown(&self, record: &Record, line: &[u8]) -> String {
+        if self.as_json {
+            return printable(&String::from_utf8_lossy(line), usize::MAX) + "\n";
+        }
+        let text = |text: &str| printable(text, MAX_SHOWN);
+        let mut out = format!(
+            "{} {:>5} {:<9}",
+            text(&record.time),
+            record.seq,
+            text(&record.kind)
+        );
+        let mut add = |before: &str, what: &str| {
+            if !what.is_empty() {
+                let _ = write!(out, "{before}{}", text(what));
+            }
+        };
+        add(" ", &record.front);
+        add("/", &record.key);
+        add(" ", &record.address);
+        add(" session ", &record.session);
+        add(" ", &record.extension);
+        add(" ", &record.subject);
+        add(" ", &record.file);
+        if let Some(arguments) = &record.arguments {
+            match &arguments.value {
+                Some(value) => add(" = ", value),
+                None => add(" ", &arguments.shape.to_string()),
+            }
+        }
+        add(" ", &record.decision);
+        add(" by ", &record.by);
+        add(": ", &record.outcome);
+        if let Some(of) = record.of {
+            add(" of ", &of.to_string());
+        }
+        if let Some(ms) = record.ms {
+            add(" after ", &format!("{ms} ms"));
+        }
+        if let Some(bytes) = record.bytes {
+            add(", ", &format!("{bytes} bytes"));
+        }
+        add(" (", &record.detail);
+        if !record.detail.is_empty() {
+            out.push(')');
+        }
+        out.push('\n');
+        out
+    }
+}

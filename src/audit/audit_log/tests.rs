@@ -1,0 +1,245 @@
+use super::*;
+use crate::verification::{Verified, verify};
+use std::path::PathBuf;
+
+/// A folder for a log, which is removed at the end of the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let name = format!("gosling-audit-{}", sys::random_hex(8).unwrap());
+        Folder(std::env::temp_dir().join(name))
+    }
+
+    fn log(&self) -> AuditLog {
+        AuditLog::new(Options {
+            folder: self.0.clone(),
+            required: true,
+            has_values: false,
+            sync: Sync::None,
+            file_size: 1 << 20,
+            keep: None,
+        })
+    }
+
+    /// The log, of which each file has few records.
+    fn log_of_small_files(&self, keep: Option<Duration>) -> AuditLog {
+        let mut log = self.log();
+        log.options.file_size = 1_500;
+        log.options.keep = keep;
+        log
+    }
+
+    #[track_caller]
+    fn is_whole(&self) -> Verified {
+        let found = verify(&self.0).unwrap();
+        assert_eq!(found.faults, [], "{found:?}");
+        found
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.0.join("1.jsonl")).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn set_lines(&self, lines: &[String]) {
+        fs::write(self.0.join("1.jsonl"), lines.join("\n") + "\n").unwrap();
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn note_as(log: &AuditLog, kind: &'static str, subject: &str) -> std::result::Result<u64, String> {
+    let entry = Entry {
+        kind,
+        subject,
+        ..Entry::default()
+    };
+    log.record(&Caller::default(), &entry)
+}
+
+fn note(log: &AuditLog, subject: &str) -> u64 {
+    note_as(log, "setting", subject).unwrap()
+}
+
+fn append_on(log: &AuditLog, day: &str) {
+    let mut record = Record::new("setting");
+    record.time = format!("{day}T08:00:00.000Z");
+    log.append(&mut log.state.lock().unwrap(), record).unwrap();
+}
+
+#[test]
+fn two_processes_append_to_one_chain() {
+    let folder = Folder::new();
+    let (one, two) = (folder.log(), folder.log());
+    assert_eq!(
+        [note(&one, "a"), note(&two, "b"), note(&one, "c")],
+        [1, 2, 3]
+    );
+    thread::scope(|scope| {
+        for log in [&one, &two] {
+            for _ in 0..2 {
+                scope.spawn(move || (0..250).map(|n| note(log, &n.to_string())).max());
+            }
+        }
+    });
+    let found = folder.is_whole();
+    assert_eq!((found.records, found.files), (1_003, 1));
+}
+
+#[test]
+fn a_new_file_goes_on_where_the_last_one_ended() {
+    let folder = Folder::new();
+    let (one, two) = (
+        folder.log_of_small_files(None),
+        folder.log_of_small_files(None),
+    );
+    for n in 0..40 {
+        note(if n % 3 == 0 { &one } else { &two }, "x");
+    }
+    let found = folder.is_whole();
+    assert!(found.files > 5, "{found:?}");
+    assert_eq!(found.records, 40 + found.files as u64 - 1);
+    // Without its first file the log is not whole.
+    fs::remove_file(folder.0.join("1.jsonl")).unwrap();
+    let found = verify(&folder.0).unwrap();
+    assert_eq!((&*found.faults[0].0, found.faults[0].1), ("2.jsonl", 1));
+}
+
+#[test]
+fn each_day_has_a_file_of_its_own() {
+    let folder = Folder::new();
+    let log = folder.log();
+    note(&log, "a");
+    let on = |day: &str| append_on(&log, day);
+    on("2126-11-28");
+    on("2126-11-28");
+    assert_eq!(folder.is_whole().files, 2);
+    // The clock has jumped back.
+    on("2126-01-01");
+    on("2026-11-27");
+    assert_eq!(folder.is_whole().files, 2);
+    note(&folder.log(), "b");
+    on("2126-12-01");
+    let found = folder.is_whole();
+    assert_eq!((found.files, found.records), (3, 9));
+}
+
+#[test]
+fn old_files_are_removed_and_the_log_says_so() {
+    let folder = Folder::new();
+    let log = folder.log_of_small_files(Some(Duration::from_secs(365 * 24 * 3600)));
+    for day in ["2019-01-01", "2020-01-01", "2020-01-02"] {
+        append_on(&log, day);
+        assert_eq!(folder.is_whole().files, 1);
+    }
+    note(&log, "today");
+    let found = folder.is_whole();
+    assert_eq!(
+        (found.files, found.first.get(..4)),
+        (1, found.last.get(..4))
+    );
+    let text = fs::read_to_string(folder.0.join("4.jsonl")).unwrap();
+    assert_eq!(text.matches(r#""kind":"removed""#).count(), 1, "{text}");
+}
+
+#[test]
+fn a_line_that_was_cut_off_by_the_end_of_its_process_breaks_nothing() {
+    let folder = Folder::new();
+    let log = folder.log();
+    note(&log, "a");
+    for part in [r#"{"seq":2,"time":"2026-11"#, "", "{"] {
+        let mut options = OpenOptions::new();
+        let mut file = options.append(true).open(folder.0.join("1.jsonl")).unwrap();
+        file.write_all(part.as_bytes()).unwrap();
+        note(&folder.log(), "b");
+    }
+    note(&log, "c");
+    let found = folder.is_whole();
+    assert_eq!((found.records, found.cut), (5, 2));
+}
+
+#[test]
+fn what_was_changed_is_found() {
+    let folder = Folder::new();
+    let log = folder.log();
+    for n in 0..6 {
+        note(&log, &format!("subject {n}"));
+    }
+    let lines = folder.lines();
+    let faults = |change: &dyn Fn(&mut Vec<String>)| {
+        let mut changed = lines.clone();
+        change(&mut changed);
+        folder.set_lines(&changed);
+        let found = verify(&folder.0).unwrap();
+        found
+            .faults
+            .into_iter()
+            .map(|(_, line, _)| line)
+            .collect::<Vec<_>>()
+    };
+    assert!(faults(&|_| {}).is_empty());
+    assert_eq!(
+        faults(&|lines| lines[2] = lines[2].replace("subject 2", "subject 9")),
+        [3, 4]
+    );
+    assert_eq!(faults(&|lines| drop(lines.remove(2))), [3]);
+    assert_eq!(faults(&|lines| drop(lines.remove(0))), [1]);
+    assert_eq!(faults(&|lines| lines.swap(2, 3)), [3, 4, 5]);
+    assert_eq!(faults(&|lines| lines.insert(3, lines[1].clone())), [4, 5]);
+    // Half a line in the place of a record.
+    assert_eq!(faults(&|lines| lines[2].truncate(20)), [4]);
+    // A record with a right hash of its own.
+    let forge = |lines: &mut Vec<String>| {
+        let (mut record, _) = Record::read(lines[2].as_bytes()).unwrap();
+        record.subject = "another".to_owned();
+        let mut line = Vec::new();
+        record.write(&mut line).unwrap();
+        lines[2] = String::from_utf8(line).unwrap().trim().to_owned();
+    };
+    assert_eq!(faults(&forge), [4]);
+}
+
+#[test]
+fn a_flood_of_refused_requests_is_counted() {
+    let folder = Folder::new();
+    let log = folder.log();
+    let begin = Instant::now();
+    for _ in 0..10_000 {
+        note_as(&log, "refused", "GET /config").unwrap();
+    }
+    let seconds = begin.elapsed().as_secs() + 1;
+    log.state.lock().unwrap().refused.begin -= Duration::from_secs(1);
+    note(&log, "after");
+    let found = folder.is_whole();
+    assert!(
+        found.records <= seconds * (MAX_REFUSED + 1) + 1,
+        "{found:?}"
+    );
+    let text = folder.lines().join("\n");
+    assert!(text.contains("more requests were refused"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_if_the_log_is_required() {
+    let folder = Folder::new();
+    fs::write(&folder.0, "a file").unwrap();
+    let mut log = folder.log();
+    let why = note_as(&log, "tool_call", "shell").unwrap_err();
+    assert!(why.contains("audit log"), "{why}");
+    log.options.required = false;
+    assert_eq!(note_as(&log, "tool_call", "shell"), Ok(0));
+    fs::remove_file(&folder.0).unwrap();
+    // It goes on when it can, and when the folder was moved away meanwhile.
+    assert_eq!(note(&log, "a"), 1);
+    let moved = folder.0.with_extension("moved");
+    fs::rename(&folder.0, &moved).unwrap();
+    log.state.lock().unwrap().looked = None;
+    assert_eq!(note(&log, "b"), 1);
+    fs::remove_dir_all(&moved).unwrap();
+    folder.is_whole();
+}

@@ -1,0 +1,91 @@
+//! The audit log: what was done, who asked for it, what was decided and how it ended, in `data/audit/*.jsonl`.
+//!
+//! A record is one line of JSON, written before what it is about, with another one at its end; so a crash leaves the
+//! attempt. Each has the hash of the one before it, over all files and processes, so that a line that was changed,
+//! removed or added is found (`gosling audit verify`). Whoever can write the files can write a new log from its
+//! beginning: a copy of the last hash elsewhere tells.
+//!
+//! - `audit_log` appends records, begins new files and removes old ones.
+//! - `record` makes the line of a record and its hash, and reads them.
+//! - `argument_shape` tells of arguments what they look like, not what they say.
+//! - `log_files` reads all files in their order; `verification` checks them.
+//! - `audit_command` shows them.
+#![forbid(unsafe_code)]
+
+mod argument_shape;
+mod audit_command;
+mod audit_log;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+mod log_files;
+mod record;
+mod verification;
+
+use crate::audit_log::AuditLog;
+use crate::store::{Config, Paths, settings};
+use gosling_core::part::Part;
+use gosling_core::{activity, command_line, json, store, sys, text};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What the audit log adds to gosling.
+pub const PART: Part = Part {
+    commands: &[audit_command::COMMAND],
+    recorder: Some(|config, paths| {
+        let options = Options::read(config, paths)?;
+        Some(Arc::new(AuditLog::new(options)))
+    }),
+    ..Part::new("audit")
+};
+
+/// The folder of the log, in the data folder.
+const FOLDER: &str = "audit";
+
+/// When what was written is on the disk for sure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sync {
+    /// When the system pleases.
+    None,
+    /// A second later.
+    Second,
+    /// With each record.
+    Each,
+}
+
+/// The settings of the log.
+#[derive(Clone, Debug)]
+struct Options {
+    folder: PathBuf,
+    /// What cannot be recorded is not done.
+    required: bool,
+    /// Records have the arguments of tools.
+    has_values: bool,
+    sync: Sync,
+    /// The size from which on a new file is begun, in bytes.
+    file_size: u64,
+    /// After which time a file is removed, if it is.
+    keep: Option<Duration>,
+}
+
+impl Options {
+    /// The settings of the user; `None` if there is to be no log.
+    fn read(config: &Config, paths: &Paths) -> Option<Self> {
+        let mode = settings::AUDIT.word(config);
+        let days = settings::AUDIT_KEEP_DAYS.count(config);
+        let day = Duration::from_secs(24 * 3600);
+        let days = u32::try_from(days).unwrap_or(u32::MAX);
+        (mode != "off").then(|| Options {
+            folder: paths.data.join(FOLDER),
+            required: mode == "required",
+            has_values: settings::AUDIT_ARGUMENTS.word(config) == "values",
+            sync: match settings::AUDIT_SYNC.word(config) {
+                "each" => Sync::Each,
+                "second" => Sync::Second,
+                _ => Sync::None,
+            },
+            file_size: settings::AUDIT_FILE_SIZE.count(config),
+            keep: (days > 0).then(|| day.saturating_mul(days)),
+        })
+    }
+}

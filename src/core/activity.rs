@@ -1,0 +1,196 @@
+//! What is done here and who asked for it, for the part that records it ([`Part::recorder`](crate::part::Part)).
+//!
+//! Who asks is known in each thread: a front says it where it takes a request, and the threads that are started for the
+//! request inherit it.
+
+use crate::sys::threads::{Origin, origin, with_origin};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Who asks for something.
+#[derive(Clone, Debug, Default)]
+pub struct Caller {
+    /// Which front has taken the request: `http`, `acp`, `schedule`, or the name of a command.
+    pub front: &'static str,
+    /// The name of the key that the client has shown; empty where none is needed.
+    pub key: String,
+    /// The client's address.
+    pub address: Option<SocketAddr>,
+    /// The record of the turn that this is a part of.
+    pub turn: Option<u64>,
+    /// Whether something of this request was recorded.
+    pub is_recorded: Arc<AtomicBool>,
+}
+
+/// The front of threads that no request has started.
+static FRONT: OnceLock<&str> = OnceLock::new();
+
+/// Sets the front of this process. Only the first call has an effect.
+pub fn set_front(front: &'static str) {
+    let _ = FRONT.set(front);
+}
+
+impl Caller {
+    /// Who asks in this thread.
+    pub fn current() -> Arc<Caller> {
+        let known = origin().and_then(|origin| origin.downcast().ok());
+        known.unwrap_or_else(|| {
+            Arc::new(Caller {
+                front: FRONT.get().copied().unwrap_or_default(),
+                ..Caller::default()
+            })
+        })
+    }
+
+    /// Works for this caller.
+    pub fn asks<T>(self, work: impl FnOnce() -> T) -> T {
+        with_origin(Some(Arc::new(self) as Origin), work)
+    }
+
+    /// The same caller by way of another front.
+    pub fn by(&self, front: &'static str) -> Caller {
+        Caller {
+            front,
+            ..self.clone()
+        }
+    }
+}
+
+/// Something that happens, as it is recorded. Its texts may come from anywhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Entry<'a> {
+    /// What it is, for example `tool_call`.
+    pub kind: &'static str,
+    /// The number of the record that this one completes.
+    pub of: Option<u64>,
+    /// The session.
+    pub session: &'a str,
+    /// The extension.
+    pub extension: &'a str,
+    /// The tool, the setting or the route; what it is about.
+    pub subject: &'a str,
+    /// The call of the model, or what else connects records.
+    pub request: &'a str,
+    /// What it is done with, in JSON.
+    pub arguments: &'a [u8],
+    /// What was decided: `allowed` or `denied`.
+    pub decision: &'static str,
+    /// Who or what has decided: `mode`, `remembered`, `user`, `client` or `automatic`.
+    pub by: &'static str,
+    /// How it has ended: `ok`, or in which way it failed.
+    pub outcome: &'a str,
+    /// Why, in words.
+    pub detail: &'a str,
+    /// How long it has taken.
+    pub took: Option<Duration>,
+    /// The size of the result, in bytes.
+    pub bytes: Option<usize>,
+}
+
+/// Records what happens. Its methods return soon.
+pub trait Recorder: Send + Sync {
+    /// Records an entry of this caller, and returns the number of the record.
+    ///
+    /// # Errors
+    /// Why it cannot be recorded, if what cannot be recorded must not be done.
+    fn record(&self, caller: &Caller, entry: &Entry<'_>) -> Result<u64, String>;
+}
+
+/// The record of what is done with some files; none if the program has no recorder or the user wants none.
+#[derive(Clone, Default)]
+pub struct Activity(Option<Arc<dyn Recorder>>);
+
+impl fmt::Debug for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Activity")
+    }
+}
+
+/// Something that has begun and was recorded.
+#[must_use = "the record lacks its end"]
+pub struct Begun<'a> {
+    activity: Activity,
+    entry: Entry<'a>,
+    begin: Instant,
+}
+
+impl Activity {
+    /// What this recorder records.
+    pub fn new(recorder: Option<Arc<dyn Recorder>>) -> Self {
+        Activity(recorder)
+    }
+
+    /// Records what has happened.
+    pub fn note(&self, entry: Entry<'_>) {
+        // It has happened already; the recorder logs why there is no record.
+        let _ = self.record(&entry);
+    }
+
+    /// Records what has happened if nothing else of the request was recorded.
+    pub fn note_unless_recorded(&self, entry: Entry<'_>) {
+        if !Caller::current().is_recorded.load(Ordering::Relaxed) {
+            self.note(entry);
+        }
+    }
+
+    fn record(&self, entry: &Entry<'_>) -> Result<Option<u64>, String> {
+        let Some(recorder) = &self.0 else {
+            return Ok(None);
+        };
+        let caller = Caller::current();
+        caller.is_recorded.store(true, Ordering::Relaxed);
+        recorder.record(&caller, entry).map(Some)
+    }
+
+    /// Records what is about to happen. [`Begun::end`] completes the record.
+    ///
+    /// # Errors
+    /// Why it must not happen.
+    pub fn begin<'a>(&self, mut entry: Entry<'a>) -> Result<Begun<'a>, String> {
+        entry.of = self.record(&entry)?;
+        Ok(Begun {
+            activity: self.clone(),
+            entry,
+            begin: Instant::now(),
+        })
+    }
+}
+
+impl Begun<'_> {
+    /// Works as a part of this turn.
+    pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        let caller = Caller::clone(&Caller::current());
+        let turn = self.entry.of;
+        Caller { turn, ..caller }.asks(work)
+    }
+
+    /// Records how it has ended.
+    pub fn end(self, outcome: &str, detail: &str, bytes: Option<usize>) {
+        let Entry {
+            kind,
+            of,
+            session,
+            extension,
+            subject,
+            ..
+        } = self.entry;
+        self.activity.note(Entry {
+            kind,
+            of,
+            session,
+            extension,
+            subject,
+            outcome,
+            detail,
+            bytes,
+            took: Some(self.begin.elapsed()),
+            ..Entry::default()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

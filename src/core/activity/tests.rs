@@ -1,0 +1,63 @@
+use super::*;
+use crate::sys::spawn;
+use crate::sys::threads::share;
+use std::sync::Mutex;
+
+/// Keeps who has asked for what.
+#[derive(Default)]
+struct Kept(Mutex<Vec<(Caller, String)>>);
+
+impl Recorder for Kept {
+    fn record(&self, caller: &Caller, entry: &Entry<'_>) -> Result<u64, String> {
+        let mut kept = self.0.lock().unwrap();
+        kept.push((caller.clone(), format!("{} {:?}", entry.kind, entry.of)));
+        Ok(kept.len() as u64)
+    }
+}
+
+fn front() -> &'static str {
+    Caller::current().front
+}
+
+#[test]
+fn threads_work_for_who_has_started_them() {
+    assert_eq!(front(), "");
+    let caller = Caller {
+        front: "http",
+        key: "a".to_owned(),
+        ..Caller::default()
+    };
+    caller.asks(|| {
+        let by_acp = Caller::current().by("acp");
+        by_acp.asks(|| assert_eq!((front(), &*Caller::current().key), ("acp", "a")));
+        let thread = spawn("test".to_owned(), None, || {
+            let more = spawn("test".to_owned(), None, || assert_eq!(front(), "http"));
+            more.unwrap().join().unwrap();
+        });
+        thread.unwrap().join().unwrap();
+        share(8, 4, "test", &|_| assert_eq!(front(), "http"));
+    });
+    assert_eq!(front(), "");
+    // Also if the work panics.
+    let panicking = || Caller::default().by("acp").asks(|| panic!("on purpose"));
+    assert!(std::panic::catch_unwind(panicking).is_err());
+    assert_eq!(front(), "");
+}
+
+#[test]
+fn what_begins_is_completed_and_a_part_of_its_turn() {
+    let kept = Arc::new(Kept::default());
+    let activity = Activity::new(Some(kept.clone()));
+    let entry = |kind| Entry {
+        kind,
+        ..Entry::default()
+    };
+    let turn = activity.begin(entry("turn")).unwrap();
+    turn.within(|| activity.note(entry("call")));
+    turn.end("ok", "", None);
+    let kept = kept.0.lock().unwrap();
+    let told: Vec<&str> = kept.iter().map(|(_, told)| told.as_str()).collect();
+    assert_eq!(told, ["turn None", "call None", "turn Some(1)"]);
+    let turns: Vec<_> = kept.iter().map(|(caller, _)| caller.turn).collect();
+    assert_eq!(turns, [None, Some(1), None]);
+}
