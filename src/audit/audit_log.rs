@@ -9,6 +9,7 @@ use crate::sys::clock::{Utc, unix_seconds};
 use crate::sys::fs::{open_regular_with, private};
 use crate::sys::{self, lock};
 use crate::{Options, Sync};
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -232,8 +233,18 @@ impl Drop for AuditLog {
     }
 }
 
+impl fmt::Debug for AuditLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AuditLog")
+    }
+}
+
 impl Recorder for AuditLog {
-    fn record(&self, caller: &Caller, entry: &Entry<'_>) -> std::result::Result<u64, String> {
+    fn record(
+        &self,
+        caller: &Caller,
+        entry: &Entry<'_>,
+    ) -> std::result::Result<Option<u64>, String> {
         let record = Record::of(caller, entry, self.options.has_values);
         let mut state = lock(&self.state);
         if entry.kind == "refused" {
@@ -241,12 +252,12 @@ impl Recorder for AuditLog {
             if state.refused.count > MAX_REFUSED
                 && state.refused.begin.elapsed() < Duration::from_secs(1)
             {
-                return Ok(0);
+                return Ok(Some(0));
             }
         }
         let appended = self.append(&mut state, record);
         let was_failing = std::mem::replace(&mut state.has_failed, appended.is_err());
-        appended.or_else(|error| {
+        appended.map(Some).or_else(|error| {
             if !was_failing {
                 log::error!(
                     "nothing is recorded in the audit log reason={:?}",
@@ -255,7 +266,7 @@ impl Recorder for AuditLog {
             }
             match self.options.required {
                 true => Err(format!("it cannot be recorded in the audit log: {error}")),
-                false => Ok(0),
+                false => Ok(Some(0)),
             }
         })
     }

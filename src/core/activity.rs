@@ -91,23 +91,17 @@ pub struct Entry<'a> {
 }
 
 /// Records what happens. Its methods return soon.
-pub trait Recorder: Send + Sync {
-    /// Records an entry of this caller, and returns the number of the record.
+pub trait Recorder: fmt::Debug + Send + Sync {
+    /// Records an entry of this caller, and returns the number of the record, if it keeps one.
     ///
     /// # Errors
     /// Why it cannot be recorded, if what cannot be recorded must not be done.
-    fn record(&self, caller: &Caller, entry: &Entry<'_>) -> Result<u64, String>;
+    fn record(&self, caller: &Caller, entry: &Entry<'_>) -> Result<Option<u64>, String>;
 }
 
-/// The record of what is done with some files; none if the program has no recorder or the user wants none.
-#[derive(Clone, Default)]
-pub struct Activity(Option<Arc<dyn Recorder>>);
-
-impl fmt::Debug for Activity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Activity")
-    }
-}
+/// The recorders of what is done with some files; the user may want none.
+#[derive(Clone, Debug, Default)]
+pub struct Activity(Arc<[Arc<dyn Recorder>]>);
 
 /// Something that has begun and was recorded.
 #[must_use = "the record lacks its end"]
@@ -118,9 +112,9 @@ pub struct Begun<'a> {
 }
 
 impl Activity {
-    /// What this recorder records.
-    pub fn new(recorder: Option<Arc<dyn Recorder>>) -> Self {
-        Activity(recorder)
+    /// What these recorders record.
+    pub fn new(recorders: impl Into<Arc<[Arc<dyn Recorder>]>>) -> Self {
+        Activity(recorders.into())
     }
 
     /// Records what has happened.
@@ -137,12 +131,11 @@ impl Activity {
     }
 
     fn record(&self, entry: &Entry<'_>) -> Result<Option<u64>, String> {
-        let Some(recorder) = &self.0 else {
-            return Ok(None);
-        };
         let caller = Caller::current();
         caller.is_recorded.store(true, Ordering::Relaxed);
-        recorder.record(&caller, entry).map(Some)
+        // Each of them gets it, also if another one cannot record it.
+        let recorded = self.0.iter().map(|it| it.record(&caller, entry));
+        recorded.fold(Ok(None), |number, next| Ok(number?.or(next?)))
     }
 
     /// Records what is about to happen. [`Begun::end`] completes the record.
@@ -169,25 +162,16 @@ impl Begun<'_> {
 
     /// Records how it has ended.
     pub fn end(self, outcome: &str, detail: &str, bytes: Option<usize>) {
-        let Entry {
-            kind,
-            of,
-            session,
-            extension,
-            subject,
-            ..
-        } = self.entry;
         self.activity.note(Entry {
-            kind,
-            of,
-            session,
-            extension,
-            subject,
+            request: "",
+            arguments: b"",
+            decision: "",
+            by: "",
             outcome,
             detail,
             bytes,
             took: Some(self.begin.elapsed()),
-            ..Entry::default()
+            ..self.entry
         });
     }
 }

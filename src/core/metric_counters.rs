@@ -1,12 +1,10 @@
-//! What this process has done, in numbers.
+//! What this process has done, in numbers, as far as no [`Recorder`](crate::activity::Recorder) counts it.
 //!
 //! The numbers are of the process, whatever number of servers it has. Counting is one addition to an atomic
 //! number, without a lock.
 
-use crate::extension::Class;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 /// A number that only grows.
 #[derive(Default)]
@@ -21,31 +19,6 @@ impl Counter {
     /// The number so far.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// The upper bounds of durations, in seconds.
-pub const BOUNDS: [f64; 11] = [
-    0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0,
-];
-
-/// How many durations there were between one bound and the next.
-#[derive(Default)]
-pub struct Durations {
-    /// By bound; the last counts those above all bounds.
-    pub counts: [Counter; BOUNDS.len() + 1],
-    /// Their sum, in microseconds.
-    pub micros: Counter,
-}
-
-impl Durations {
-    /// Adds a duration.
-    pub fn record(&self, took: Duration) {
-        let seconds = took.as_secs_f64();
-        let at = BOUNDS.iter().position(|bound| seconds <= *bound);
-        self.counts[at.unwrap_or(BOUNDS.len())].add(1);
-        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        self.micros.add(micros);
     }
 }
 
@@ -86,16 +59,6 @@ impl Refusal {
     }
 }
 
-/// The classes of failed starts of extensions.
-pub const CLASSES: [Class; 6] = [
-    Class::Config,
-    Class::Setup,
-    Class::Initialize,
-    Class::Execution,
-    Class::Timeout,
-    Class::Security,
-];
-
 /// All numbers.
 #[derive(Default)]
 pub struct Metrics {
@@ -111,18 +74,8 @@ pub struct Metrics {
     pub received: Counter,
     /// Bytes that clients got.
     pub sent: Counter,
-    /// Extensions that became active.
-    pub loads: Counter,
-    /// The failed starts of extensions, in the order of [`CLASSES`].
-    pub failed_loads: [Counter; CLASSES.len()],
-    /// How long the starts of extensions took that succeeded.
-    pub load_durations: Durations,
     /// Servers that were restarted after a lost connection.
     pub restarts: Counter,
-    /// Tool calls that failed, or whose result is an error.
-    pub failed_calls: Counter,
-    /// How long tool calls took.
-    pub call_durations: Durations,
     /// Turns that began.
     pub turns: Counter,
     /// Turns that ended with an error.
@@ -140,14 +93,6 @@ impl Metrics {
     /// Counts a refused request.
     pub fn refuse(&self, refusal: Refusal) {
         self.refused[refusal as usize].add(1);
-    }
-
-    /// Counts a failed start of an extension. One that was cancelled has no class and is no failure.
-    pub fn fail_load(&self, class: Option<Class>) {
-        let at = CLASSES.iter().position(|it| Some(*it) == class);
-        if let Some(at) = at {
-            self.failed_loads[at].add(1);
-        }
     }
 }
 

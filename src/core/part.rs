@@ -66,7 +66,7 @@ pub struct Part {
     pub pinner: Option<CreatePinner>,
     /// Its screening of what extensions start.
     pub screener: Option<CreateScreener>,
-    /// Its record of what is done.
+    /// Its record of what is done; all parts that have one record.
     pub recorder: Option<CreateRecorder>,
     /// Its shell, for the success checks of recipes.
     pub shell: Option<RunCheck>,

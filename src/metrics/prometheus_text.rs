@@ -2,7 +2,8 @@
 //!
 //! Names follow the conventions of Prometheus: base units, `_total` for counters.
 
-use crate::metric_counters::{BOUNDS, CLASSES, Counter, Durations, Metrics, Refusal};
+use crate::activity_counts::{BOUNDS, CLASSES, COUNTS, Durations};
+use crate::metric_counters::{Counter, Metrics, Refusal};
 use crate::sys::Usage;
 use std::fmt::{Display, Write};
 use std::time::Duration;
@@ -55,20 +56,17 @@ pub(crate) fn render(
     text.number("gosling_http_sent_bytes_total", metrics.sent.get());
     text.number("gosling_sessions", sessions);
     text.number("gosling_extensions", extensions);
-    text.number("gosling_extension_loads_total", metrics.loads.get());
-    let failed = CLASSES.iter().zip(&metrics.failed_loads);
+    text.number("gosling_extension_loads_total", COUNTS.loads.get());
+    let failed = CLASSES.iter().zip(&COUNTS.failed_loads);
     let failed = failed.map(|(class, count)| (("class", class.name()), count.get()));
     text.labelled("gosling_extension_load_failures_total", failed);
     text.durations(
         "gosling_extension_load_duration_seconds",
-        &metrics.load_durations,
+        &COUNTS.load_durations,
     );
     text.number("gosling_extension_restarts_total", metrics.restarts.get());
-    text.number("gosling_tool_call_errors_total", metrics.failed_calls.get());
-    text.durations(
-        "gosling_tool_call_duration_seconds",
-        &metrics.call_durations,
-    );
+    text.number("gosling_tool_call_errors_total", COUNTS.failed_calls.get());
+    text.durations("gosling_tool_call_duration_seconds", &COUNTS.call_durations);
     text.number("gosling_turns_total", metrics.turns.get());
     text.number("gosling_turn_errors_total", metrics.failed_turns.get());
     let tokens = [

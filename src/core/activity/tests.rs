@@ -4,14 +4,24 @@ use crate::sys::threads::share;
 use std::sync::Mutex;
 
 /// Keeps who has asked for what.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Kept(Mutex<Vec<(Caller, String)>>);
 
 impl Recorder for Kept {
-    fn record(&self, caller: &Caller, entry: &Entry<'_>) -> Result<u64, String> {
+    fn record(&self, caller: &Caller, entry: &Entry<'_>) -> Result<Option<u64>, String> {
         let mut kept = self.0.lock().unwrap();
         kept.push((caller.clone(), format!("{} {:?}", entry.kind, entry.of)));
-        Ok(kept.len() as u64)
+        Ok(Some(kept.len() as u64))
+    }
+}
+
+/// Keeps no records, so its entries have no numbers.
+#[derive(Debug)]
+struct Unnumbered;
+
+impl Recorder for Unnumbered {
+    fn record(&self, _: &Caller, _: &Entry<'_>) -> Result<Option<u64>, String> {
+        Ok(None)
     }
 }
 
@@ -47,7 +57,7 @@ fn threads_work_for_who_has_started_them() {
 #[test]
 fn what_begins_is_completed_and_a_part_of_its_turn() {
     let kept = Arc::new(Kept::default());
-    let activity = Activity::new(Some(kept.clone()));
+    let activity = Activity::new([kept.clone() as _, Arc::new(Unnumbered) as _]);
     let entry = |kind| Entry {
         kind,
         ..Entry::default()

@@ -10,10 +10,11 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Stands for the recorder that the user requires and this build does not have.
+#[derive(Debug)]
 struct NoRecorder;
 
 impl Recorder for NoRecorder {
-    fn record(&self, _: &Caller, _: &Entry<'_>) -> Result<u64, String> {
+    fn record(&self, _: &Caller, _: &Entry<'_>) -> Result<Option<u64>, String> {
         let hint = features::hint("audit");
         Err(format!(
             "GOOSE_AUDIT is `required`, and there is no audit log{hint}"
@@ -45,13 +46,14 @@ impl Stores {
     /// The files in the folders of `paths`. Nothing is read or created yet.
     pub fn new(paths: &Paths) -> Self {
         let config = Config::new(paths);
-        let create = part::all().iter().find_map(|part| part.recorder);
-        let recorder = match create {
-            Some(create) => create(&config, paths),
-            None if settings::AUDIT.word(&config) == "required" => Some(Arc::new(NoRecorder) as _),
-            None => None,
-        };
-        let activity = Activity::new(recorder);
+        let parts = part::all().iter();
+        let created = parts.filter_map(|part| part.recorder?(&config, paths));
+        let mut recorders: Vec<_> = created.collect();
+        let has_log = part::all().iter().any(|part| part.feature == "audit");
+        if !has_log && settings::AUDIT.word(&config) == "required" {
+            recorders.push(Arc::new(NoRecorder));
+        }
+        let activity = Activity::new(recorders);
         let (secrets, permissions) = (Secrets::new(paths), Permissions::new(paths));
         config.record(&activity);
         secrets.record(&activity);

@@ -14,7 +14,6 @@ use crate::activity::{Activity, Entry};
 use crate::mcp;
 use crate::mcp::client::{CallOptions, Client};
 use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
-use crate::metric_counters::METRICS;
 use crate::sorting::sort_by;
 use crate::store::ToolOrigin;
 use crate::sys::cancel::Cancel;
@@ -129,7 +128,7 @@ impl Manager {
     /// # Errors
     /// Why the extension failed to start. Nothing of it is left.
     pub fn add(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
-        self.activate_and_count(config, false, cancel)
+        self.activate_and_record(config, false, cancel)
     }
 
     /// Activates an initial extension of the session, see [`add`](Self::add), unless it has been removed
@@ -138,7 +137,7 @@ impl Manager {
     /// # Errors
     /// As `add`.
     pub fn add_initial(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
-        self.activate_and_count(config, true, cancel)
+        self.activate_and_record(config, true, cancel)
     }
 
     /// Adds an initial extension as [`suspend`](Self::suspend) leaves it; [`resume_one`](Self::resume_one) or its
@@ -161,13 +160,12 @@ impl Manager {
         table.removed_early = HashSet::new();
     }
 
-    fn activate_and_count(
+    fn activate_and_record(
         &self,
         config: &ExtensionConfig,
         initial: bool,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        let begin = Instant::now();
         let begun = self.context.activity.begin(Entry {
             kind: "extension",
             session: &self.context.session_id,
@@ -178,14 +176,10 @@ impl Manager {
         let begun = begun.map_err(|reason| Error::new(config.name(), Phase::Config, reason))?;
         let activated = self.activate(config, initial, cancel);
         match &activated {
-            Ok(()) => {
-                METRICS.loads.add(1);
-                METRICS.load_durations.record(begin.elapsed());
-                begun.end("started", "", None);
-            }
+            Ok(()) => begun.end("started", "", None),
             Err(error) => {
-                METRICS.fail_load(error.class);
-                begun.end("failed", &error.to_string(), None);
+                let class = error.class_name().unwrap_or("cancelled");
+                begun.end(class, &error.to_string(), None);
             }
         }
         activated
@@ -493,10 +487,7 @@ impl Manager {
         let done = result
             .as_ref()
             .is_ok_and(|result| result.is_error != Some(true));
-        let took = begin.elapsed();
-        METRICS.call_durations.record(took);
-        METRICS.failed_calls.add(u64::from(!done));
-        server.record(took, !done);
+        server.record(begin.elapsed(), !done);
         match &result {
             Ok(result) => {
                 let bytes = result.content.iter().map(|part| part.as_json().len()).sum();
