@@ -28,6 +28,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, select};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -104,6 +105,9 @@ struct PermittedCall<'c> {
     /// Who or what has allowed it, or will have.
     allowed_by: &'static str,
 }
+
+/// Who or what denies a call, and why.
+type Denial = (&'static str, Cow<'static, str>);
 
 /// A call that the model requested, and how it is answered.
 struct PlannedCall<'c> {
@@ -261,55 +265,60 @@ impl Turn<'_> {
             Outcome::Success { value } => value,
             Outcome::Error { error } => return Plan::refuse(error),
         };
+        let plan = self.permit(agent, &request.id, call);
+        plan.unwrap_or_else(|denial| {
+            let value = self.context.denied(&request.id, call, denial);
+            Plan::Answered(Outcome::Success { value })
+        })
+    }
+
+    fn permit<'c>(&self, agent: &'c Agent, id: &str, call: &ToolCall) -> Result<Plan<'c>, Denial> {
         let recipe = &self.context.recipe;
         if recipe.is_output(&call.name) {
-            return Plan::run(call, None, None, None, "automatic");
+            return Ok(Plan::run(call, None, None, None, "automatic"));
         }
         if self.mode == Mode::Chat {
-            return self.context.deny(request, call, "mode", CHAT_MODE);
+            return Err(("mode", CHAT_MODE.into()));
         }
         let is_of_recipe = recipe.owns(&call.name);
         let is_usable = |listed: &ListedTool| listed.tool.is_for_models() && !is_of_recipe;
         let tool = agent.extensions.find(&call.name).filter(is_usable);
         if tool.is_none() && !resource_tools::owns(&call.name) && !is_of_recipe {
             let error = self.unknown_tool(&call.name);
-            return Plan::Answered(Outcome::Error { error });
+            return Ok(Plan::Answered(Outcome::Error { error }));
         }
         // Without questions, "always" makes no difference.
-        let asks_user = self.mode.asks_user() && tool.is_some();
-        let origin = asks_user
+        let asks = self.mode.asks_user();
+        let origin = (asks && tool.is_some())
             .then(|| agent.extensions.origin(&call.name))
             .flatten();
-        let level = match self.permission(&call.name, origin.as_ref()) {
-            Ok(level) => level,
-            Err(why) => return self.context.deny(request, call, "automatic", &why),
-        };
-        let decision = self.authorize(level, tool.as_ref(), is_of_recipe);
-        let is_remembered = level == Some(PermissionLevel::AlwaysAllow) && self.mode.asks_user();
-        let mut allowed_by = if is_remembered { "remembered" } else { "mode" };
+        let level = self.permission(&call.name, origin.as_ref())?;
         let is_frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
-        let approval = match decision {
-            Decision::Deny => return self.context.deny(request, call, "remembered", FORBIDDEN),
+        let (approval, allowed_by) = match self.authorize(level, tool.as_ref(), is_of_recipe) {
+            Decision::Deny => return Err(("remembered", FORBIDDEN.into())),
             Decision::Run | Decision::Ask if is_frontend && !self.context.attended => {
-                return self.refuse_unattended(request, call, NO_CLIENT);
+                return Err(self.unattended(call, NO_CLIENT));
             }
             // The client that runs the tool can ask the user itself.
             Decision::Run | Decision::Ask if is_frontend => {
-                return Plan::Frontend(agent.channel.frontend_results.open(&request.id));
+                return Ok(Plan::Frontend(agent.channel.frontend_results.open(id)));
             }
-            Decision::Run => None,
+            Decision::Run if asks && level == Some(PermissionLevel::AlwaysAllow) => {
+                (None, "remembered")
+            }
+            Decision::Run => (None, "mode"),
             Decision::Ask if !self.context.attended => {
-                return self.refuse_unattended(request, call, UNATTENDED);
+                return Err(self.unattended(call, UNATTENDED));
             }
-            Decision::Ask => match agent.channel.confirmations.open(&request.id) {
-                Some(approval) => {
-                    allowed_by = "user";
-                    Some(approval)
+            Decision::Ask => match agent.channel.confirmations.open(id) {
+                Some(approval) => (Some(approval), "user"),
+                None => {
+                    let why = "Another call with this id is being asked about.";
+                    return Ok(Plan::refuse(why));
                 }
-                None => return Plan::refuse("Another call with this id is being asked about."),
             },
         };
-        Plan::run(call, tool, origin, approval, allowed_by)
+        Ok(Plan::run(call, tool, origin, approval, allowed_by))
     }
 
     /// The stored permission of a tool; why the call is refused, if it cannot be read and nobody is asked.
@@ -317,7 +326,7 @@ impl Turn<'_> {
         &self,
         tool: &str,
         origin: Option<&ToolOrigin>,
-    ) -> Result<Option<PermissionLevel>, String> {
+    ) -> Result<Option<PermissionLevel>, Denial> {
         let permissions = &self.context.stores.permissions;
         let level = match origin {
             Some(origin) => permissions.level_for(tool, origin),
@@ -328,7 +337,8 @@ impl Turn<'_> {
             if self.mode.asks_user() {
                 Ok(Some(PermissionLevel::AskBefore))
             } else {
-                Err(format!("{PERMISSIONS_UNREADABLE} {error}"))
+                let why = format!("{PERMISSIONS_UNREADABLE} {error}");
+                Err(("automatic", why.into()))
             }
         })
     }
@@ -348,15 +358,15 @@ impl Turn<'_> {
         self.mode.authorize(level, annotations)
     }
 
-    /// Refuses a call that needs a user or a client, and counts it.
-    fn refuse_unattended<'c>(&self, request: &ToolRequest, call: &ToolCall, why: &str) -> Plan<'c> {
+    /// Denies a call that needs a user or a client, and counts it.
+    fn unattended(&self, call: &ToolCall, why: &'static str) -> Denial {
         let id = &self.context.session.id;
         log::warn!(
             "a call was refused, as no user can be asked session={id} tool={:?}",
             call.name
         );
         self.context.recipe.call_refused();
-        self.context.deny(request, call, "automatic", why)
+        ("automatic", why.into())
     }
 
     /// The error for a tool that does not exist, worded as Goose words it. If extensions have tools of this
@@ -492,7 +502,7 @@ impl TurnContext<'_> {
 
     /// Waits for the user's approval where it is required, then runs the call. `id` is that of the request.
     fn run_if_approved(&self, id: &str, permitted: &PermittedCall<'_>) -> CallToolResult {
-        let name = &permitted.call.name;
+        let (call, name) = (&permitted.call, &permitted.call.name);
         if let Some(approval) = &permitted.approval {
             match approval.wait(
                 time_limit(&self.stores.config, &settings::APPROVAL_TIMEOUT),
@@ -506,11 +516,11 @@ impl TurnContext<'_> {
                         log::warn!("permission not remembered tool={name:?} reason={error}");
                     }
                     if !answer.is_allowed() {
-                        return self.denied(id, &permitted.call, "user", DECLINED);
+                        return self.denied(id, call, ("user", DECLINED.into()));
                     }
                 }
                 Err(NoMessage::TimedOut) => {
-                    return self.denied(id, &permitted.call, "automatic", UNDECIDED);
+                    return self.denied(id, call, ("automatic", UNDECIDED.into()));
                 }
                 Err(NoMessage::Cancelled | NoMessage::Closed) => {
                     return CallToolResult::text(NOT_RUN).failed();
@@ -520,20 +530,16 @@ impl TurnContext<'_> {
         if self.cancel.is_cancelled() {
             return CallToolResult::text(NOT_RUN).failed();
         }
-        let arguments = &permitted.call.arguments;
-        let Some(listed) = &permitted.tool else {
-            let run = || {
-                Some(match self.recipe.owns(name) {
-                    true => self.recipe.call(name, arguments, &self.cancel),
-                    false => {
-                        resource_tools::run(&self.agent.extensions, name, arguments, &self.cancel)
-                    }
-                })
-            };
-            let result = self.recorded(id, &permitted.call, permitted.allowed_by, run);
-            return result.unwrap_or_default();
+        if let Some(listed) = &permitted.tool {
+            return self.call_server(id, permitted, listed);
+        }
+        let (extensions, arguments) = (&self.agent.extensions, &call.arguments);
+        let run = || match self.recipe.owns(name) {
+            true => self.recipe.call(name, arguments, &self.cancel),
+            false => resource_tools::run(extensions, name, arguments, &self.cancel),
         };
-        self.call_server(id, permitted, listed)
+        let result = self.recorded(id, call, permitted.allowed_by, || Some(run()));
+        result.unwrap_or_default()
     }
 
     /// The entry for a call.
@@ -563,38 +569,24 @@ impl TurnContext<'_> {
             Err(why) => return Some(CallToolResult::text(why).failed()),
         };
         let result = run();
-        begun.end(
-            match &result {
-                None => "cancelled",
-                Some(result) if result.is_error == Some(true) => "is_error",
-                Some(_) => "ok",
-            },
-            "",
-            None,
-        );
+        let outcome = match &result {
+            None => "cancelled",
+            Some(result) if result.is_error == Some(true) => "is_error",
+            Some(_) => "ok",
+        };
+        begun.end(outcome, "", None);
         result
     }
 
     /// The result of a call that is not made, which is recorded.
-    fn denied(&self, id: &str, call: &ToolCall, by: &'static str, why: &str) -> CallToolResult {
+    fn denied(&self, id: &str, call: &ToolCall, (by, why): Denial) -> CallToolResult {
         self.stores.activity.note(Entry {
             decision: "denied",
             outcome: "denied",
-            detail: why,
+            detail: &why,
             ..self.entry(id, call, by)
         });
         CallToolResult::text(why).failed()
-    }
-
-    fn deny<'c>(
-        &self,
-        request: &ToolRequest,
-        call: &ToolCall,
-        by: &'static str,
-        why: &str,
-    ) -> Plan<'c> {
-        let value = self.denied(&request.id, call, by, why);
-        Plan::Answered(Outcome::Success { value })
     }
 
     /// Calls a tool of an MCP server with arguments that are converted to the types of its schema. If the
