@@ -55,9 +55,9 @@ impl Stores {
         }
         let activity = Activity::new(recorders);
         let (secrets, permissions) = (Secrets::new(paths), Permissions::new(paths));
-        config.record(&activity);
-        secrets.record(&activity);
-        permissions.record(&activity);
+        for file in [&*config.file, &secrets.file, &permissions.file] {
+            file.record(&activity);
+        }
         Stores {
             paths: Arc::new(paths.clone()),
             config,

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use yaml_serde::{Mapping, Value as Yaml};
 
-use crate::activity::Activity;
-
 use super::settings::{self, Given};
 use super::shared_yaml_file::YamlFile;
 use super::{
@@ -26,7 +24,7 @@ const EXTENSIONS: &str = "extensions";
 /// Clones share the file and its cache.
 #[derive(Clone)]
 pub struct Config {
-    file: Arc<YamlFile>,
+    pub(crate) file: Arc<YamlFile>,
     env: Arc<Env>,
 }
 
@@ -53,11 +51,6 @@ impl Config {
             file: Arc::new(YamlFile::new(path).reporting(settings::warn_of_names)),
             env: Arc::new(env),
         }
-    }
-
-    /// Records from now on what this process changes in the file.
-    pub fn record(&self, activity: &Activity) {
-        self.file.record(activity);
     }
 
     /// The path of the file, which may not exist.

@@ -6,8 +6,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use yaml_serde::{Mapping, Value as Yaml};
 
-use crate::activity::Activity;
-
 use super::permission_launches::{Claim, PermissionLaunches, ToolOrigin};
 use super::shared_yaml_file::YamlFile;
 use super::{Error, Paths, Result};
@@ -50,7 +48,7 @@ impl PermissionLevel {
 /// The file is read again whenever it changes; a rewrite keeps every section and key that it does not change.
 #[derive(Debug)]
 pub struct Permissions {
-    file: YamlFile,
+    pub(crate) file: YamlFile,
     launches: PermissionLaunches,
 }
 
@@ -61,11 +59,6 @@ impl Permissions {
             file: YamlFile::new(paths.config.join("permission.yaml")),
             launches: PermissionLaunches::new(paths),
         }
-    }
-
-    /// Records from now on what this process changes in the file.
-    pub fn record(&self, activity: &Activity) {
-        self.file.record(activity);
     }
 
     /// The path of the file, which may not exist.

@@ -9,7 +9,6 @@ use std::sync::Mutex;
 use serde_json::Value;
 
 use super::shared_yaml_file::{MAX_SIZE, YamlFile};
-use crate::activity::Activity;
 use crate::sys::fs::read_start;
 use crate::sys::lock;
 
@@ -20,7 +19,7 @@ use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml
 ///
 /// It is shared like [`super::Config`], but has no backups, and no message quotes it.
 pub struct Secrets {
-    file: YamlFile,
+    pub(crate) file: YamlFile,
     env: Env,
     /// Environment variables that extensions have requested as secrets, in upper case.
     asked: Mutex<HashSet<String>>,
@@ -97,11 +96,6 @@ impl Secrets {
             env,
             asked: Mutex::default(),
         }
-    }
-
-    /// Records from now on what this process changes in the file: names, never values.
-    pub fn record(&self, activity: &Activity) {
-        self.file.record(activity);
     }
 
     /// The path of the file, which may not exist.

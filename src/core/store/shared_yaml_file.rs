@@ -97,11 +97,11 @@ impl YamlFile {
         let _lock = FileLock::beside(&target)?;
         for _ in 0..ATTEMPTS {
             let before = self.read()?;
-            let known = before.as_ref().map(|it| &it.mapping);
-            let mut mapping = known.cloned().unwrap_or_default();
+            let empty = Mapping::new();
+            let known = before.as_ref().map_or(&empty, |it| &it.mapping);
+            let mut mapping = known.clone();
             let result = change(&mut mapping)?;
-            let unchanged = known.map_or(mapping.is_empty(), |it| it.iter().eq(mapping.iter()));
-            if unchanged {
+            if known.iter().eq(mapping.iter()) {
                 return Ok(result);
             }
             match self.replace(&target, before.as_ref(), &mapping) {
@@ -146,18 +146,16 @@ impl YamlFile {
 
     /// Records what has changed: `prefix` and the names of the settings, of those in a mapping apart, with their new
     /// values unless they are secrets.
-    fn note_changes(&self, prefix: &str, before: Option<&Mapping>, after: &Mapping) {
+    fn note_changes(&self, prefix: &str, before: &Mapping, after: &Mapping) {
         let Some(activity) = self.activity.get() else {
             return;
         };
-        let gone = before.into_iter().flatten();
-        let gone = gone.filter(|(name, _)| !after.contains_key(name));
-        let all = after.iter().map(|(name, value)| (name, Some(value)));
-        for (name, now) in all.chain(gone.map(|(name, _)| (name, None))) {
-            let was = before.and_then(|before| before.get(name));
+        let gone = before.keys().filter(|name| !after.contains_key(*name));
+        for name in after.keys().chain(gone) {
+            let (was, now) = (before.get(name), after.get(name));
             let name = format!("{prefix}{}", name.as_str().unwrap_or_default());
             if let (Some(Yaml::Mapping(was)), Some(Yaml::Mapping(now)), "") = (was, now, prefix) {
-                self.note_changes(&format!("{name}."), Some(was), now);
+                self.note_changes(&format!("{name}."), was, now);
             } else if was != now {
                 let value = now.filter(|_| !self.secret).map(yaml_text::to_json);
                 let value = value.map(|value| value.to_string()).unwrap_or_default();
