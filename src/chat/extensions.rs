@@ -301,8 +301,7 @@ fn accept_tools(name: &str) -> Result<(String, Vec<Json>), Failure> {
         let name = printable(name, WIDTH);
         Failure::Failed(format!("nothing of {name:?} was accepted: {error}"))
     })?;
-    let changes = changes.iter().map(crate::json::to_value);
-    Ok((key, changes.map(Result::unwrap_or_default).collect()))
+    Ok((key, changes))
 }
 
 fn validate(parser: lexopt::Parser) -> Result<(), Failure> {

@@ -4,8 +4,9 @@ use crate::Settings;
 use crate::agent::Registry;
 use crate::api::{json_body, with};
 use crate::extension::config;
-use crate::extension::pinning_check::{AcceptError, Pinner};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::pin_file::PinFile;
+use crate::report::AcceptError;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ fn accept(registry: &Registry, request: &Request) -> Result<Response, Error> {
     json_body!(request => AcceptRequest { name: String });
     let key = config::key(&name);
     let stores = registry.stores();
-    let accepted = Settings::read(&stores.config, &stores.paths).accept(&key);
+    let settings = Settings::read(&stores.config, &stores.paths);
+    let accepted = PinFile::new(&settings.folder, &key).accept();
     let changes = accepted.map_err(|error| match error {
         AcceptError::Unknown => Error::not_found(error.to_string()),
         AcceptError::Store(error) => error.into(),

@@ -1,15 +1,16 @@
 //! The review of a list of tools: what has changed, and what is offered.
 
 use crate::extension::ExtensionConfig;
-use crate::extension::pinning_check::{
-    AcceptError, Change, Pinned, Pinner, Report, Reviewed, is_pinned,
-};
+use crate::extension::pinning_check::{Pinner, Reviewed, is_pinned};
+use crate::json::to_value;
 use crate::mcp::types::Tool;
 use crate::pin_file::PinFile;
+use crate::report::Report;
 use crate::store;
 use crate::text::printable;
 use crate::tool_hashes::{self, Pins};
 use crate::{Mode, Settings};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -62,7 +63,7 @@ impl Pinner for Settings {
                 Arc::new(offered)
             },
             listed,
-            report: Some(Arc::new(report)),
+            report: Some(Arc::new(to_value(&report).unwrap_or_default())),
             stamp,
         }
     }
@@ -80,15 +81,19 @@ impl Pinner for Settings {
         Some(self.review(config, reviewed.listed.clone(), secrets))
     }
 
-    fn accept(&self, key: &str) -> Result<Vec<Change>, AcceptError> {
-        PinFile::new(&self.folder, key).accept()
+    fn accept(&self, key: &str) -> Result<Vec<Value>, String> {
+        let changes = PinFile::new(&self.folder, key).accept();
+        let changes = changes.map_err(|error| error.to_string())?;
+        let changes = changes.iter().map(to_value);
+        Ok(changes.map(Result::unwrap_or_default).collect())
     }
 
-    fn pinned(&self, config: &ExtensionConfig) -> store::Result<Option<Pinned>> {
+    fn pinned(&self, config: &ExtensionConfig) -> store::Result<Option<Value>> {
         if self.mode == Mode::Off || !is_pinned(config) {
             return Ok(None);
         }
-        self.pins(config).pinned(&Pins::without_tools(config))
+        let pinned = self.pins(config).pinned(&Pins::without_tools(config))?;
+        Ok(pinned.map(|it| to_value(&it).unwrap_or_default()))
     }
 }
 

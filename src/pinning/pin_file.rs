@@ -1,6 +1,6 @@
 //! The file with the pins of one extension: `data/tool_pins/KEY.json`. Several sessions and processes share it.
 
-use crate::extension::pinning_check::{AcceptError, Change, Pinned, Report};
+use crate::report::{AcceptError, Change, Pinned, Report};
 use crate::store;
 use crate::store::file_lock::FileLock;
 use crate::store::files;

@@ -22,7 +22,7 @@ fn pins_of_another_time_are_not_shown_while_pinning_is_off() {
     let warn = settings(Mode::Warn);
     assert!(warn.pinned(&config).unwrap().is_none());
     warn.review(&config, tools(&["a"]), &[]);
-    assert_eq!(warn.pinned(&config).unwrap().map(|it| it.tools), Some(1));
+    assert_eq!(warn.pinned(&config).unwrap().unwrap()["tools"], 1);
     assert!(settings(Mode::Off).pinned(&config).unwrap().is_none());
     std::fs::remove_dir_all(folder).unwrap();
 }

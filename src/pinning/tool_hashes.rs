@@ -2,9 +2,9 @@
 
 use crate::extension::ExtensionConfig;
 use crate::extension::launch::hash;
-use crate::extension::pinning_check::{Change, Difference, Report};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::Tool;
+use crate::report::{Change, Difference, Report};
 use crate::text::{printable, redact};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -182,16 +182,14 @@ impl Shown {
             Ok(None) => return Json::Null,
             Err(error) => return json!({"error": error.to_string()}),
         };
-        for change in &mut pinned.changes {
-            let texts = [
-                Some(&mut change.tool),
-                change.before.as_mut(),
-                change.after.as_mut(),
-            ];
-            let texts = texts.into_iter().flatten();
-            texts.for_each(|text| *text = self.text(text));
+        for change in pinned["changes"].as_array_mut().into_iter().flatten() {
+            for field in ["tool", "before", "after"] {
+                if let Some(Json::String(text)) = change.get_mut(field) {
+                    *text = self.text(text);
+                }
+            }
         }
-        crate::json::to_value(&pinned).unwrap_or_default()
+        pinned
     }
 
     /// Starts the extension, and describes how that ended.
@@ -212,7 +210,7 @@ impl Shown {
         let status = trial.status.as_ref();
         let withheld = status
             .and_then(|it| it.pinning.as_ref())
-            .map_or(0, |it| it.withheld);
+            .map_or(json!(0), |it| it["withheld"].clone());
         let version = status.and_then(|it| it.protocol_version.as_deref());
         let server = status.and_then(|it| it.server.as_ref());
         let server = server.map(|server| {

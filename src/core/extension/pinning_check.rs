@@ -10,8 +10,7 @@ use crate::mcp::types::Tool;
 use crate::store::{self, Config, Paths};
 use crate::sys::fs::Stamp;
 use crate::text::printable;
-use serde::Serialize;
-use std::fmt;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Creates the pinner of a part, with the settings of the user.
@@ -36,18 +35,18 @@ pub trait Pinner: Send + Sync {
         secrets: &[String],
     ) -> Option<Reviewed>;
 
-    /// Accepts what the extension with this key listed last; returns what differed. Sessions notice it before
-    /// they use its tools.
+    /// Accepts what the extension with this key listed last; returns what differed, tool by tool. Sessions notice it
+    /// before they use its tools.
     ///
     /// # Errors
     /// There are no pins of this key, or they cannot be read or written.
-    fn accept(&self, key: &str) -> Result<Vec<Change>, AcceptError>;
+    fn accept(&self, key: &str) -> Result<Vec<Value>, String>;
 
-    /// What is pinned of an extension; `None` if nothing is. Starts nothing.
+    /// What is pinned of an extension, for the user; `None` if nothing is. Starts nothing.
     ///
     /// # Errors
     /// The pins cannot be read.
-    fn pinned(&self, config: &ExtensionConfig) -> store::Result<Option<Pinned>>;
+    fn pinned(&self, config: &ExtensionConfig) -> store::Result<Option<Value>>;
 }
 
 /// The pinning of tools. The default pins nothing.
@@ -58,91 +57,6 @@ pub struct Pinning {
     pub(super) is_missing: bool,
 }
 
-/// How a tool differs from the pinned one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Difference {
-    /// It is new.
-    Added,
-    /// Something of it is different.
-    Changed,
-    /// The server does not list it any more.
-    Removed,
-}
-
-/// A tool that differs from the pinned one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
-    /// Its name within the server.
-    pub tool: String,
-    /// How it differs.
-    pub change: Difference,
-    /// What of a changed tool differs: `title`, `description`, `inputSchema`, `outputSchema`, `annotations`,
-    /// `_meta`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<&'static str>,
-    /// The beginning of the pinned description, if the description differs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<String>,
-    /// The beginning of the present description, if the description differs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
-}
-
-/// How the tools of an extension differ from the pinned ones, as `GET /agent/extensions` shows it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Report {
-    /// Another program, address or code has this name now.
-    #[serde(skip_serializing_if = "is_false")]
-    pub launch_changed: bool,
-    /// The tools that differ, at most 100, by name.
-    pub changes: Vec<Change>,
-    /// How many of the listed tools are not offered.
-    pub withheld: usize,
-    /// Why the tools could not be compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
-/// What is pinned of an extension.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pinned {
-    /// How many tools.
-    pub tools: usize,
-    /// Another program, address or code has this name now, and was not accepted.
-    pub launch_changed: bool,
-    /// How the tools differ that the extension listed last.
-    pub changes: Vec<Change>,
-}
-
-/// Why pins could not be accepted.
-#[derive(Debug)]
-pub enum AcceptError {
-    /// No extension of this key was started while pinning was on.
-    Unknown,
-    /// The file cannot be read or written.
-    Store(store::Error),
-}
-
-impl fmt::Display for AcceptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AcceptError::Unknown => f.write_str("no tools of an extension of this name are pinned"),
-            AcceptError::Store(error) => error.fmt(f),
-        }
-    }
-}
-
-impl From<store::Error> for AcceptError {
-    fn from(error: store::Error) -> Self {
-        AcceptError::Store(error)
-    }
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
 /// The tools of a server, and which of them are offered.
 #[derive(Clone, Debug, Default)]
 pub struct Reviewed {
@@ -150,8 +64,8 @@ pub struct Reviewed {
     pub listed: Arc<Vec<Tool>>,
     /// What the session may use.
     pub offered: Arc<Vec<Tool>>,
-    /// How they differ from the pinned ones, if they do.
-    pub report: Option<Arc<Report>>,
+    /// How they differ from the pinned ones, if they do, as `GET /agent/extensions` shows it.
+    pub report: Option<Arc<Value>>,
     /// The state of the pins when they were compared, if something differed.
     pub stamp: Option<Stamp>,
 }
@@ -170,8 +84,7 @@ impl Reviewed {
     /// Whether the server lists this tool, and it is not offered.
     pub(super) fn withholds(&self, tool: &str) -> bool {
         let has = |tools: &[Tool]| tools.iter().any(|it| it.name == tool);
-        let withheld = self.report.as_ref().is_some_and(|it| it.withheld > 0);
-        withheld && has(&self.listed) && !has(&self.offered)
+        has(&self.listed) && !has(&self.offered)
     }
 }
 

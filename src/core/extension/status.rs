@@ -1,9 +1,9 @@
 //! The status of an extension: state, server, and statistics of its calls.
 
-use super::pinning_check::Report;
 use super::screening_check::Decision;
 use super::{Class, ExtensionConfig};
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ pub struct Status {
     pub screening: Option<Decision>,
     /// How its tools differ from the pinned ones; absent if they do not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pinning: Option<Report>,
+    pub pinning: Option<Value>,
     /// What did not fit in the server's messages and was left out, such as a tool or a part of one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

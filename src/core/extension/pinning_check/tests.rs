@@ -9,24 +9,17 @@ fn tools(names: &[&str]) -> Arc<Vec<Tool>> {
 
 #[test]
 fn a_tool_is_withheld_that_is_listed_and_not_offered() {
-    let withheld = |report: Option<Report>, tool: &str| {
+    let withheld = |offered: &[&str], tool: &str| {
         let reviewed = Reviewed {
             listed: tools(&["a", "b"]),
-            offered: tools(&["a"]),
-            report: report.map(Arc::new),
+            offered: tools(offered),
             ..Reviewed::default()
         };
         reviewed.withholds(tool)
     };
-    let one = || {
-        Some(Report {
-            withheld: 1,
-            ..Report::default()
-        })
-    };
-    assert!(withheld(one(), "b"));
-    assert!(!withheld(one(), "a") && !withheld(one(), "c"));
-    assert!(!withheld(None, "b"));
+    assert!(withheld(&["a"], "b"));
+    assert!(!withheld(&["a"], "a") && !withheld(&["a"], "c"));
+    assert!(!withheld(&["a", "b"], "b"));
     let config = json!({"type": "stdio", "name": "one", "cmd": "x"});
     let error = withheld_error(&ExtensionConfig::from_value(config).unwrap(), "b");
     assert_eq!(error.phase, Phase::Tool);
