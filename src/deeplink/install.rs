@@ -78,7 +78,7 @@ impl Installer<'_> {
         };
         Ok(match screened {
             Some(decision) => {
-                decision.log(&config::key(&link.name));
+                self.screening.log(&decision, &config::key(&link.name));
                 judged.screened(decision)
             }
             None => judged,

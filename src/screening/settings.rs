@@ -14,6 +14,7 @@ use crate::text::printable;
 use crate::versions::{self, Affects};
 use crate::{look_alikes, osv_server, sources};
 use gosling_outbound::is_loopback_url;
+use log::Level;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -154,7 +155,8 @@ impl Settings {
         let path = self.advisories.clone().or_else(default);
         if path.is_none() && self.endpoint.is_none() {
             if self.strict {
-                decision.refuse(
+                refuse(
+                    decision,
                     "GOOSE_SCREENING is strict, but there are no advisories to check its packages: import some \
                      with `gosling advisories import`, or name them with GOOSE_ADVISORIES",
                 );
@@ -189,7 +191,10 @@ impl Settings {
             warn_or_refuse(decision, self.strict, reason);
         }
         if self.strict && path.is_none() && published.iter().any(is_image) {
-            decision.refuse("there are no advisories about images of containers");
+            refuse(
+                decision,
+                "there are no advisories about images of containers",
+            );
         }
     }
 
@@ -228,10 +233,16 @@ impl Settings {
         let of = ecosystem.name();
         let name = printable(name, 100);
         match affects {
-            Affects::All => decision.refuse(format!("the package {name:?} of {of} is malware: {id}; do not install it")),
-            Affects::Some => decision.refuse(format!(
-                "versions of the package {name:?} of {of} are malware: {id}; name a version that is not"
-            )),
+            Affects::All => refuse(
+                decision,
+                format!("the package {name:?} of {of} is malware: {id}; do not install it"),
+            ),
+            Affects::Some => refuse(
+                decision,
+                format!(
+                    "versions of the package {name:?} of {of} are malware: {id}; name a version that is not"
+                ),
+            ),
             Affects::None => {}
         }
     }
@@ -259,7 +270,7 @@ impl Screener for Settings {
             ..Decision::default()
         };
         if let Some(fault) = &self.fault {
-            decision.refuse(fault);
+            refuse(&mut decision, fault);
         }
         // `npx --call` runs a command line, which can install anything.
         let is_code = |option: &Given<'_>| option.meaning == Meaning::Code;
@@ -279,6 +290,21 @@ impl Screener for Settings {
             check_name(package, &mut decision);
         }
         Some(decision)
+    }
+
+    fn log(&self, decision: &Decision, extension: &str) {
+        let extension = printable(extension, 100);
+        let packages = decision.packages.join(", ");
+        let (level, word) = match decision.decision {
+            Outcome::Allowed => (Level::Info, "allowed"),
+            Outcome::Warned => (Level::Warn, "warned"),
+            Outcome::Refused => (Level::Warn, "refused"),
+        };
+        let reason = decision.reason();
+        log::log!(
+            level,
+            "command screened extension={extension:?} decision={word} packages={packages:?} reason={reason:?}"
+        );
     }
 }
 
@@ -315,9 +341,10 @@ fn check_name(package: &Package, decision: &mut Decision) {
     };
     if let Some(known) = known {
         let name = printable(package.name(), 100);
-        decision.warn(format!(
+        let reason = format!(
             "{name:?} resembles {known:?}, a well-known package; check whether it is the right one"
-        ));
+        );
+        warn_or_refuse(decision, false, reason);
     }
 }
 
@@ -342,12 +369,18 @@ fn shown(package: &Package) -> String {
     printable(&text, 200)
 }
 
-/// Refuses if `refuse`, and else warns.
-fn warn_or_refuse(decision: &mut Decision, refuse: bool, reason: impl Into<String>) {
-    match refuse {
-        true => decision.refuse(reason),
-        false => decision.warn(reason),
-    }
+/// Refuses if `is_refused`, and else warns.
+fn warn_or_refuse(decision: &mut Decision, is_refused: bool, reason: impl Into<String>) {
+    let outcome = match is_refused {
+        true => Outcome::Refused,
+        false => Outcome::Warned,
+    };
+    decision.decision = decision.decision.max(outcome);
+    decision.reasons.push(reason.into());
+}
+
+fn refuse(decision: &mut Decision, reason: impl Into<String>) {
+    warn_or_refuse(decision, true, reason);
 }
 
 #[cfg(test)]

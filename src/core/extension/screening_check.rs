@@ -6,8 +6,6 @@ use crate::features;
 use crate::store::settings::{self, Setting};
 use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
-use crate::text::printable;
-use log::Level;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -25,6 +23,9 @@ pub trait Screener: Send + Sync {
         variables: &[&str],
         cancel: &Cancel,
     ) -> Option<Decision>;
+
+    /// Logs the decision about the extension with this key.
+    fn log(&self, decision: &Decision, extension: &str);
 }
 
 /// The screening of command lines before they start. The default screens nothing.
@@ -68,7 +69,9 @@ impl Screening {
         let Some(decision) = self.decide(config, line, cancel) else {
             return Ok(None);
         };
-        decision.log(&config.key());
+        if let Some(screener) = &self.screener {
+            screener.log(&decision, &config.key());
+        }
         if decision.decision == Outcome::Refused {
             return Err(Error::screened(config.name(), decision));
         }
@@ -115,34 +118,6 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Warns.
-    pub fn warn(&mut self, reason: impl Into<String>) {
-        self.decision = self.decision.max(Outcome::Warned);
-        self.reasons.push(reason.into());
-    }
-
-    /// Refuses.
-    pub fn refuse(&mut self, reason: impl Into<String>) {
-        self.decision = Outcome::Refused;
-        self.reasons.push(reason.into());
-    }
-
-    /// Logs the decision about an extension.
-    pub fn log(&self, extension: &str) {
-        let extension = printable(extension, 100);
-        let packages = self.packages.join(", ");
-        let (level, word) = match self.decision {
-            Outcome::Allowed => (Level::Info, "allowed"),
-            Outcome::Warned => (Level::Warn, "warned"),
-            Outcome::Refused => (Level::Warn, "refused"),
-        };
-        let reason = self.reason();
-        log::log!(
-            level,
-            "command screened extension={extension:?} decision={word} packages={packages:?} reason={reason:?}"
-        );
-    }
-
     /// The reasons as one text.
     pub fn reason(&self) -> String {
         self.reasons.join("; ")

@@ -153,7 +153,7 @@ pub struct ProviderDetails {
 }
 
 /// The description, models and settings of a provider.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ProviderMetadata {
     /// Its name in the configuration.
     pub name: String,
@@ -174,7 +174,7 @@ pub struct ProviderMetadata {
 }
 
 /// A model in a provider's list. Only [`ModelInfo`] has prices, as in Goose.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct KnownModel {
     /// The provider's name of the model.
     pub name: String,
@@ -196,10 +196,7 @@ impl KnownModel {
         KnownModel {
             name: name.to_owned(),
             context_limit,
-            input_token_cost: None,
-            output_token_cost: None,
-            currency: None,
-            supports_cache_control: None,
+            ..KnownModel::default()
         }
     }
 }
@@ -265,13 +262,9 @@ impl ProviderMetadata {
         let known_models: Vec<KnownModel> = models.into_iter().collect();
         ProviderMetadata {
             name: name.to_owned(),
-            display_name: String::new(),
-            description: String::new(),
             default_model: (known_models.first()).map_or(String::new(), |it| it.name.clone()),
             known_models,
-            model_doc_link: String::new(),
-            config_keys: Vec::new(),
-            allows_unlisted_models: false,
+            ..ProviderMetadata::default()
         }
     }
 
@@ -286,32 +279,8 @@ impl ProviderMetadata {
     }
 }
 
-/// What the tokens of a model cost, in US dollars for a million.
-#[derive(Clone, Copy, Debug)]
-pub struct Price {
-    /// Input.
-    pub input: f64,
-    /// Output.
-    pub output: f64,
-    /// Input from the cache.
-    pub cached: f64,
-    /// Input that was written to the cache.
-    pub written: f64,
-}
-
-impl Price {
-    /// What this usage costs, in US dollars.
-    pub fn of(self, usage: Usage) -> f64 {
-        let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
-        let cached = usage.cached.unwrap_or(0).min(input);
-        let written = usage.written.unwrap_or(0).min(input - cached);
-        let cost = (input - cached - written) as f64 * self.input
-            + cached as f64 * self.cached
-            + written as f64 * self.written
-            + output as f64 * self.output;
-        cost / 1e6
-    }
-}
+/// What the tokens of a request to a model cost, in US dollars.
+pub type Price = Arc<dyn Fn(Usage) -> f64 + Send + Sync>;
 
 /// A model that answers in place of a session's own one.
 pub struct FastModel {
@@ -332,6 +301,3 @@ impl FastModel {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -65,7 +65,7 @@ impl TurnOutput<'_> {
         let [input, output, total] = counts(usage);
         if (input, output, total) != (0, 0, 0) {
             self.tokens.add(input, output, total);
-            self.pay(self.price, usage);
+            self.pay(self.price.clone(), usage);
         }
     }
 
@@ -80,12 +80,12 @@ impl TurnOutput<'_> {
     pub(in crate::agent) fn count_side_request(&mut self, usage: Usage) {
         let [input, output, total] = counts(usage);
         self.tokens.spend(input, output, total);
-        self.pay(self.price, usage);
+        self.pay(self.price.clone(), usage);
     }
 
     fn pay(&mut self, price: Option<Price>, usage: Usage) {
         if let Some(price) = price {
-            self.tokens.pay(price.of(usage));
+            self.tokens.pay(price(usage));
         }
     }
 }

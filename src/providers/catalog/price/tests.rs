@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn input_from_the_cache_has_its_own_price_and_is_not_paid_twice() {
-    let price = Price {
+    let price = TokenPrices {
         input: 2.5,
         output: 10.0,
         cached: 1.25,
