@@ -90,6 +90,17 @@ pub struct Entry<'a> {
     pub bytes: Option<usize>,
 }
 
+impl<'a> Entry<'a> {
+    /// An entry of this kind about a session.
+    pub fn new(kind: &'static str, session: &'a str) -> Self {
+        Entry {
+            kind,
+            session,
+            ..Entry::default()
+        }
+    }
+}
+
 /// Records what happens. Its methods return soon.
 pub trait Recorder: fmt::Debug + Send + Sync {
     /// Records an entry of this caller, and returns the number of the record, if it keeps one.

@@ -336,11 +336,7 @@ impl Registry {
         cancel: &Cancel,
     ) -> Result<TurnReport, Error> {
         METRICS.turns.add(1);
-        let begun = self.stores.activity.begin(Entry {
-            kind: "turn",
-            session: id,
-            ..Entry::default()
-        });
+        let begun = self.stores.activity.begin(Entry::new("turn", id));
         let outcome = match &begun {
             Ok(begun) => begun.within(|| self.run_turn(id, input, events, cancel)),
             Err(reason) => Err(Error::config(reason.as_str())),

@@ -73,10 +73,8 @@ impl Stores {
     /// Records what has become of a session.
     pub(in crate::agent) fn note_session(&self, session: &str, outcome: &str) {
         self.activity.note(Entry {
-            kind: "session",
-            session,
             outcome,
-            ..Entry::default()
+            ..Entry::new("session", session)
         });
     }
 

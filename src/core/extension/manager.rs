@@ -167,11 +167,9 @@ impl Manager {
         cancel: &Cancel,
     ) -> Result<(), Error> {
         let begun = self.context.activity.begin(Entry {
-            kind: "extension",
-            session: &self.context.session_id,
             extension: config.name(),
             subject: config.kind(),
-            ..Entry::default()
+            ..Entry::new("extension", &self.context.session_id)
         });
         let begun = begun.map_err(|reason| Error::new(config.name(), Phase::Config, reason))?;
         let activated = self.activate(config, initial, cancel);
@@ -318,11 +316,9 @@ impl Manager {
     fn end(&self, extension: &Extension) {
         extension.close();
         self.context.activity.note(Entry {
-            kind: "extension",
-            session: &self.context.session_id,
             extension: extension.config.name(),
             outcome: "stopped",
-            ..Entry::default()
+            ..Entry::new("extension", &self.context.session_id)
         });
     }
 
@@ -460,15 +456,13 @@ impl Manager {
             observer: call.observer.clone(),
         };
         let begun = self.context.activity.begin(Entry {
-            kind: "tool_call",
-            session: &self.context.session_id,
             extension: &extension.key,
             subject: tool,
             request: call.label.unwrap_or_default(),
             arguments: arguments.get().as_bytes(),
             decision: "allowed",
             by: call.allowed_by,
-            ..Entry::default()
+            ..Entry::new("tool_call", &self.context.session_id)
         });
         let begun =
             begun.map_err(|reason| Error::new(extension.config.name(), Phase::Tool, reason))?;

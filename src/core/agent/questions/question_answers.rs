@@ -20,8 +20,6 @@ impl Questions {
         let is_open = agent.channel.confirmations.answer(request, answer);
         if is_open {
             agent.extensions.activity().note(Entry {
-                kind: "approval",
-                session: &agent.session_id,
                 request,
                 decision: if answer.is_allowed() {
                     "allowed"
@@ -33,7 +31,7 @@ impl Questions {
                     Some(_) => "always",
                     None => "once",
                 },
-                ..Entry::default()
+                ..Entry::new("approval", &agent.session_id)
             });
         }
         is_open

@@ -127,12 +127,10 @@ impl Registry {
             session.goose_mode = Some(mode.as_str().to_owned());
         })?;
         self.stores().activity.note(Entry {
-            kind: "setting",
-            session: id,
             subject: "goose_mode",
             arguments: format!("{:?}", mode.as_str()).as_bytes(),
             outcome: "set",
-            ..Entry::default()
+            ..Entry::new("setting", id)
         });
         if let Some(agent) = self.live_agent(id) {
             agent.channel.set_mode(mode);

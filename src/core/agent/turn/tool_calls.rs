@@ -545,14 +545,12 @@ impl TurnContext<'_> {
     /// The entry for a call.
     fn entry<'e>(&'e self, id: &'e str, call: &'e ToolCall, by: &'static str) -> Entry<'e> {
         Entry {
-            kind: "tool_call",
-            session: &self.session.id,
             subject: &call.name,
             request: id,
             arguments: call.arguments.get().as_bytes(),
             decision: "allowed",
             by,
-            ..Entry::default()
+            ..Entry::new("tool_call", &self.session.id)
         }
     }
 
