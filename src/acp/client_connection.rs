@@ -40,6 +40,7 @@ use crate::mcp::jsonrpc::{
     Malformed, Message, PARSE_ERROR, Payload,
 };
 use crate::mcp::params::read_params;
+use crate::store::settings::PROVIDER;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
@@ -424,11 +425,11 @@ impl ConnectionState {
             self.logged_out.store(false, Ordering::Relaxed);
             Ok(json!({}))
         };
+        let config = &self.registry.stores().config;
+        let has_provider = || matches!(PROVIDER.text(config), Ok(Some(_)));
         match method_id.as_str() {
             capabilities::NO_AUTHENTICATION => log_in(),
-            capabilities::CONFIGURE_MODEL if self.registry.models().has_configured_provider() => {
-                log_in()
-            }
+            capabilities::CONFIGURE_MODEL if has_provider() => log_in(),
             capabilities::CONFIGURE_MODEL => Err(ErrorObject::new(
                 AUTHENTICATION_REQUIRED,
                 capabilities::how_to_configure(),

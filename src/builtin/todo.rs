@@ -4,7 +4,7 @@
 use super::{SessionData, in_process};
 use crate::mcp::server::{Context, Server, Tool, ToolError};
 use crate::mcp::types::CallToolResult;
-use crate::store::settings;
+use crate::store::settings::{self, Given};
 use gosling_core::agent::checklist::{self, KEY, list};
 use gosling_core::builtin::BuiltinServer;
 use gosling_core::part::Part;
@@ -36,11 +36,16 @@ pub fn server(data: Arc<dyn SessionData>) -> Server {
     Server::new(checklist::SERVER, env!("CARGO_PKG_VERSION"))
         .title("gosling todo")
         .instructions(INSTRUCTIONS)
-        .tool(write(
-            data.clone(),
-            limit(settings::TODO_MAX_CHARS.count_in_environment()),
-        ))
+        .tool(write(data.clone(), limit(max_chars())))
         .tool(read(data))
+}
+
+/// The setting, which counts in the environment only.
+fn max_chars() -> u64 {
+    let setting = &settings::TODO_MAX_CHARS;
+    let text = std::env::var_os(setting.name);
+    let given = text.map(|text| Given::of_variable(&text.to_string_lossy()));
+    setting.count_of(Ok(given)).unwrap_or_default()
 }
 
 /// The limit that the setting means: 0 stands for the highest one.

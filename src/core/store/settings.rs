@@ -302,13 +302,6 @@ impl Setting<'_> {
         }
     }
 
-    /// As [`count`](Self::count), of a setting that counts in the environment only.
-    pub fn count_in_environment(&self) -> u64 {
-        let text = std::env::var_os(self.name);
-        let given = text.map(|text| Given::of_variable(&text.to_string_lossy()));
-        self.count_of(Ok(given)).unwrap_or_default()
-    }
-
     /// The number; `None` if it is not set and has no default.
     pub fn number(&self, config: &Config) -> Option<f64> {
         match self.logged(config.given(self.name)) {

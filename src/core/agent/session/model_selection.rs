@@ -51,11 +51,6 @@ impl Models<'_> {
         Ok(self.provider_of(session)?.is_some())
     }
 
-    /// Whether the configuration names a provider.
-    pub fn has_configured_provider(self) -> bool {
-        matches!(settings::PROVIDER.text(&self.stores.config), Ok(Some(_)))
-    }
-
     /// The name of the provider for the session: its own, else its recipe's, else that of the
     /// configuration.
     fn provider_of(self, session: &Session) -> Result<Option<String>, Error> {
