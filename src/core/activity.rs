@@ -146,7 +146,8 @@ impl Activity {
         caller.is_recorded.store(true, Ordering::Relaxed);
         // Each of them gets it, also if another one cannot record it.
         let recorded = self.0.iter().map(|it| it.record(&caller, entry));
-        recorded.fold(Ok(None), |number, next| Ok(number?.or(next?)))
+        let mut recorded = recorded.collect::<Vec<_>>().into_iter();
+        recorded.try_fold(None, |number, next| Ok(number.or(next?)))
     }
 
     /// Records what is about to happen. [`Begun::end`] completes the record.
