@@ -177,7 +177,7 @@ impl AuditLog {
         for number in log_files::numbers(folder)? {
             let path = log_files::path_of(folder, number);
             let (removed, _) = End::read(folder, number)?;
-            if number == next.number || !removed.age().is_some_and(|age| age > keep) {
+            if number == next.number || removed.age().is_none_or(|age| age <= keep) {
                 break;
             }
             let mut record = Record::new("removed");

@@ -59,7 +59,8 @@ fn note_as(log: &AuditLog, kind: &'static str, subject: &str) -> std::result::Re
         subject,
         ..Entry::default()
     };
-    log.record(&Caller::default(), &entry)
+    let number = log.record(&Caller::default(), &entry)?;
+    Ok(number.unwrap_or_default())
 }
 
 fn note(log: &AuditLog, subject: &str) -> u64 {
