@@ -110,3 +110,16 @@ fn a_restarted_server_and_closed_connections_are_counted() {
         (samples(&server)["gosling_http_connections"] <= 2.0).then_some(())
     });
 }
+
+#[test]
+fn calls_are_counted_whether_they_are_recorded_or_not() {
+    let server = Server::new().env("GOOSE_AUDIT", "off").start();
+    let session = server.session([Extension::builtin("developer")]);
+    session
+        .call("developer__shell", json!({"command": "true"}))
+        .is(200);
+    let samples = samples(&server);
+    assert_eq!(samples["gosling_extension_loads_total"], 1.0);
+    assert_eq!(samples["gosling_tool_call_duration_seconds_count"], 1.0);
+    assert_eq!(samples["gosling_tool_call_errors_total"], 0.0);
+}
