@@ -139,7 +139,7 @@ fn a_client_that_takes_the_questions_away_is_seen() {
     let denied = record(&server, &["--outcome", "denied"]);
     assert_eq!(
         (&denied["by"], &denied["subject"]),
-        (&json!("user"), &json!("developer__shell"))
+        (&json!("user"), &json!("shell"))
     );
 
     session
@@ -179,6 +179,7 @@ fn settings_refusals_and_sessions_are_recorded_and_secrets_are_not() {
         .ask("GET", "/config", Some("a wrong key"), None)
         .is(401);
     let refused = record(&server, &["--kind", "refused"]);
+    assert_eq!(refused["key"], Value::Null);
     assert_eq!(
         (&refused["subject"], &refused["outcome"]),
         (&json!("GET /config"), &json!("401"))
@@ -186,6 +187,16 @@ fn settings_refusals_and_sessions_are_recorded_and_secrets_are_not() {
 
     let session = server.session([Extension::builtin("developer")]);
     let id = session.id.clone();
+    let allow = json!([{"tool_name": "developer__shell", "permission": "always_allow"}]);
+    server
+        .post("/config/permissions", json!({"tool_permissions": allow}))
+        .is(200);
+    let allowed = record(&server, &["--subject", "developer__shell"]);
+    assert_eq!(allowed["subject"], "user.always_allow developer__shell");
+    assert_eq!(
+        (&allowed["extension"], &allowed["outcome"]),
+        (&json!("permission.yaml"), &json!("added"))
+    );
     server.get(&format!("/sessions/{id}/export")).is(200);
     server.delete(&format!("/sessions/{id}")).is(200);
     let of_it = |kind: &str| {
@@ -222,28 +233,69 @@ fn settings_refusals_and_sessions_are_recorded_and_secrets_are_not() {
 }
 
 #[test]
-fn what_cannot_be_recorded_does_not_run_if_the_log_is_required() {
+fn what_cannot_be_recorded_is_not_done_if_the_log_is_required() {
     let server = Server::scripted(runs("touch ran"));
     let server = server.env("GOOSE_AUDIT", "required").start();
     let session = server.session([Extension::builtin("developer")]);
+    let id = session.id.clone();
     let folder = server.root().join("data/audit");
-    fs::rename(&folder, server.root().join("moved")).unwrap();
+    let aside = server.root().join("aside");
+    fs::rename(&folder, &aside).unwrap();
     fs::write(&folder, "in the way").unwrap();
     // The log looks for its files once a second.
     thread::sleep(Duration::from_millis(1_100));
-    session.say("go").fails("audit log");
-    let answer = session.call("developer__shell", json!({"command": "touch ran"}));
-    assert!(
-        answer.body.to_string().contains("audit log"),
-        "{:?}",
-        answer.body
+    let mode = server.post(
+        "/config/read",
+        json!({"key": "GOOSE_MODE", "is_secret": false}),
     );
+    assert_eq!(mode.status, 503);
+    let set =
+        |key: &str, is_secret: bool| json!({"key": key, "value": "chat", "is_secret": is_secret});
+    for (path, body) in [
+        (
+            "/agent/call_tool",
+            json!({"session_id": id, "name": "developer__shell",
+            "arguments": {"command": "touch ran"}}),
+        ),
+        ("/config/upsert", set("GOOSE_MODE", false)),
+        ("/config/upsert", set("SOME_KEY", true)),
+        ("/reply", json!({"session_id": id, "messages": []})),
+        ("/agent/start", json!({"working_dir": server.work()})),
+        (
+            "/agent/update_session",
+            json!({"session_id": id, "goose_mode": "chat"}),
+        ),
+        (
+            "/agent/check_extension",
+            json!({"type": "stdio", "name": "x", "cmd": "touch",
+            "args": [server.work().join("ran")]}),
+        ),
+        ("/config/permissions", json!({"tool_permissions": []})),
+    ] {
+        let answer = server.post(path, body);
+        assert!(
+            answer.status == 503,
+            "{path}: {} {}",
+            answer.status,
+            answer.text
+        );
+        answer.says("audit log");
+    }
+    let export = server.get(&format!("/sessions/{id}/export"));
+    assert!(export.status >= 400, "{}", export.text);
+    assert_eq!(server.delete(&format!("/sessions/{id}")).status, 503);
     assert!(!server.work().join("ran").exists());
+    let config = fs::read_to_string(server.root().join("config/config.yaml")).unwrap_or_default();
+    assert!(!config.contains("chat"), "{config}");
     server.logs("nothing is recorded in the audit log");
     // It goes on as soon as it can.
     fs::remove_file(&folder).unwrap();
+    fs::rename(&aside, &folder).unwrap();
     session.say("go").finishes();
     assert!(server.work().join("ran").exists());
+    server
+        .post("/config/upsert", set("GOOSE_MODE", false))
+        .is(200);
     is_whole(&server);
 }
 

@@ -316,11 +316,13 @@ impl ConnectionState {
             return self.answer(id.as_ref(), Err(ErrorObject::new(INVALID_REQUEST, text)));
         }
         if method != "initialize" {
-            self.registry.stores().activity.note(Entry {
-                kind: "request",
+            let recorded = self.registry.stores().activity.record(&Entry {
                 subject: method,
-                ..Entry::default()
+                ..Entry::new("request", "")
             });
+            if let Err(reason) = recorded {
+                return self.answer(id.as_ref(), Err(ErrorObject::new(INTERNAL_ERROR, reason)));
+            }
         }
         let key = id.clone().unwrap_or_else(|| self.key_without_id());
         let guard = match self.calls.begin(&key, ()) {

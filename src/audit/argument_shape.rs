@@ -1,5 +1,6 @@
 //! What arguments look like: names, types and sizes, without what they say.
 
+use crate::text::{printable, redact_credentials};
 use serde_json::{Map, Value, json};
 
 /// The most members of an object, and the most levels, that are told.
@@ -18,7 +19,7 @@ fn shape_at(value: &Value, depth: usize) -> Value {
         Value::Object(members) if depth < MAX_DEPTH => {
             let named = members.iter().take(MAX_MEMBERS);
             let named = named.map(|(name, value)| {
-                let name = crate::text::printable(name, MAX_NAME);
+                let name = printable(&redact_credentials(name), MAX_NAME);
                 (name, shape_at(value, depth + 1))
             });
             let mut shape = Map::from_iter(named);

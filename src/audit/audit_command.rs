@@ -1,15 +1,17 @@
 //! `gosling audit`: verifies, shows and follows the audit log.
 
-use crate::command_line::{Command, Failure, failed, missing, paths, print, text};
-use crate::log_files::{self, Lines};
+use crate::command_line::{Command, Failure, failed, missing, paths, print, quoted, text};
+use crate::log_files::{self, Ending, Lines};
 use crate::record::Record;
 use crate::store::{self, Error};
 use crate::text::printable;
 use crate::{FOLDER, verification};
 use lexopt::prelude::*;
 use serde_json::json;
+use std::cmp::Ordering;
 use std::collections::VecDeque;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -171,49 +173,42 @@ fn verify(folder: &Path, as_json: bool) -> Result<(), Failure> {
     }
 }
 
-/// Where the reading of the log has come to: a file, a position, and what was read of a line that is being written.
+/// Where the reading of the log has come to.
 #[derive(Clone, Copy)]
 struct Position {
     number: u64,
     at: u64,
 }
 
-/// Prints the records from a position on; returns the one behind them.
+/// Prints the records from a position on; returns the one behind them, or `None` if the output is closed.
 fn show(
     folder: &Path,
     options: &Options,
     from: Option<Position>,
 ) -> store::Result<Option<Position>> {
-    let mut position = from;
+    let mut position = from.unwrap_or(Position { number: 0, at: 0 });
     let mut last = VecDeque::new();
+    let mut out = std::io::stdout().lock();
     for number in log_files::numbers(folder)? {
-        let at = match position {
-            Some(position) if number < position.number => continue,
-            Some(position) if number == position.number => position.at,
-            _ => 0,
+        let at = match number.cmp(&position.number) {
+            Ordering::Less => continue,
+            Ordering::Equal => position.at,
+            Ordering::Greater => 0,
         };
         let path = log_files::path_of(folder, number);
         let Some(mut lines) = Lines::open(&path, at)? else {
             continue;
         };
-        let mut at = at;
-        while let Some((line, is_whole)) = lines.next().map_err(Error::io("read", &path))? {
-            if !is_whole {
-                break;
-            }
-            at += line.len() as u64 + 1;
+        while let Some((line, ending)) = lines.next().map_err(Error::io("read", &path))? {
             let shown = match Record::read(&line) {
+                _ if ending == Ending::None => break,
                 Ok((record, _)) if options.fits(&record) => options.shown(&record, &line),
-                Ok(_) => continue,
-                Err(why) if options.filters.is_empty() => {
-                    format!("{}: {why}\n", path.display())
-                }
-                Err(_) => continue,
+                Err(why) if options.filters.is_empty() => format!("{}: {why}\n", path.display()),
+                _ => continue,
             };
             match options.last.filter(|_| from.is_none()) {
-                None => {
-                    let _ = print(&shown);
-                }
+                None if out.write_all(shown.as_bytes()).is_err() => return Ok(None),
+                None => {}
                 Some(count) => {
                     last.push_back(shown);
                     if last.len() > count {
@@ -222,10 +217,14 @@ fn show(
                 }
             }
         }
-        position = Some(Position { number, at });
+        position = Position {
+            number,
+            at: lines.at,
+        };
     }
-    let _ = print(&last.into_iter().collect::<String>());
-    Ok(position)
+    let last: String = last.into_iter().collect();
+    let written = out.write_all(last.as_bytes()).and_then(|()| out.flush());
+    Ok(written.ok().map(|()| position))
 }
 
 fn follow(folder: &Path, options: &Options) -> store::Result<()> {
@@ -236,15 +235,11 @@ fn follow(folder: &Path, options: &Options) -> store::Result<()> {
         as_json: options.as_json,
     };
     let mut position = show(folder, &begin, None)?;
-    loop {
+    while position.is_some() {
         thread::sleep(INTERVAL);
-        // Before there is a log, all of it is new.
-        position = show(
-            folder,
-            options,
-            position.or(Some(Position { number: 0, at: 0 })),
-        )?;
+        position = show(folder, options, position)?;
     }
+    Ok(())
 }
 
 impl Options {
@@ -266,7 +261,8 @@ impl Options {
         if self.as_json {
             return printable(&String::from_utf8_lossy(line), usize::MAX) + "\n";
         }
-        let text = |text: &str| printable(text, MAX_SHOWN);
+        // In quotes if it could be read as several words.
+        let text = |text: &str| quoted(&printable(text, MAX_SHOWN));
         let mut out = format!(
             "{} {:>5} {:<9}",
             text(&record.time),
@@ -282,6 +278,10 @@ impl Options {
         add("/", &record.key);
         add(" ", &record.address);
         add(" session ", &record.session);
+        if let Some(turn) = record.turn {
+            add(" turn ", &turn.to_string());
+        }
+        add(" request ", &record.request);
         add(" ", &record.extension);
         add(" ", &record.subject);
         add(" ", &record.file);
@@ -298,14 +298,13 @@ impl Options {
             add(" of ", &of.to_string());
         }
         if let Some(ms) = record.ms {
-            add(" after ", &format!("{ms} ms"));
+            let _ = write!(out, " after {ms} ms");
         }
         if let Some(bytes) = record.bytes {
-            add(", ", &format!("{bytes} bytes"));
+            let _ = write!(out, ", {bytes} bytes");
         }
-        add(" (", &record.detail);
         if !record.detail.is_empty() {
-            out.push(')');
+            let _ = write!(out, " ({})", printable(&record.detail, MAX_SHOWN));
         }
         out.push('\n');
         out

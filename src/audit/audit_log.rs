@@ -1,24 +1,25 @@
 //! Appends records to the log, which several processes share: each holds the lock for one write.
 
 use crate::activity::{Caller, Entry, Recorder};
-use crate::log_files::{self, Lines};
+use crate::log_files::{self, Ending, Lines};
 use crate::record::{NO_HASH, Record};
 use crate::store::file_lock::LockFile;
 use crate::store::{Error, Result, files};
 use crate::sys::clock::{Utc, unix_seconds};
-use crate::sys::fs::{open_regular_with, private};
+use crate::sys::fs::{Stamp, open_regular_with, private};
 use crate::sys::{self, lock};
 use crate::{Options, Sync};
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long another process may hold the lock.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long another process may hold the lock, and how long nothing waits for it after that.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+const LOCK_PAUSE: Duration = Duration::from_secs(5);
 /// How many refused requests are recorded in a second; of more only the number is.
 const MAX_REFUSED: u64 = 20;
 /// How much of the end of a file is read to find its last record: several of the longest.
@@ -37,9 +38,15 @@ pub(crate) struct AuditLog {
 struct State {
     lock: Option<LockFile>,
     end: Option<End>,
+    /// The number and the hash of the record that this process has written or seen last.
+    last: (u64, String),
     refused: Refused,
-    /// When it was looked whether the lock is still in its place.
+    /// How many entries could not be recorded since then.
+    unrecorded: u64,
+    /// When it was looked whether the files are still in their places.
     looked: Option<Instant>,
+    /// Until when nothing waits for the lock.
+    blocked_until: Option<Instant>,
     /// Whether the log could not be written last time.
     has_failed: bool,
     has_sync_thread: bool,
@@ -50,6 +57,7 @@ struct State {
 /// The end of the log, to which the next record is appended.
 struct End {
     number: u64,
+    path: PathBuf,
     file: Arc<File>,
     size: u64,
     seq: u64,
@@ -104,11 +112,23 @@ impl AuditLog {
             Some(end) if end.is_current() => end,
             _ => self.find_end()?,
         };
+        if end.seq < state.last.0 {
+            let (lost, seq) = (end.seq, state.last.0);
+            log::error!("the end of the audit log was removed is_at={lost} was_at={seq}");
+            // So that the verification finds it.
+            (end.seq, end.hash) = state.last.clone();
+        }
         let more = state.refused.next_second();
         if more > 0 {
             let mut summary = Record::new("refused");
             summary.detail = format!("{more} more requests were refused within a second");
             end.write(summary, &mut state.line)?;
+        }
+        if state.unrecorded > 0 {
+            let mut gap = Record::new("gap");
+            gap.detail = format!("{} entries could not be recorded", state.unrecorded);
+            end.write(gap, &mut state.line)?;
+            state.unrecorded = 0;
         }
         // A clock that jumps back begins no file.
         if end.size > self.options.file_size || !end.day.is_empty() && *record.day() > *end.day {
@@ -116,6 +136,7 @@ impl AuditLog {
         }
         let seq = end.write(record, &mut state.line)?;
         self.sync(state, &end)?;
+        state.last = (end.seq, end.hash.clone());
         state.end = Some(end);
         drop(held);
         Ok(seq)
@@ -128,6 +149,7 @@ impl AuditLog {
         let known = known.filter(|known| !is_due || known.is_in_place().unwrap_or(false));
         if is_due {
             state.looked = Some(Instant::now());
+            state.end.take_if(|end| !end.is_in_place());
         }
         let made = match known {
             Some(known) => known,
@@ -171,9 +193,17 @@ impl AuditLog {
             .to_string();
         end.write(last, line)?;
         let mut next = End::create(folder, end.number + 1, end.seq, end.hash)?;
-        let Some(keep) = self.options.keep else {
-            return Ok(next);
-        };
+        if let Some(keep) = self.options.keep
+            && let Err(error) = self.remove_old(&mut next, keep, line)
+        {
+            log::warn!("old files of the audit log not removed reason={error}");
+        }
+        Ok(next)
+    }
+
+    /// Removes the files whose last record is too old; records each in the file that was just begun.
+    fn remove_old(&self, next: &mut End, keep: Duration, line: &mut Vec<u8>) -> Result<()> {
+        let folder = &self.options.folder;
         for number in log_files::numbers(folder)? {
             let path = log_files::path_of(folder, number);
             let (removed, _) = End::read(folder, number)?;
@@ -188,15 +218,15 @@ impl AuditLog {
             next.write(record, line)?;
             fs::remove_file(&path).map_err(Error::io("remove", &path))?;
         }
-        Ok(next)
+        Ok(())
     }
 
     fn sync(&self, state: &mut State, end: &End) -> Result<()> {
         match self.options.sync {
             Sync::None => {}
             Sync::Each => {
-                let path = log_files::path_of(&self.options.folder, end.number);
-                end.file.sync_data().map_err(Error::io("sync", &path))?;
+                let synced = end.file.sync_data();
+                synced.map_err(Error::io("sync", &end.path))?;
             }
             Sync::Second => {
                 *lock(&self.unsynced) = Some(end.file.clone());
@@ -240,6 +270,10 @@ impl fmt::Debug for AuditLog {
 }
 
 impl Recorder for AuditLog {
+    fn is_required(&self) -> bool {
+        self.options.required
+    }
+
     fn record(
         &self,
         caller: &Caller,
@@ -255,7 +289,21 @@ impl Recorder for AuditLog {
                 return Ok(Some(0));
             }
         }
-        let appended = self.append(&mut state, record);
+        let now = Instant::now();
+        state.blocked_until.take_if(|until| *until < now);
+        let appended = match state.blocked_until {
+            Some(_) => Err(Error::Locked {
+                path: self.options.folder.join("lock"),
+                waited: Duration::ZERO,
+            }),
+            None => self.append(&mut state, record),
+        };
+        if matches!(appended, Err(Error::Locked { .. })) && state.blocked_until.is_none() {
+            state.blocked_until = Some(Instant::now() + LOCK_PAUSE);
+        }
+        if appended.is_err() && !self.options.required {
+            state.unrecorded += 1;
+        }
         let was_failing = std::mem::replace(&mut state.has_failed, appended.is_err());
         appended.map(Some).or_else(|error| {
             if !was_failing {
@@ -282,6 +330,7 @@ impl End {
         let file = file.map_err(Error::io("create", &path))?;
         Ok(End {
             number,
+            path,
             file: Arc::new(file),
             size: 0,
             seq,
@@ -300,6 +349,7 @@ impl End {
         let size = file.metadata().map_err(Error::io("read", &path))?.len();
         let mut end = End {
             number,
+            path: path.clone(),
             file: Arc::new(file),
             size,
             seq: 0,
@@ -313,11 +363,9 @@ impl End {
                 break;
             };
             let mut has_record = false;
-            while let Some((line, is_whole)) = lines.next().map_err(Error::io("read", &path))? {
-                end.is_cut = !is_whole;
-                if let Ok((record, hash)) = Record::read(&line)
-                    && is_whole
-                {
+            while let Some((line, ending)) = lines.next().map_err(Error::io("read", &path))? {
+                end.is_cut = ending == Ending::None;
+                if let Ok((record, hash)) = Record::read(&line) {
                     has_record = true;
                     is_finished = record.kind == "closed";
                     end.date(&record);
@@ -348,6 +396,13 @@ impl End {
         u64::try_from(seconds).ok().map(Duration::from_secs)
     }
 
+    /// Whether its file still has its name.
+    fn is_in_place(&self) -> bool {
+        let ours = self.file.metadata().and_then(|it| Stamp::of(&it));
+        let named = files::stamp(&self.path);
+        ours.is_ok_and(|ours| named.is_ok_and(|named| named == Some(ours)))
+    }
+
     /// Whether no other process has written since.
     fn is_current(&self) -> bool {
         let metadata = self.file.metadata();
@@ -356,8 +411,7 @@ impl End {
 
     /// Appends a record with one write; returns its number. If that fails, nothing of it is left.
     fn write(&mut self, mut record: Record, line: &mut Vec<u8>) -> Result<u64> {
-        let path = Path::new("audit");
-        record.seq = self.seq + 1;
+        record.seq = self.seq.saturating_add(1);
         record.prev = std::mem::take(&mut self.hash);
         line.clear();
         if self.is_cut {
@@ -371,7 +425,7 @@ impl End {
         if let Err(error) = written {
             // What was written of it would be taken for a record that was changed.
             let _ = self.file.set_len(self.size);
-            return Err(Error::io("write", path)(error));
+            return Err(Error::io("write", &self.path)(error));
         }
         self.size += line.len() as u64;
         self.seq = record.seq;

@@ -6,6 +6,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+/// The largest number of a file.
+const MAX_NUMBER: u64 = 1_000_000_000;
 /// The end of their names.
 const EXTENSION: &str = "jsonl";
 /// The longest line that is read, in bytes: longer than any that is written.
@@ -28,7 +30,11 @@ pub(crate) fn numbers(folder: &Path) -> Result<Vec<u64>> {
     let number = |path: PathBuf| {
         let is_ours = path.extension().is_some_and(|end| end == EXTENSION);
         let stem = path.file_stem().filter(|_| is_ours)?;
-        let number = stem.to_str()?.parse::<u64>().ok()?;
+        let number = stem
+            .to_str()?
+            .parse::<u64>()
+            .ok()
+            .filter(|it| *it <= MAX_NUMBER)?;
         // No other way of writing it.
         (path == path_of(folder, number)).then_some(number)
     };
@@ -37,37 +43,56 @@ pub(crate) fn numbers(folder: &Path) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// The lines of a file, of which a last one may lack its end.
+/// How a line ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// As it should.
+    Whole,
+    /// Not at all: it is the last of its file, and being written, or its process has ended.
+    None,
+    /// It is too long for a record, and only its beginning was read.
+    TooLong,
+}
+
+/// The lines of a file.
 pub(crate) struct Lines {
     reader: BufReader<File>,
+    /// The position behind the lines that were read and have an end.
+    pub(crate) at: u64,
 }
 
 impl Lines {
-    /// Those of this file from a position on; `None` if it does not exist.
+    /// Those of this file from a position on, or from the beginning if the file is shorter now; `None` if it does not
+    /// exist.
     pub(crate) fn open(path: &Path, from: u64) -> Result<Option<Self>> {
         let Some(mut file) = files::open(path)? else {
             return Ok(None);
         };
-        let sought = file.seek(SeekFrom::Start(from));
-        sought.map_err(Error::io("read", path))?;
-        Ok(Some(Lines {
-            reader: BufReader::with_capacity(64 << 10, file),
-        }))
+        let unreadable = || Error::io("read", path);
+        let size = file.metadata().map_err(unreadable())?.len();
+        let at = if from > size { 0 } else { from };
+        file.seek(SeekFrom::Start(at)).map_err(unreadable())?;
+        let reader = BufReader::with_capacity(64 << 10, file);
+        Ok(Some(Lines { reader, at }))
     }
 
-    /// The next line without its end, and whether it has one; of a line that is too long, its beginning.
-    pub(crate) fn next(&mut self) -> std::io::Result<Option<(Vec<u8>, bool)>> {
+    /// The next line, without its end.
+    pub(crate) fn next(&mut self) -> std::io::Result<Option<(Vec<u8>, Ending)>> {
         let mut line = Vec::new();
         let mut limited = self.reader.by_ref().take(MAX_LINE as u64);
-        if limited.read_until(b'\n', &mut line)? == 0 {
+        let mut length = limited.read_until(b'\n', &mut line)?;
+        if length == 0 {
             return Ok(None);
         }
-        let is_whole = line.last() == Some(&b'\n');
-        if is_whole {
-            line.pop();
-        } else if line.len() == MAX_LINE {
-            self.reader.skip_until(b'\n')?;
-        }
-        Ok(Some((line, is_whole)))
+        let ending = if line.pop_if(|byte| *byte == b'\n').is_some() {
+            Ending::Whole
+        } else if length == MAX_LINE {
+            length += self.reader.skip_until(b'\n')?;
+            Ending::TooLong
+        } else {
+            return Ok(Some((line, Ending::None)));
+        };
+        self.at += length as u64;
+        Ok(Some((line, ending)))
     }
 }

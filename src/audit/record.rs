@@ -2,6 +2,7 @@
 
 use crate::activity::{Caller, Entry};
 use crate::argument_shape::shape;
+use crate::store::settings::{self, Kind};
 use crate::text::{printable, redact_credentials};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,6 @@ const MAX_DETAIL: usize = 600;
 /// The longest arguments whose shape is told, and the longest that are told whole, in bytes.
 const MAX_SHAPED: usize = 64 << 10;
 const MAX_VALUE: usize = 8 << 10;
-/// Names of settings whose values are not told contain one of these.
-const SECRET_WORDS: &str = "key token secret password auth header";
 
 /// A record as it is written; what is empty is left out.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -78,6 +77,7 @@ pub(crate) struct Record {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Arguments {
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) sha256: String,
     pub(crate) bytes: usize,
     #[serde(skip_serializing_if = "Value::is_null")]
@@ -99,26 +99,37 @@ impl Record {
 
     /// The record of an entry. `has_values`: arguments are told whole.
     pub(crate) fn of(caller: &Caller, entry: &Entry<'_>, has_values: bool) -> Self {
-        let name = |text: &str| printable(text, MAX_NAME);
-        let tells = has_values || entry.kind == "setting" && is_plain_setting(entry.subject);
+        let name = |text: &str| printable(&redact_credentials(text), MAX_NAME);
+        let is_setting = entry.kind == "setting";
+        let tells = match is_setting {
+            true => is_plain_setting(entry.subject),
+            false => has_values,
+        };
+        // Others may quote a server, and so its secrets or the arguments.
+        let is_ours = matches!(entry.kind, "refused") || entry.outcome == "denied";
+        let detail = if has_values || is_ours {
+            entry.detail
+        } else {
+            ""
+        };
         Record {
             of: entry.of,
             turn: caller.turn,
             front: caller.front.to_owned(),
-            key: name(&caller.key),
+            key: name(caller.key.get().map_or("", String::as_str)),
             address: caller
                 .address
                 .map(|address| address.to_string())
                 .unwrap_or_default(),
             session: name(entry.session),
             extension: name(entry.extension),
-            subject: name(&redact_credentials(entry.subject)),
+            subject: name(entry.subject),
             request: name(entry.request),
-            arguments: Arguments::of(entry.arguments, tells),
+            arguments: Arguments::of(entry.arguments, tells, is_setting),
             decision: entry.decision.to_owned(),
             by: entry.by.to_owned(),
             outcome: name(entry.outcome),
-            detail: printable(&redact_credentials(entry.detail), MAX_DETAIL),
+            detail: printable(&redact_credentials(detail), MAX_DETAIL),
             ms: entry
                 .took
                 .map(|took| (took.as_secs_f64() * 1e6).round() / 1e3),
@@ -171,7 +182,8 @@ impl Record {
 }
 
 impl Arguments {
-    fn of(text: &[u8], tells: bool) -> Option<Self> {
+    /// Of settings whose values are not told, the hash is not either: many are short enough to be guessed.
+    fn of(text: &[u8], tells: bool, is_setting: bool) -> Option<Self> {
         if text.is_empty() {
             return None;
         }
@@ -183,7 +195,10 @@ impl Arguments {
             printable(&redact_credentials(&text), MAX_VALUE)
         });
         Some(Arguments {
-            sha256: hash_of(text),
+            sha256: match is_setting && !tells {
+                true => String::new(),
+                false => hash_of(text),
+            },
             bytes: text.len(),
             shape: value.as_ref().map(shape).unwrap_or_default(),
             value: told,
@@ -191,10 +206,18 @@ impl Arguments {
     }
 }
 
-/// Whether the value of a setting may be told.
+/// Whether the value of a setting may be told: it is a number, a switch or one of some words, or names the model.
 fn is_plain_setting(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    name.starts_with("goose_") && !SECRET_WORDS.split(' ').any(|word| name.contains(word))
+    let known = settings::find(&name.to_ascii_uppercase());
+    known.is_some_and(|setting| {
+        let is_model = [settings::PROVIDER.name, settings::MODEL.name].contains(&setting.name);
+        let kind = setting.kind;
+        is_model
+            || matches!(
+                kind,
+                Kind::Count(..) | Kind::Number(..) | Kind::Switch | Kind::Words(_)
+            )
+    })
 }
 
 /// SHA-256 in hexadecimal digits.

@@ -1,11 +1,13 @@
 //! Whether the log is as it was written: each record in its place behind the one before it.
 
-use crate::log_files::{self, Lines};
+use crate::log_files::{self, Ending, Lines};
 use crate::record::{NO_HASH, Record};
 use crate::store::{Error, Result};
 use std::collections::HashSet;
 use std::path::Path;
 
+/// How each record begins.
+const BEGINNING: &[u8] = b"{\"seq\":";
 /// How many faults are kept; more are counted.
 const MAX_FAULTS: usize = 100;
 
@@ -52,17 +54,17 @@ pub(crate) fn verify(folder: &Path) -> Result<Verified> {
         found.files += 1;
         let name = format!("{number}.jsonl");
         let mut at = 0;
-        while let Some((line, is_whole)) = lines.next().map_err(Error::io("read", &path))? {
+        while let Some((line, ending)) = lines.next().map_err(Error::io("read", &path))? {
             at += 1;
             let (record, hash) = match Record::read(&line) {
-                Ok(read) if is_whole => read,
-                Err(why) if is_whole && line.ends_with(b"\"}") => {
-                    found.fault(&name, at, why);
+                Ok(read) => read,
+                // If it stands in the place of a record, the next one does not follow.
+                Err(_) if is_cut(&line, ending) => {
+                    found.cut += 1;
                     continue;
                 }
-                // If it stands in the place of a record, the next one does not follow.
-                _ => {
-                    found.cut += 1;
+                Err(why) => {
+                    found.fault(&name, at, why);
                     continue;
                 }
             };
@@ -95,4 +97,10 @@ pub(crate) fn verify(folder: &Path) -> Result<Verified> {
         found.fault(&file, line, "the records before it are missing".to_owned());
     }
     Ok(found)
+}
+
+/// Whether a line is the beginning of a record, which a process could not finish.
+fn is_cut(line: &[u8], ending: Ending) -> bool {
+    let begins = line.starts_with(BEGINNING) || BEGINNING.starts_with(line);
+    begins && !line.ends_with(b"\"}") && ending != Ending::TooLong
 }

@@ -6,6 +6,7 @@ mod launch_line;
 mod redacted_config;
 mod show;
 
+use crate::activity;
 use crate::agent::Stores;
 use crate::builtin;
 use crate::command_line::{Command, Failure, failed, logging, missing, paths, print, text, words};
@@ -292,11 +293,19 @@ fn accept(parser: lexopt::Parser) -> Result<(), Failure> {
 fn accept_tools(name: &str) -> Result<(String, Vec<Json>), Failure> {
     let paths = paths()?;
     let key = config::key(name);
-    let pinning = Pinning::read(&Config::new(&paths), &paths);
+    let stores = Stores::new(&paths);
+    let pinning = Pinning::read(&stores.config, &paths);
     let Some(pinner) = pinning.pinner() else {
         let hint = features::hint("pinning");
         return Err(Failure::Failed(format!("tools are not pinned{hint}")));
     };
+    let recorded = stores.activity.record(&activity::Entry {
+        extension: &key,
+        subject: "tools",
+        outcome: "accepted",
+        ..activity::Entry::new("setting", "")
+    });
+    recorded.map_err(Failure::Failed)?;
     let changes = pinner.accept(&key).map_err(|error| {
         let name = printable(name, WIDTH);
         Failure::Failed(format!("nothing of {name:?} was accepted: {error}"))

@@ -18,8 +18,8 @@ mod turn_display;
 
 use gosling_core::part::Part;
 use gosling_core::{
-    agent, builtin, command_line, conversation, extension, features, json, mcp, provider, store,
-    sys, text,
+    activity, agent, builtin, command_line, conversation, extension, features, json, mcp, provider,
+    store, sys, text,
 };
 
 /// What these commands add to gosling.

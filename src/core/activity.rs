@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 pub struct Caller {
     /// Which front has taken the request: `http`, `acp`, `schedule`, or the name of a command.
     pub front: &'static str,
-    /// The name of the key that the client has shown; empty where none is needed.
-    pub key: String,
+    /// The name of the key that the client has shown, as soon as it has been checked.
+    pub key: OnceLock<String>,
     /// The client's address.
     pub address: Option<SocketAddr>,
     /// The record of the turn that this is a part of.
@@ -108,6 +108,11 @@ pub trait Recorder: fmt::Debug + Send + Sync {
     /// # Errors
     /// Why it cannot be recorded, if what cannot be recorded must not be done.
     fn record(&self, caller: &Caller, entry: &Entry<'_>) -> Result<Option<u64>, String>;
+
+    /// Whether what cannot be recorded must not be done.
+    fn is_required(&self) -> bool {
+        false
+    }
 }
 
 /// The recorders of what is done with some files; the user may want none.
@@ -141,13 +146,26 @@ impl Activity {
         }
     }
 
-    fn record(&self, entry: &Entry<'_>) -> Result<Option<u64>, String> {
+    /// Records what is about to happen, and returns the number of the record.
+    ///
+    /// # Errors
+    /// Why it must not happen.
+    pub fn record(&self, entry: &Entry<'_>) -> Result<Option<u64>, String> {
         let caller = Caller::current();
         caller.is_recorded.store(true, Ordering::Relaxed);
         // Each of them gets it, also if another one cannot record it.
         let recorded = self.0.iter().map(|it| it.record(&caller, entry));
         let mut recorded = recorded.collect::<Vec<_>>().into_iter();
         recorded.try_fold(None, |number, next| Ok(number.or(next?)))
+    }
+
+    /// As [`begin`](Self::begin) if what cannot be recorded must not be done.
+    ///
+    /// # Errors
+    /// Why it must not happen.
+    pub fn begin_if_required<'a>(&self, entry: Entry<'a>) -> Result<Option<Begun<'a>>, String> {
+        let is_required = self.0.iter().any(|it| it.is_required());
+        is_required.then(|| self.begin(entry)).transpose()
     }
 
     /// Records what is about to happen. [`Begun::end`] completes the record.

@@ -1,6 +1,7 @@
 //! A report for the developers of a client or of gosling: an archive with what a fault needs to be understood,
 //! and without secrets.
 
+use crate::activity::Entry;
 use crate::agent::{Error, Registry};
 use crate::features::FEATURES;
 use crate::report_files;
@@ -61,6 +62,11 @@ impl Diagnostics {
         let stores = registry.stores();
         let session_files =
             report_files::of_session(&stores.sessions, id, OUTPUTS).ok_or(Error::NoSession)?;
+        let recorded = stores.activity.record(&Entry {
+            outcome: "reported",
+            ..Entry::new("session", id)
+        });
+        recorded.map_err(|reason| Error::Config { reason })?;
         let mut secrets = SecretValues::default();
         collect_secrets(registry, &mut secrets);
         let mut report = Diagnostics {

@@ -18,7 +18,7 @@ mod zip;
 
 use gosling_core::part::Part;
 use gosling_core::{
-    agent, extension, features, http, json, mcp, provider, sorting, store, sys, text,
+    activity, agent, extension, features, http, json, mcp, provider, sorting, store, sys, text,
 };
 
 /// What these pages add to gosling.

@@ -226,6 +226,95 @@ fn a_flood_of_refused_requests_is_counted() {
 }
 
 #[test]
+fn a_record_without_the_end_of_its_line_is_the_last_one() {
+    let folder = Folder::new();
+    note(&folder.log(), "a");
+    let path = folder.0.join("1.jsonl");
+    let text = fs::read(&path).unwrap();
+    fs::write(&path, text.trim_ascii_end()).unwrap();
+    assert_eq!(folder.is_whole().records, 1);
+    assert_eq!(note(&folder.log(), "b"), 2);
+    assert_eq!(folder.is_whole().records, 2);
+}
+
+#[test]
+fn what_is_no_record_is_found_and_hides_none() {
+    let folder = Folder::new();
+    let log = folder.log();
+    note(&log, "a");
+    let before = folder.lines();
+    for line in ["rubbish".to_owned(), "x".repeat(log_files::MAX_LINE + 100)] {
+        folder.set_lines(&[before.clone(), vec![line]].concat());
+        note(&folder.log(), "b");
+        let found = verify(&folder.0).unwrap();
+        // The file with the long line is full.
+        let records = 2 + found.files as u64 - 1;
+        assert_eq!(
+            (found.records, found.faults.len()),
+            (records, 1),
+            "{found:?}"
+        );
+        let _ = fs::remove_file(folder.0.join("2.jsonl"));
+        assert_eq!(found.faults[0].1, 2);
+    }
+    // Names that no file of the log has.
+    for name in [
+        "18446744073709551615.jsonl",
+        "01.jsonl",
+        "x.jsonl",
+        "2.json",
+    ] {
+        fs::write(folder.0.join(name), "{}").unwrap();
+    }
+    folder.set_lines(&before);
+    note(&folder.log(), "c");
+    folder.is_whole();
+}
+
+#[test]
+fn a_process_does_not_forget_what_it_has_written() {
+    let folder = Folder::new();
+    let log = folder.log();
+    for _ in 0..5 {
+        note(&log, "a");
+    }
+    let lines = folder.lines();
+    folder.set_lines(&lines[..2]);
+    assert_eq!(note(&log, "b"), 6);
+    let found = verify(&folder.0).unwrap();
+    assert_eq!(found.faults[0].1, 3, "{found:?}");
+    // A file that was moved away gets no more records.
+    let moved = folder.0.join("moved");
+    fs::rename(folder.0.join("1.jsonl"), &moved).unwrap();
+    log.state.lock().unwrap().looked = None;
+    assert_eq!(note(&log, "c"), 7);
+    assert_eq!(folder.lines().len(), 1);
+    assert_eq!(verify(&folder.0).unwrap().faults.len(), 1);
+}
+
+#[test]
+fn what_was_not_recorded_is_counted() {
+    let folder = Folder::new();
+    let mut log = folder.log();
+    log.options.required = false;
+    note(&log, "a");
+    let path = folder.0.join("lock");
+    let held = LockFile::open(&path).unwrap();
+    let held = held.acquire(Duration::ZERO).unwrap();
+    let begin = Instant::now();
+    for _ in 0..50 {
+        assert_eq!(note_as(&log, "tool_call", "shell"), Ok(0));
+    }
+    // Each of them would wait otherwise.
+    assert!(begin.elapsed() < 10 * LOCK_TIMEOUT);
+    drop(held);
+    log.state.lock().unwrap().blocked_until = None;
+    note(&log, "b");
+    assert_eq!(folder.is_whole().records, 3);
+    assert!(folder.lines()[1].contains("50 entries could not be recorded"));
+}
+
+#[test]
 fn what_cannot_be_recorded_is_refused_if_the_log_is_required() {
     let folder = Folder::new();
     fs::write(&folder.0, "a file").unwrap();
@@ -235,12 +324,7 @@ fn what_cannot_be_recorded_is_refused_if_the_log_is_required() {
     log.options.required = false;
     assert_eq!(note_as(&log, "tool_call", "shell"), Ok(0));
     fs::remove_file(&folder.0).unwrap();
-    // It goes on when it can, and when the folder was moved away meanwhile.
-    assert_eq!(note(&log, "a"), 1);
-    let moved = folder.0.with_extension("moved");
-    fs::rename(&folder.0, &moved).unwrap();
-    log.state.lock().unwrap().looked = None;
-    assert_eq!(note(&log, "b"), 1);
-    fs::remove_dir_all(&moved).unwrap();
+    // It goes on when it can, with the number of those that have no record.
+    assert_eq!(note(&log, "a"), 2);
     folder.is_whole();
 }

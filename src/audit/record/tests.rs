@@ -33,9 +33,12 @@ fn a_record_is_one_line_that_is_read_again() {
         !text.contains("curl") && text.contains("string of"),
         "{text}"
     );
+    // Nor is what a server says, which may quote them.
+    assert!(!text.contains("break"), "{text}");
     let (read, _) = Record::read(&line).unwrap();
     assert_eq!((&*read.subject, &*read.by), ("shell", "mode"));
     let told = Record::of(&Caller::default(), &entry(), true);
+    assert!(told.detail.contains("break") && !told.detail.contains("me:secret"));
     let value = told.arguments.unwrap().value.unwrap();
     assert!(
         value.contains("curl") && !value.contains("abcdefgh"),
@@ -60,21 +63,22 @@ fn a_changed_line_is_found_wherever_it_was_changed() {
 fn values_of_settings_are_told_unless_they_may_be_secrets() {
     let value = |subject: &str| {
         let entry = Entry {
-            kind: "setting",
             subject,
             arguments: b"\"auto\"",
-            ..Entry::default()
+            ..Entry::new("setting", "")
         };
-        Record::of(&Caller::default(), &entry, false)
-            .arguments
-            .unwrap()
-            .value
+        let record = Record::of(&Caller::default(), &entry, true);
+        let arguments = record.arguments.unwrap();
+        // A short one could be guessed from its hash.
+        assert_eq!(arguments.sha256.is_empty(), arguments.value.is_none());
+        arguments.value
     };
     assert_eq!(value("GOOSE_MODE").as_deref(), Some("\"auto\""));
     assert_eq!(value("goose_mode").as_deref(), Some("\"auto\""));
     for secret in [
-        "GOOSE_OTEL_HEADERS",
-        "GOOSE_TOKEN",
+        "GOOSE_SERVER__SECRET_KEY",
+        "GOOSE_PROXY_PASS",
+        "GOOSE_ALLOWLIST",
         "OPENAI_API_KEY",
         "extensions.x",
     ] {

@@ -34,12 +34,17 @@ fn threads_work_for_who_has_started_them() {
     assert_eq!(front(), "");
     let caller = Caller {
         front: "http",
-        key: "a".to_owned(),
         ..Caller::default()
     };
+    caller.key.set("a".to_owned()).unwrap();
     caller.asks(|| {
         let by_acp = Caller::current().by("acp");
-        by_acp.asks(|| assert_eq!((front(), &*Caller::current().key), ("acp", "a")));
+        by_acp.asks(|| {
+            assert_eq!(
+                (front(), Caller::current().key.get().map(|key| key.as_str())),
+                ("acp", Some("a"))
+            )
+        });
         let thread = spawn("test".to_owned(), None, || {
             let more = spawn("test".to_owned(), None, || assert_eq!(front(), "http"));
             more.unwrap().join().unwrap();

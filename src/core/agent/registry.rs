@@ -193,11 +193,12 @@ impl Registry {
             schedule_id: start.schedule_id,
             recipe_origin,
         })?;
-        if let Err(error) = self.keep_or_start(&session, IfRunning::Keep) {
+        let recorded = self.stores.record_session(&session.id, "created");
+        let started = recorded.and_then(|()| self.keep_or_start(&session, IfRunning::Keep));
+        if let Err(error) = started {
             let _ = self.stores.sessions.delete(&session.id);
             return Err(error);
         }
-        self.stores.note_session(&session.id, "created");
         Ok(session)
     }
 

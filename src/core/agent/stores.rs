@@ -1,6 +1,7 @@
 //! The files that sessions need.
 
 use crate::activity::{Activity, Caller, Entry, Recorder};
+use crate::agent::Error;
 use crate::agent::prompt::hints::Hints;
 use crate::agent::prompt::prompt_templates::Prompts;
 use crate::agent::session::export_copy_import::SessionFiles;
@@ -19,6 +20,10 @@ impl Recorder for NoRecorder {
         Err(format!(
             "GOOSE_AUDIT is `required`, and there is no audit log{hint}"
         ))
+    }
+
+    fn is_required(&self) -> bool {
+        true
     }
 }
 
@@ -70,12 +75,18 @@ impl Stores {
         }
     }
 
-    /// Records what has become of a session.
-    pub(in crate::agent) fn note_session(&self, session: &str, outcome: &str) {
-        self.activity.note(Entry {
+    /// Records what becomes of a session.
+    ///
+    /// # Errors
+    /// Why it must not happen.
+    pub(in crate::agent) fn record_session(&self, id: &str, outcome: &str) -> Result<(), Error> {
+        let recorded = self.activity.record(&Entry {
             outcome,
-            ..Entry::new("session", session)
+            ..Entry::new("session", id)
         });
+        recorded
+            .map(drop)
+            .map_err(|reason| Error::Config { reason })
     }
 
     /// Stores a setting, with the secrets if it is one.

@@ -434,27 +434,6 @@ impl Manager {
         cancel: &Cancel,
     ) -> Result<CallToolResult, Error> {
         let (extension, tool) = self.owner(name)?;
-        if !extension.config.allows(tool) {
-            let reason = format!("the tool {tool:?} is not among its `available_tools`");
-            return Err(Error::new(extension.config.name(), Phase::Tool, reason));
-        }
-        let Some(server) = extension.supervisor() else {
-            let reason = format!(
-                "the tool {tool:?} is run by the client that added the extension, not by this server"
-            );
-            return Err(Error::new(extension.config.name(), Phase::Tool, reason));
-        };
-        server.require_offered(tool)?;
-        let tools = extension.known_tools();
-        let known = tools.iter().find(|known| known.name == tool);
-        let hints = known.and_then(|known| known.annotations.as_ref());
-        let operation = Operation {
-            repeatable: hints.is_some_and(|hints| {
-                hints.idempotent_hint == Some(true) || hints.read_only_hint == Some(true)
-            }),
-            tool: Some(tool),
-            observer: call.observer.clone(),
-        };
         let begun = self.context.activity.begin(Entry {
             extension: &extension.key,
             subject: tool,
@@ -464,28 +443,14 @@ impl Manager {
             by: call.allowed_by,
             ..Entry::new("tool_call", &self.context.session_id)
         });
-        let begun =
-            begun.map_err(|reason| Error::new(extension.config.name(), Phase::Tool, reason))?;
-        let begin = Instant::now();
-        let result = server.request(&operation, cancel, |client, cancel| {
-            client.call_tool(tool, arguments, call.clone(), cancel)
-        });
-        if let Err(error) = &result {
-            log::info!(
-                "tool call failed extension={:?} phase=execution class={} ms={}",
-                printable(&extension.key, 100),
-                error.class_name().unwrap_or("cancelled"),
-                begin.elapsed().as_millis()
-            );
-        }
-        let done = result
-            .as_ref()
-            .is_ok_and(|result| result.is_error != Some(true));
-        server.record(begin.elapsed(), !done);
+        let refused = |reason| Error::new(extension.config.name(), Phase::Tool, reason);
+        let begun = begun.map_err(refused)?;
+        let result = call_of(&extension, tool, arguments, &call, cancel);
         match &result {
             Ok(result) => {
                 let bytes = result.content.iter().map(|part| part.as_json().len()).sum();
-                begun.end(if done { "ok" } else { "is_error" }, "", Some(bytes));
+                let is_error = result.is_error == Some(true);
+                begun.end(if is_error { "is_error" } else { "ok" }, "", Some(bytes));
             }
             Err(error) => begun.end(error.outcome(), &error.to_string(), None),
         }
@@ -635,6 +600,52 @@ impl Manager {
         );
         Err(Error::new(prefix, Phase::Config, reason))
     }
+}
+
+/// Calls the tool of an extension, see [`Manager::call`].
+fn call_of(
+    extension: &Extension,
+    tool: &str,
+    arguments: &RawValue,
+    call: &CallOptions<'_>,
+    cancel: &Cancel,
+) -> Result<CallToolResult, Error> {
+    if !extension.config.allows(tool) {
+        let reason = format!("the tool {tool:?} is not among its `available_tools`");
+        return Err(Error::new(extension.config.name(), Phase::Tool, reason));
+    }
+    let Some(server) = extension.supervisor() else {
+        let reason = format!(
+            "the tool {tool:?} is run by the client that added the extension, not by this server"
+        );
+        return Err(Error::new(extension.config.name(), Phase::Tool, reason));
+    };
+    server.require_offered(tool)?;
+    let tools = extension.known_tools();
+    let known = tools.iter().find(|known| known.name == tool);
+    let hints = known.and_then(|known| known.annotations.as_ref());
+    let operation = Operation {
+        repeatable: hints.is_some_and(|hints| {
+            hints.idempotent_hint == Some(true) || hints.read_only_hint == Some(true)
+        }),
+        tool: Some(tool),
+        observer: call.observer.clone(),
+    };
+    let begin = Instant::now();
+    let result = server.request(&operation, cancel, |client, cancel| {
+        client.call_tool(tool, arguments, call.clone(), cancel)
+    });
+    if let Err(error) = &result {
+        log::info!(
+            "tool call failed extension={:?} phase=execution class={} ms={}",
+            printable(&extension.key, 100),
+            error.class_name().unwrap_or("cancelled"),
+            begin.elapsed().as_millis()
+        );
+    }
+    let is_done = (result.as_ref()).is_ok_and(|result| result.is_error != Some(true));
+    server.record(begin.elapsed(), !is_done);
+    result
 }
 
 fn removed_error(name: &str) -> Error {

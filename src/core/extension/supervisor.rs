@@ -8,6 +8,7 @@ use super::restart_policy::{FailureKind, Next, RESTARTS, Restarts, Retries, WIND
 use super::status::{self, Calls, ServerInfo, Status};
 use super::subscriptions::Subscriptions;
 use super::{Class, Error, Phase};
+use crate::activity::Entry;
 use crate::mcp;
 use crate::mcp::client::{CallObserver, Client};
 use crate::mcp::types::Tool;
@@ -550,6 +551,12 @@ impl Supervisor {
             log::info!("extension resumed name={name:?}");
         } else {
             log::warn!("extension restarted name={name:?} reason={reason:?}");
+            context.activity.note(Entry {
+                extension: name,
+                outcome: "restarted",
+                detail: reason,
+                ..Entry::new("extension", &context.session_id)
+            });
         }
         self.subscriptions.notify_all();
         Ok(made)

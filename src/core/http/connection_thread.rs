@@ -83,7 +83,6 @@ impl<'a> Connection<'a> {
         let outcome = self.read_head().and_then(|head| {
             let caller = Caller {
                 front: "http",
-                key: "server".to_owned(),
                 address: Some(self.connection.peer),
                 ..Caller::default()
             };
@@ -175,8 +174,8 @@ impl<'a> Connection<'a> {
             Ok(found) => (self.call(found, head)?, false),
             Err(response) => {
                 if let 401 | 403 = response.status.0 {
-                    let (method, path) = (&head.method, &head.path);
-                    self.shared.router.note("refused", method, path, &response);
+                    let subject = format!("{} {}", head.method, head.path);
+                    self.shared.router.note("refused", &subject, &response);
                 }
                 if response.status.0 >= 400 {
                     METRICS.refuse(Refusal::of_status(response.status.0));
@@ -276,6 +275,9 @@ impl<'a> Connection<'a> {
         });
         let query = head.query.as_deref();
         access_control.check_key(access, key, query)?;
+        if access > Access::Keyless {
+            let _ = Caller::current().key.set("server".to_owned());
+        }
         if access < Access::TokenKeyed {
             return Ok(());
         }
@@ -311,6 +313,13 @@ impl<'a> Connection<'a> {
         };
         METRICS.requests.add(1);
         let Request { method, path, .. } = &request;
+        let router = &self.shared.router;
+        let subject = format!("{method} {path}");
+        let changes = !matches!(method, Method::Get | Method::Head);
+        let begun = match changes.then(|| router.begin(&subject)).transpose() {
+            Ok(begun) => begun.flatten(),
+            Err(error) => return Ok(error.into()),
+        };
         let response = match catch(|| (found.route.handler)(&request)) {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => error.into(),
@@ -319,9 +328,10 @@ impl<'a> Connection<'a> {
                 Error::internal("The server failed at this request; its log says how").into()
             }
         };
-        if !matches!(method, Method::Get | Method::Head) {
-            let router = &self.shared.router;
-            router.note("request", method, path, &response);
+        match begun {
+            Some(begun) => begun.end(&response.status.0.to_string(), "", None),
+            None if changes => router.note("request", &subject, &response),
+            None => {}
         }
         Ok(response)
     }

@@ -11,7 +11,7 @@ use tiny_http::Method;
 
 use super::response::header;
 use super::{Error, HangUp, Request, Response};
-use crate::activity::{Activity, Entry};
+use crate::activity::{Activity, Begun, Entry};
 use crate::sys::cancel::Cancel;
 
 /// What a route requires of its clients, from least to most.
@@ -167,15 +167,25 @@ impl Router {
         self
     }
 
+    /// Records a request that may change something before it does, if what cannot be recorded must not be done.
+    ///
+    /// # Errors
+    /// 503 if it cannot be recorded.
+    pub(super) fn begin<'a>(&self, subject: &'a str) -> Result<Option<Begun<'a>>, Error> {
+        let begun = self.activity.begin_if_required(Entry {
+            subject,
+            ..Entry::new("request", "")
+        });
+        begun.map_err(|reason| Error::new(503, reason))
+    }
+
     /// Records how a request has ended, unless what it has done is recorded.
-    pub(super) fn note(&self, kind: &'static str, method: &Method, path: &str, end: &Response) {
-        let status = end.status.0.to_string();
+    pub(super) fn note(&self, kind: &'static str, subject: &str, end: &Response) {
         self.activity.note_unless_recorded(Entry {
-            kind,
-            subject: &format!("{method} {path}"),
-            outcome: &status,
+            subject,
+            outcome: &end.status.0.to_string(),
             detail: end.error_message.as_deref().unwrap_or_default(),
-            ..Entry::default()
+            ..Entry::new(kind, "")
         });
     }
 

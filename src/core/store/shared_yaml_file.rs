@@ -104,13 +104,15 @@ impl YamlFile {
             if known.iter().eq(mapping.iter()) {
                 return Ok(result);
             }
-            match self.replace(&target, before.as_ref(), &mapping) {
+            let recorded = self.record_changes("", known, &mapping);
+            recorded.map_err(|why| Error::unwritable(&self.path, why))?;
+            let replaced = self.replace(&target, before.as_ref(), &mapping);
+            if replaced.is_err() {
+                let _ = self.record_change("", &Yaml::Null, "failed");
+            }
+            match replaced {
                 Err(Error::Changing { .. }) => continue,
-                written => {
-                    written?;
-                    self.note_changes("", known, &mapping);
-                    return Ok(result);
-                }
+                replaced => return replaced.map(|()| result),
             }
         }
         Err(Error::Changing {
@@ -144,31 +146,63 @@ impl YamlFile {
         let _ = self.activity.set(activity.clone());
     }
 
-    /// Records what has changed: `prefix` and the names of the settings, of those in a mapping apart, with their new
-    /// values unless they are secrets.
-    fn note_changes(&self, prefix: &str, before: &Mapping, after: &Mapping) {
-        let Some(activity) = self.activity.get() else {
-            return;
-        };
+    /// Records what is about to change: `prefix` and the names of the settings, of those in a mapping apart, with their
+    /// new values unless they are secrets; of a list what is added and removed.
+    fn record_changes(
+        &self,
+        prefix: &str,
+        before: &Mapping,
+        after: &Mapping,
+    ) -> std::result::Result<(), String> {
         let gone = before.keys().filter(|name| !after.contains_key(*name));
         for name in after.keys().chain(gone) {
             let (was, now) = (before.get(name), after.get(name));
             let name = format!("{prefix}{}", name.as_str().unwrap_or_default());
-            if let (Some(Yaml::Mapping(was)), Some(Yaml::Mapping(now)), "") = (was, now, prefix) {
-                self.note_changes(&format!("{name}."), was, now);
-            } else if was != now {
-                let value = now.filter(|_| !self.secret).map(yaml_text::to_json);
-                let value = value.map(|value| value.to_string()).unwrap_or_default();
-                activity.note(Entry {
-                    kind: "setting",
-                    extension: &self.path.file_name().unwrap_or_default().to_string_lossy(),
-                    subject: &name,
-                    arguments: value.as_bytes(),
-                    outcome: if now.is_some() { "set" } else { "removed" },
-                    ..Entry::default()
-                });
+            match (was, now) {
+                (was, now) if was == now => {}
+                (None | Some(Yaml::Mapping(_)), Some(Yaml::Mapping(now))) if prefix.is_empty() => {
+                    let was = was.and_then(Yaml::as_mapping).cloned().unwrap_or_default();
+                    self.record_changes(&format!("{name}."), &was, now)?;
+                }
+                (was, Some(Yaml::Sequence(now))) => {
+                    let was = was
+                        .and_then(Yaml::as_sequence)
+                        .map_or(&[][..], Vec::as_slice);
+                    let added = now.iter().filter(|item| !was.contains(item));
+                    let removed = was.iter().filter(|item| !now.contains(item));
+                    for (item, outcome) in
+                        (added.map(|it| (it, "added"))).chain(removed.map(|it| (it, "removed")))
+                    {
+                        let name = format!("{name} {}", item.as_str().unwrap_or_default());
+                        self.record_change(name.trim(), item, outcome)?;
+                    }
+                }
+                (_, Some(now)) => self.record_change(&name, now, "set")?,
+                (_, None) => self.record_change(&name, &Yaml::Null, "removed")?,
             }
         }
+        Ok(())
+    }
+
+    fn record_change(
+        &self,
+        name: &str,
+        value: &Yaml,
+        outcome: &str,
+    ) -> std::result::Result<(), String> {
+        let Some(activity) = self.activity.get() else {
+            return Ok(());
+        };
+        let value = Some(value).filter(|value| !self.secret && !value.is_null());
+        let value = value.map(|value| yaml_text::to_json(value).to_string());
+        let recorded = activity.record(&Entry {
+            extension: &self.path.file_name().unwrap_or_default().to_string_lossy(),
+            subject: name,
+            arguments: value.unwrap_or_default().as_bytes(),
+            outcome,
+            ..Entry::new("setting", "")
+        });
+        recorded.map(drop)
     }
 
     fn replace(&self, target: &Path, before: Option<&Snapshot>, mapping: &Mapping) -> Result<()> {

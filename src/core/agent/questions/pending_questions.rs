@@ -48,6 +48,11 @@ impl<A> PendingQuestions<A> {
         })
     }
 
+    /// Whether the question with this id is open.
+    pub(in crate::agent) fn is_open(&self, id: &str) -> bool {
+        lock(&self.open).contains_key(id)
+    }
+
     /// Answers the question with this id and closes it; false if it is not open.
     pub(in crate::agent) fn answer(&self, id: &str, answer: A) -> bool {
         let sender = lock(&self.open).remove(id);

@@ -17,8 +17,7 @@ impl Questions {
         let Some(agent) = &self.0 else {
             return false;
         };
-        let is_open = agent.channel.confirmations.answer(request, answer);
-        if is_open {
+        if agent.channel.confirmations.is_open(request) {
             agent.extensions.activity().note(Entry {
                 request,
                 decision: if answer.is_allowed() {
@@ -34,7 +33,7 @@ impl Questions {
                 ..Entry::new("approval", &agent.session_id)
             });
         }
-        is_open
+        agent.channel.confirmations.answer(request, answer)
     }
 
     /// Answers an elicitation with the user's data, or declines it with `None`.

@@ -61,6 +61,7 @@ impl SessionFiles<'_> {
     /// When there is no such session or it cannot be read.
     pub fn export(self, id: &str) -> Result<ExportedSession, Error> {
         let mut session = self.session(id)?;
+        self.stores.record_session(id, "exported")?;
         let entries = self.stores.sessions.entries_of(id)?;
         let (mut messages, mut unreadable_messages) = (Vec::new(), Vec::new());
         for entry in entries.ok_or(Error::NoSession)? {
@@ -71,7 +72,6 @@ impl SessionFiles<'_> {
         }
         session.message_count = messages.len();
         session.conversation = Some(messages);
-        self.stores.note_session(id, "exported");
         Ok(ExportedSession {
             session,
             unreadable_messages,
@@ -124,9 +124,8 @@ impl SessionFiles<'_> {
             copy.output_tokens = None;
             copy.counted_messages = None;
         }
-        let copied = sessions.add(copy, entries)?.id;
-        self.stores.note_session(&copied, "copied");
-        Ok(copied)
+        self.stores.record_session(id, "copied")?;
+        Ok(sessions.add(copy, entries)?.id)
     }
 
     /// Creates a session from an export, with its messages (see [`Session::from_export`]).
@@ -169,7 +168,10 @@ impl SessionFiles<'_> {
         }
         let entries = messages.into_iter().map(JournalEntry::from).collect();
         let made = self.stores.sessions.add(session, entries)?;
-        self.stores.note_session(&made.id, "imported");
+        if let Err(error) = self.stores.record_session(&made.id, "imported") {
+            let _ = self.stores.sessions.delete(&made.id);
+            return Err(error);
+        }
         self.session_with_messages(&made.id)
     }
 

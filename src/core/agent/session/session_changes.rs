@@ -123,15 +123,16 @@ impl Registry {
     /// When there is no such session, or it cannot be written.
     pub fn set_mode(&self, id: &str, mode: Mode) -> Result<(), Error> {
         self.files().session(id)?;
-        self.stores().sessions.update(id, |session| {
-            session.goose_mode = Some(mode.as_str().to_owned());
-        })?;
-        self.stores().activity.note(Entry {
+        let recorded = self.stores().activity.record(&Entry {
             subject: "goose_mode",
             arguments: format!("{:?}", mode.as_str()).as_bytes(),
             outcome: "set",
             ..Entry::new("setting", id)
         });
+        recorded.map_err(Error::config)?;
+        self.stores().sessions.update(id, |session| {
+            session.goose_mode = Some(mode.as_str().to_owned());
+        })?;
         if let Some(agent) = self.live_agent(id) {
             agent.channel.set_mode(mode);
         }
@@ -290,6 +291,9 @@ impl Registry {
     /// When there is no such session, or another process runs a turn of it.
     pub fn delete(&self, id: &str) -> Result<(), Error> {
         self.stores().sessions.check_no_turn_in_other_process(id)?;
+        if !matches!(self.stores().sessions.load(id), Ok(None)) {
+            self.stores().record_session(id, "deleted")?;
+        }
         // Deleted first: an agent that starts now either is stopped here, or does not find its session.
         let deleted = self.stores().sessions.delete(id)?;
         self.stop(id);
@@ -297,7 +301,6 @@ impl Registry {
             observer.deleted(id);
         }
         if deleted {
-            self.stores().note_session(id, "deleted");
             Ok(())
         } else {
             Err(Error::NoSession)

@@ -107,7 +107,7 @@ struct PermittedCall<'c> {
 }
 
 /// Who or what denies a call, and why.
-type Denial = (&'static str, Cow<'static, str>);
+type Denial<'w> = (&'static str, Cow<'w, str>);
 
 /// A call that the model requested, and how it is answered.
 struct PlannedCall<'c> {
@@ -272,7 +272,12 @@ impl Turn<'_> {
         })
     }
 
-    fn permit<'c>(&self, agent: &'c Agent, id: &str, call: &ToolCall) -> Result<Plan<'c>, Denial> {
+    fn permit<'c>(
+        &self,
+        agent: &'c Agent,
+        id: &str,
+        call: &ToolCall,
+    ) -> Result<Plan<'c>, Denial<'static>> {
         let recipe = &self.context.recipe;
         if recipe.is_output(&call.name) {
             return Ok(Plan::run(call, None, None, None, "automatic"));
@@ -285,6 +290,8 @@ impl Turn<'_> {
         let tool = agent.extensions.find(&call.name).filter(is_usable);
         if tool.is_none() && !resource_tools::owns(&call.name) && !is_of_recipe {
             let error = self.unknown_tool(&call.name);
+            self.context
+                .denied(id, call, ("automatic", error.as_str().into()));
             return Ok(Plan::Answered(Outcome::Error { error }));
         }
         // Without questions, "always" makes no difference.
@@ -314,7 +321,7 @@ impl Turn<'_> {
                 Some(approval) => (Some(approval), "user"),
                 None => {
                     let why = "Another call with this id is being asked about.";
-                    return Ok(Plan::refuse(why));
+                    return Err(("automatic", why.into()));
                 }
             },
         };
@@ -326,7 +333,7 @@ impl Turn<'_> {
         &self,
         tool: &str,
         origin: Option<&ToolOrigin>,
-    ) -> Result<Option<PermissionLevel>, Denial> {
+    ) -> Result<Option<PermissionLevel>, Denial<'static>> {
         let permissions = &self.context.stores.permissions;
         let level = match origin {
             Some(origin) => permissions.level_for(tool, origin),
@@ -359,7 +366,7 @@ impl Turn<'_> {
     }
 
     /// Denies a call that needs a user or a client, and counts it.
-    fn unattended(&self, call: &ToolCall, why: &'static str) -> Denial {
+    fn unattended(&self, call: &ToolCall, why: &'static str) -> Denial<'static> {
         let id = &self.context.session.id;
         log::warn!(
             "a call was refused, as no user can be asked session={id} tool={:?}",
@@ -544,8 +551,11 @@ impl TurnContext<'_> {
 
     /// The entry for a call.
     fn entry<'e>(&'e self, id: &'e str, call: &'e ToolCall, by: &'static str) -> Entry<'e> {
+        let named = call.name.split_once(tool_names::SEPARATOR);
+        let (extension, subject) = named.unwrap_or(("", &call.name));
         Entry {
-            subject: &call.name,
+            extension,
+            subject,
             request: id,
             arguments: call.arguments.get().as_bytes(),
             decision: "allowed",
@@ -577,8 +587,12 @@ impl TurnContext<'_> {
     }
 
     /// The result of a call that is not made, which is recorded.
-    fn denied(&self, id: &str, call: &ToolCall, (by, why): Denial) -> CallToolResult {
+    fn denied(&self, id: &str, call: &ToolCall, (by, why): Denial<'_>) -> CallToolResult {
+        let named = call.name.split_once(tool_names::SEPARATOR);
+        let (extension, subject) = named.unwrap_or(("", &call.name));
         self.stores.activity.note(Entry {
+            extension,
+            subject,
             decision: "denied",
             outcome: "denied",
             detail: &why,
