@@ -113,7 +113,10 @@ impl Connection {
             client: OnceLock::new(),
             logged_out: AtomicBool::new(false),
             sessions: Mutex::default(),
-            caller: Caller::current().by("acp"),
+            caller: Caller {
+                front: "acp",
+                ..Caller::clone(&Caller::current())
+            },
             registry,
             routes,
             live,

@@ -49,14 +49,6 @@ impl Caller {
     pub fn asks<T>(self, work: impl FnOnce() -> T) -> T {
         with_origin(Some(Arc::new(self) as Origin), work)
     }
-
-    /// The same caller by way of another front.
-    pub fn by(&self, front: &'static str) -> Caller {
-        Caller {
-            front,
-            ..self.clone()
-        }
-    }
 }
 
 /// Something that happens, as it is recorded. Its texts may come from anywhere.
@@ -185,8 +177,8 @@ impl Activity {
 impl Begun<'_> {
     /// Works as a part of this turn.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
-        let caller = Caller::clone(&Caller::current());
         let turn = self.entry.of;
+        let caller = Caller::clone(&Caller::current());
         Caller { turn, ..caller }.asks(work)
     }
 

@@ -74,8 +74,6 @@ pub struct Metrics {
     pub received: Counter,
     /// Bytes that clients got.
     pub sent: Counter,
-    /// Servers that were restarted after a lost connection.
-    pub restarts: Counter,
     /// Turns that began.
     pub turns: Counter,
     /// Turns that ended with an error.

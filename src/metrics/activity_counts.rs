@@ -50,6 +50,8 @@ pub(crate) struct ActivityCounts {
     pub(crate) failed_loads: [Counter; CLASSES.len()],
     /// How long the starts of extensions took that succeeded.
     pub(crate) load_durations: Durations,
+    /// Servers that were restarted after a lost connection.
+    pub(crate) restarts: Counter,
     /// Tool calls that failed, or whose result is an error.
     pub(crate) failed_calls: Counter,
     /// How long tool calls took.
@@ -75,7 +77,8 @@ impl ActivityCounts {
     /// recipe and of gosling itself belong to no extension.
     fn count(&self, entry: &Entry<'_>) {
         let Some(took) = entry.took else {
-            return;
+            let is_restart = (entry.kind, entry.outcome) == ("extension", "restarted");
+            return self.restarts.add(is_restart.into());
         };
         match (entry.kind, entry.outcome) {
             ("extension", "started") => {

@@ -64,7 +64,7 @@ pub(crate) fn render(
         "gosling_extension_load_duration_seconds",
         &COUNTS.load_durations,
     );
-    text.number("gosling_extension_restarts_total", metrics.restarts.get());
+    text.number("gosling_extension_restarts_total", COUNTS.restarts.get());
     text.number("gosling_tool_call_errors_total", COUNTS.failed_calls.get());
     text.durations("gosling_tool_call_duration_seconds", &COUNTS.call_durations);
     text.number("gosling_turns_total", metrics.turns.get());

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::io;
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
@@ -97,15 +98,9 @@ impl Threads {
 pub fn share(count: usize, most: usize, name: &str, work: &(dyn Fn(usize) + Sync)) {
     let (next, origin) = (AtomicUsize::new(0), origin());
     let part = || {
-        with_origin(origin.clone(), || {
-            loop {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                if n >= count {
-                    return;
-                }
-                work(n);
-            }
-        });
+        let taken = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let taken = taken.take_while(|n| *n < count);
+        with_origin(origin.clone(), || taken.for_each(work));
     };
     thread::scope(|scope| {
         for n in 1..count.min(most) {

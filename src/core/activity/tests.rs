@@ -38,7 +38,10 @@ fn threads_work_for_who_has_started_them() {
     };
     caller.key.set("a".to_owned()).unwrap();
     caller.asks(|| {
-        let by_acp = Caller::current().by("acp");
+        let by_acp = Caller {
+            front: "acp",
+            ..Caller::clone(&Caller::current())
+        };
         by_acp.asks(|| {
             assert_eq!(
                 (front(), Caller::current().key.get().map(|key| key.as_str())),
@@ -54,7 +57,7 @@ fn threads_work_for_who_has_started_them() {
     });
     assert_eq!(front(), "");
     // Also if the work panics.
-    let panicking = || Caller::default().by("acp").asks(|| panic!("on purpose"));
+    let panicking = || Caller::default().asks(|| panic!("on purpose"));
     assert!(std::panic::catch_unwind(panicking).is_err());
     assert_eq!(front(), "");
 }

@@ -12,7 +12,6 @@ use crate::activity::Entry;
 use crate::mcp;
 use crate::mcp::client::{CallObserver, Client};
 use crate::mcp::types::Tool;
-use crate::metric_counters::METRICS;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::json;
@@ -603,7 +602,6 @@ impl Supervisor {
         state.failure = None;
         if !attempt.was_suspended {
             state.restarted += 1;
-            METRICS.restarts.add(1);
             state.unreported_restart = Some(reason.to_owned());
         }
         state.retired.retain(|earlier| earlier.strong_count() > 0);

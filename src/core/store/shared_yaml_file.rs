@@ -168,13 +168,12 @@ impl YamlFile {
                     let was = was
                         .and_then(Yaml::as_sequence)
                         .map_or(&[][..], Vec::as_slice);
-                    let added = now.iter().filter(|item| !was.contains(item));
-                    let removed = was.iter().filter(|item| !now.contains(item));
-                    for (item, outcome) in
-                        (added.map(|it| (it, "added"))).chain(removed.map(|it| (it, "removed")))
-                    {
-                        let name = format!("{name} {}", item.as_str().unwrap_or_default());
-                        self.record_change(name.trim(), item, outcome)?;
+                    let named = |item: &Yaml| format!("{name} {}", item.as_str().unwrap_or("?"));
+                    for item in now.iter().filter(|item| !was.contains(item)) {
+                        self.record_change(&named(item), item, "added")?;
+                    }
+                    for item in was.iter().filter(|item| !now.contains(item)) {
+                        self.record_change(&named(item), item, "removed")?;
                     }
                 }
                 (_, Some(now)) => self.record_change(&name, now, "set")?,

@@ -503,7 +503,10 @@ impl Scheduler {
 
     /// Starts a claimed run; returns its session.
     fn run(self: &Arc<Self>, job: Job, lock: FileLock, cancel: Cancel) -> Result<String, Error> {
-        let caller = Caller::current().by("schedule");
+        let caller = Caller {
+            front: "schedule",
+            ..Caller::clone(&Caller::current())
+        };
         caller.asks(|| self.start_run(job, lock, cancel))
     }
 

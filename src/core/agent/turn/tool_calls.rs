@@ -29,6 +29,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -232,15 +233,10 @@ impl Turn<'_> {
         let (context, output) = (&self.context, &mut self.output);
         let (next, origin) = (AtomicUsize::new(0), origin());
         let work = &|ended: Sender<EndedCall>| {
+            let taken = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+            let mut taken = taken.map_while(|n| Some((n, calls.get(n)?)));
             with_origin(origin.clone(), || {
-                while let (n, Some(call)) = {
-                    let n = next.fetch_add(1, Ordering::Relaxed);
-                    (n, calls.get(n))
-                } {
-                    if ended.send((n, context.answer(call))).is_err() {
-                        return;
-                    }
-                }
+                taken.all(|(n, call)| ended.send((n, context.answer(call))).is_ok())
             });
         };
         let (sender, ended) = bounded(calls.len());
