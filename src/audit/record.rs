@@ -19,6 +19,8 @@ pub(crate) const NO_HASH: &str = "0000000000000000000000000000000000000000000000
 /// The longest name, and the longest text in words, in characters.
 const MAX_NAME: usize = 300;
 const MAX_DETAIL: usize = 600;
+/// The shortest text that has a credential in it, in bytes: an address with a user.
+const MIN_CREDENTIAL: usize = 12;
 /// The longest arguments whose shape is told, and the longest that are told whole, in bytes.
 const MAX_SHAPED: usize = 64 << 10;
 const MAX_VALUE: usize = 8 << 10;
@@ -99,7 +101,10 @@ impl Record {
 
     /// The record of an entry. `has_values`: arguments are told whole.
     pub(crate) fn of(caller: &Caller, entry: &Entry<'_>, has_values: bool) -> Self {
-        let name = |text: &str| printable(&redact_credentials(text), MAX_NAME);
+        let name = |text: &str| match text.len() < MIN_CREDENTIAL {
+            true => printable(text, MAX_NAME),
+            false => printable(&redact_credentials(text), MAX_NAME),
+        };
         let is_setting = entry.kind == "setting";
         let tells = match is_setting {
             true => is_plain_setting(entry.subject),

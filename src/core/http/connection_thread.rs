@@ -314,9 +314,11 @@ impl<'a> Connection<'a> {
         METRICS.requests.add(1);
         let Request { method, path, .. } = &request;
         let router = &self.shared.router;
-        let subject = format!("{method} {path}");
-        let changes = !matches!(method, Method::Get | Method::Head);
-        let begun = match changes.then(|| router.begin(&subject)).transpose() {
+        let subject = match method {
+            Method::Get | Method::Head => None,
+            method => Some(format!("{method} {path}")),
+        };
+        let begun = match subject.as_deref().map(|it| router.begin(it)).transpose() {
             Ok(begun) => begun.flatten(),
             Err(error) => return Ok(error.into()),
         };
@@ -328,10 +330,10 @@ impl<'a> Connection<'a> {
                 Error::internal("The server failed at this request; its log says how").into()
             }
         };
-        match begun {
-            Some(begun) => begun.end(&response.status.0.to_string(), "", None),
-            None if changes => router.note("request", &subject, &response),
-            None => {}
+        match (begun, &subject) {
+            (Some(begun), _) => begun.end(&response.status.0.to_string(), "", None),
+            (None, Some(subject)) => router.note("request", subject, &response),
+            (None, None) => {}
         }
         Ok(response)
     }
