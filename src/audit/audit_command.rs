@@ -2,7 +2,7 @@
 
 use crate::command_line::{Command, Failure, failed, missing, paths, print, quoted, text};
 use crate::log_files::{self, Ending, Lines};
-use crate::record::Record;
+use crate::record::{Arguments, Record};
 use crate::store::{self, Error};
 use crate::text::printable;
 use crate::{FOLDER, verification};
@@ -261,41 +261,34 @@ impl Options {
         if self.as_json {
             return printable(&String::from_utf8_lossy(line), usize::MAX) + "\n";
         }
-        // In quotes if it could be read as several words.
-        let text = |text: &str| quoted(&printable(text, MAX_SHOWN));
-        let mut out = format!(
-            "{} {:>5} {:<9}",
-            text(&record.time),
-            record.seq,
-            text(&record.kind)
-        );
-        let mut add = |before: &str, what: &str| {
-            if !what.is_empty() {
-                let _ = write!(out, "{before}{}", text(what));
-            }
-        };
-        add(" ", &record.front);
-        add("/", &record.key);
-        add(" ", &record.address);
-        add(" session ", &record.session);
+        let (time, kind) = (word(&record.time), word(&record.kind));
+        let mut out = format!("{time} {:>5} {kind:<9}", record.seq);
+        add(&mut out, " ", &record.front);
+        add(&mut out, "/", &record.key);
+        add(&mut out, " ", &record.address);
+        add(&mut out, " session ", &record.session);
         if let Some(turn) = record.turn {
-            add(" turn ", &turn.to_string());
+            add(&mut out, " turn ", &turn.to_string());
         }
-        add(" request ", &record.request);
-        add(" ", &record.extension);
-        add(" ", &record.subject);
-        add(" ", &record.file);
-        if let Some(arguments) = &record.arguments {
-            match &arguments.value {
-                Some(value) => add(" = ", value),
-                None => add(" ", &arguments.shape.to_string()),
+        add(&mut out, " request ", &record.request);
+        add(&mut out, " ", &record.extension);
+        add(&mut out, " ", &record.subject);
+        add(&mut out, " ", &record.file);
+        if let Some(Arguments { shape, value, .. }) = &record.arguments {
+            match value {
+                Some(value) => add(&mut out, " = ", value),
+                None if shape.is_null() => {}
+                None => {
+                    let shape = printable(&shape.to_string(), MAX_SHOWN);
+                    let _ = write!(out, " {shape}");
+                }
             }
         }
-        add(" ", &record.decision);
-        add(" by ", &record.by);
-        add(": ", &record.outcome);
+        add(&mut out, " ", &record.decision);
+        add(&mut out, " by ", &record.by);
+        add(&mut out, ": ", &record.outcome);
         if let Some(of) = record.of {
-            add(" of ", &of.to_string());
+            add(&mut out, " of ", &of.to_string());
         }
         if let Some(ms) = record.ms {
             let _ = write!(out, " after {ms} ms");
@@ -309,4 +302,16 @@ impl Options {
         out.push('\n');
         out
     }
+}
+
+/// Appends a word and what comes before it, if there is one.
+fn add(out: &mut String, before: &str, text: &str) {
+    if !text.is_empty() {
+        let _ = write!(out, "{before}{}", word(text));
+    }
+}
+
+/// A text of a record, in quotes if it could be read as several words.
+fn word(text: &str) -> String {
+    quoted(&printable(text, MAX_SHOWN))
 }
