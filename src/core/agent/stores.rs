@@ -55,7 +55,8 @@ impl Stores {
         let created = parts.filter_map(|part| part.recorder?(&config, paths));
         let mut recorders: Vec<_> = created.collect();
         let has_log = part::all().iter().any(|part| part.feature == "audit");
-        if !has_log && settings::AUDIT.word(&config) == "required" {
+        let is_given = matches!(config.get(settings::AUDIT.name), Ok(Some(_)));
+        if !has_log && is_given && settings::AUDIT.word(&config) == "required" {
             recorders.push(Arc::new(NoRecorder));
         }
         let activity = Activity::new(recorders);
