@@ -26,8 +26,8 @@ pub use recipe_creation::{RecipeAuthor, create_recipe};
 use gosling_core::part::Part;
 use gosling_core::store::Paths;
 use gosling_core::{
-    activity, agent, api, builtin, command_line, conversation, extension, features, http, json,
-    mcp, store, sys, text,
+    agent, api, builtin, command_line, conversation, extension, features, http, json, mcp, store,
+    sys, text,
 };
 use std::path::PathBuf;
 
