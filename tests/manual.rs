@@ -744,11 +744,7 @@ fn run_page(page: &str, lines: &[(usize, String)]) {
     for (number, line) in lines {
         script.push_str(&"\n".repeat(number - here));
         here = *number;
-        let (mut line, names) = (line.clone(), PORTS.iter().zip(&ports));
-        for (name, port) in names {
-            line = line.replace(name, port);
-        }
-        script.push_str(&line);
+        script.push_str(&with_ports(line, &ports));
     }
     let file = home.path().join("page.sh");
     fs::write(&file, script + "\n").unwrap();
@@ -775,6 +771,30 @@ fn run_page(page: &str, lines: &[(usize, String)]) {
     let end: Vec<&str> = output.lines().rev().take(20).collect();
     let end: Vec<&str> = end.into_iter().rev().collect();
     assert_eq!(status, Some(0), "{page}:\n{}", end.join("\n"));
+}
+
+/// The line with these ports instead of those of the manual. What was put in may look like one of the manual's.
+fn with_ports(line: &str, ports: &[String; PORTS.len()]) -> String {
+    let first = |rest: &str| {
+        let places = PORTS.iter().zip(ports);
+        let found = places.filter_map(|(name, port)| Some((rest.find(name)?, *name, port.clone())));
+        found.min()
+    };
+    let (mut with, mut rest) = (String::new(), line);
+    while let Some((at, name, port)) = first(rest) {
+        with.push_str(&rest[..at]);
+        with.push_str(&port);
+        rest = &rest[at + name.len()..];
+    }
+    with + rest
+}
+
+#[test]
+fn the_ports_of_the_manual_are_exchanged_at_once() {
+    let ports = ["38123".to_owned(), "33000".to_owned()];
+    let line = "curl localhost:3000 localhost:8123; echo 3000";
+    let with = "curl localhost:38123 localhost:33000; echo 38123";
+    assert_eq!(with_ports(line, &ports), with);
 }
 
 /// Waits for the process; then ends everything in its process group. None if the time was over.
