@@ -218,6 +218,66 @@ fn a_session_tells_what_it_has_cost() {
 }
 
 #[test]
+fn audio_of_a_prompt_reaches_the_model_or_is_told_in_words() {
+    let server = ModelServer::with(|seen| {
+        if seen.body.contains("input_audio") && seen.body.contains("cmVmdXNl") {
+            let error = json!({"error": {"message": "This model does not support `input_audio`."}});
+            return Reply::json("400 Bad Request", &error.to_string());
+        }
+        Reply::stream(model_server::says(&["Yes."]))
+    });
+    let mut client = Acp::new(json!({}))
+        .env("GOOSE_PROVIDER", "openai")
+        .env("GOOSE_MODEL", "gpt-audio")
+        .env("OPENAI_HOST", &server.url)
+        .env("OPENAI_API_KEY", "a key of a test")
+        .connect();
+    let begun = client.call("initialize", json!({"protocolVersion": 1}));
+    assert_eq!(
+        begun["agentCapabilities"]["promptCapabilities"]["audio"],
+        true
+    );
+    let session = client.session();
+    let audio = |data: &str| json!({"type": "audio", "data": data, "mimeType": "audio/x-wav"});
+    let mut sent = 0;
+    let mut requests = |client: &mut AcpClient, data: &str| {
+        let prompt = json!([{"type": "text", "text": "listen"}, audio(data)]);
+        let answer = client.call(
+            "session/prompt",
+            json!({"sessionId": session, "prompt": prompt}),
+        );
+        assert_eq!(answer["stopReason"], "end_turn");
+        let bodies = server.seen().into_iter().map(|seen| seen.body);
+        let is_turn = |body: &String| body.contains("listen") && !body.contains("You name chats");
+        let turns: Vec<String> = bodies.filter(is_turn).collect();
+        let new = turns[sent..].to_vec();
+        sent = turns.len();
+        new
+    };
+    let taken = requests(&mut client, "dGFrZW4=");
+    let part = r#"{"type":"input_audio","input_audio":{"data":"dGFrZW4=","format":"wav"}}"#;
+    assert!(taken.len() == 1 && taken[0].contains(part), "{taken:?}");
+    let refused = requests(&mut client, "cmVmdXNl");
+    assert_eq!(refused.len(), 2, "once with it and once without");
+    let words = "(audio of type audio/wav, which the model did not take)";
+    assert!(refused[1].contains(words), "{refused:?}");
+    assert!(
+        refused[1].contains(part),
+        "the other one stays: {refused:?}"
+    );
+
+    let mut client = client.restart();
+    let cwd = client.work();
+    let load = json!({"sessionId": session, "cwd": cwd, "mcpServers": []});
+    client.call("session/load", load);
+    let updates = client.take_updates();
+    let shown: Vec<&Value> = (updates.iter().map(|it| &it["content"]))
+        .filter(|it| it["type"] == "audio")
+        .collect();
+    assert_eq!(shown, [&audio("dGFrZW4="), &audio("cmVmdXNl")]);
+}
+
+#[test]
 fn a_model_is_set_up_in_a_terminal() {
     let methods = |capabilities: Value| {
         let mut client = Acp::new(json!({})).connect();

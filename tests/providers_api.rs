@@ -230,6 +230,39 @@ fn what_is_known_of_a_model_is_told_as_recorded() {
     assert_eq!(info("nope", "gpt-4o"), nothing);
 }
 
+/// The answer to a client that names itself like this.
+fn as_agent(server: &RunningServer, agent: &str, path: &str) -> Value {
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Secret-Key: {KEY}\r\nUser-Agent: {agent}\r\n\
+         Connection: close\r\n\r\n"
+    );
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    Answer::read(path.to_owned(), stream).is(200).body
+}
+
+#[test]
+fn goose_desktop_from_1_39_on_gets_the_tokens_of_a_session_in_two_objects() {
+    let export = json!({"working_dir": "/tmp", "input_tokens": 5, "output_tokens": 2, "total_tokens": 7,
+        "accumulated_input_tokens": 50, "accumulated_output_tokens": 20, "accumulated_total_tokens": 70});
+    let server = Server::new().start();
+    let imported = server.post("/sessions/import", json!({"json": export.to_string()}));
+    let id = imported.is(200).body["id"].as_str().unwrap().to_owned();
+    let path = format!("/sessions/{id}");
+    let plain = as_agent(&server, "Goose/1.38.0", &path);
+    assert_eq!(
+        (&plain["usage"], &plain["total_tokens"]),
+        (&json!(null), &json!(7))
+    );
+    let mut newer = as_agent(&server, "Mozilla/5.0 Goose/1.39.0", &path);
+    let fields = newer.as_object_mut().unwrap();
+    let usage = json!({"input_tokens": 5, "output_tokens": 2, "total_tokens": 7});
+    assert_eq!(fields.shift_remove("usage"), Some(usage));
+    let usage = json!({"input_tokens": 50, "output_tokens": 20, "total_tokens": 70});
+    assert_eq!(fields.shift_remove("accumulated_usage"), Some(usage));
+    assert_eq!(newer, plain);
+}
+
 #[test]
 fn goose_desktop_from_1_35_on_gets_models_as_objects() {
     let model =
@@ -238,15 +271,7 @@ fn goose_desktop_from_1_35_on_gets_models_as_objects() {
         .env("OPENAI_HOST", &model.url)
         .env("OPENAI_API_KEY", KEY)
         .start();
-    let models = |agent: &str| {
-        let head = format!(
-            "GET /config/providers/openai/models HTTP/1.1\r\nHost: localhost\r\nX-Secret-Key: {KEY}\r\n\
-             User-Agent: {agent}\r\nConnection: close\r\n\r\n"
-        );
-        let mut stream = TcpStream::connect(server.address()).unwrap();
-        stream.write_all(head.as_bytes()).unwrap();
-        Answer::read("models".to_owned(), stream).is(200).body
-    };
+    let models = |agent: &str| as_agent(&server, agent, "/config/providers/openai/models");
     let names = json!(["o3", "own"]);
     assert_eq!(models("curl/8"), names);
     assert_eq!(

@@ -102,7 +102,7 @@ pub(super) fn initialize_result(client: &ClientCapabilities) -> Value {
         "protocolVersion": VERSION,
         "agentCapabilities": {
             "loadSession": true,
-            "promptCapabilities": {"image": true, "embeddedContext": true},
+            "promptCapabilities": {"image": true, "audio": true, "embeddedContext": true},
             "mcpCapabilities": {"http": true},
             "sessionCapabilities": {
                 "list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {},

@@ -29,8 +29,11 @@ enum Block {
     Resource {
         resource: Resource,
     },
-    /// Not declared.
-    Audio {},
+    Audio {
+        data: String,
+        #[serde(rename = "mimeType")]
+        mime_type: String,
+    },
 }
 
 /// An embedded resource: text, or bytes in base64.
@@ -67,7 +70,7 @@ pub(super) fn contents(
                         "an image needs `data` and an image type as `mimeType`",
                     ));
                 }
-                contents.push(image(data, mime_type));
+                contents.push(Content::Image(media(data, mime_type)));
             }
             Block::ResourceLink {
                 uri,
@@ -81,7 +84,14 @@ pub(super) fn contents(
                 }));
             }
             Block::Resource { resource } => contents.push(embedded(resource, &invalid)?),
-            Block::Audio {} => return Err(invalid("audio is not supported")),
+            Block::Audio { data, mime_type } => {
+                if !is_audio(&mime_type) || data.is_empty() {
+                    return Err(invalid(
+                        "audio needs `data` and an audio type as `mimeType`",
+                    ));
+                }
+                contents.push(Content::Audio(media(data, mime_type)));
+            }
         }
     }
     if contents.is_empty() {
@@ -97,18 +107,25 @@ fn embedded(
     let (uri, mime_type) = (resource.uri, resource.mime_type.unwrap_or_default());
     match (resource.text, resource.blob) {
         (Some(text), _) => Ok(Content::text(file_text(&uri, &text))),
-        (None, Some(blob)) if mime_type.starts_with("image/") => Ok(image(blob, mime_type)),
+        (None, Some(blob)) if mime_type.starts_with("image/") => {
+            Ok(Content::Image(media(blob, mime_type)))
+        }
+        (None, Some(blob)) if is_audio(&mime_type) => Ok(Content::Audio(media(blob, mime_type))),
         (None, Some(_)) => Ok(Content::text(link_text(&uri, &uri, Some(&mime_type)))),
         (None, None) => Err(invalid("a resource needs `text` or `blob`")),
     }
 }
 
-fn image(data: String, mime_type: String) -> Content {
-    Content::Image(Image {
+fn is_audio(mime_type: &str) -> bool {
+    mime_type.starts_with("audio/")
+}
+
+fn media(data: String, mime_type: String) -> Image {
+    Image {
         data,
         mime_type,
         ..Image::default()
-    })
+    }
 }
 
 /// The text of a file that is part of the prompt.

@@ -41,7 +41,7 @@ pub(super) fn replay(
                 Content::Text(part) => text(speaker, &part.text),
                 Content::Thinking(thinking) => text(Speaker::Thought, &thinking.thinking),
                 Content::Reasoning(reasoning) => text(Speaker::Thought, &reasoning.text),
-                Content::Image(_) => updates::block(part).map(|block| {
+                Content::Image(_) | Content::Audio(_) => updates::block(part).map(|block| {
                     updates::notification(session, &updates::chunk(speaker, id, block, goose))
                 }),
                 Content::ToolRequest(request) => {

@@ -91,13 +91,16 @@ pub(super) fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// A part of a message as a content block; `None` for parts that are no text or image.
+/// A part of a message as a content block; `None` for parts that are neither text, nor an image, nor audio.
 pub(super) fn block(part: &Content) -> Option<Value> {
     match part {
         Content::Text(text) => Some(text_block(&text.text)),
         Content::Image(Image {
             data, mime_type, ..
         }) => Some(json!({"type": "image", "data": data, "mimeType": mime_type})),
+        Content::Audio(Image {
+            data, mime_type, ..
+        }) => Some(json!({"type": "audio", "data": data, "mimeType": mime_type})),
         _ => None,
     }
 }

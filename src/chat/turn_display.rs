@@ -172,7 +172,7 @@ impl TurnDisplay<'_> {
                 Content::Reasoning(reasoning) => self.stream(&reasoning.text, Column::InThought),
                 Content::Thinking(thinking) => self.stream(&thinking.thinking, Column::InThought),
                 Content::RedactedThinking(_) => {}
-                Content::Image(image) => {
+                Content::Image(image) | Content::Audio(image) => {
                     let size = image.data.len() / 4 * 3;
                     self.line(&format!("[{}, about {size} bytes]", image.mime_type));
                 }

@@ -6,8 +6,10 @@ use super::wait_in_words::wait_in_words;
 use super::{Error, ErrorClass};
 use serde_json::Value;
 
-/// Words for an image in a refusal; each must be a complete word.
-const IMAGE: [&str; 8] = [
+/// Words for an image or audio in a refusal; each must be a complete word.
+const IMAGE: [&str; 10] = [
+    "audio",
+    "input_audio",
     "image",
     "images",
     "image_url",
@@ -53,8 +55,9 @@ const TEXT_ONLY: [&str; 3] = [
     "sequence, expected a string",
 ];
 /// Phrases of server errors because of an image.
-const NO_IMAGES: [&str; 5] = [
+const NO_IMAGES: [&str; 6] = [
     "image input",
+    "audio input",
     "support image",
     "image data",
     "load image",

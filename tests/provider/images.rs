@@ -65,6 +65,47 @@ fn an_odd_image_goes_to_no_provider() {
     }
 }
 
+#[test]
+fn audio_goes_to_the_providers_that_take_it() {
+    let servers = [0; 4].map(|_| ModelServer::with(|_| Reply::new("400 No", "")));
+    let [first, second, third, fourth] = &servers;
+    let providers: [(Arc<dyn Provider>, &str); 4] = [
+        (
+            Arc::new(openai(&first.url)),
+            r#"{"type":"input_audio","input_audio":{"data":"SUQz","format":"mp3"}}"#,
+        ),
+        (
+            google(second),
+            r#"{"inlineData":{"mimeType":"audio/mpeg","data":"SUQz"}}"#,
+        ),
+        (
+            anthropic(third),
+            "(audio/mp3 data, which this model cannot take)",
+        ),
+        (
+            ollama(&fourth.url),
+            "(audio/mp3 data, which this model cannot take)",
+        ),
+    ];
+    let audio = |kind: &str, data: &str| json!({"type": "audio", "data": data, "mimeType": kind});
+    let content = json!([audio("audio/mp3", "SUQz"), audio("audio/midi", "TVRoZA==")]);
+    let question = Question {
+        messages: vec![Message::new(
+            Role::User,
+            serde_json::from_value::<Vec<Content>>(content).unwrap(),
+        )],
+        ..Question::default()
+    };
+    for ((provider, part), server) in providers.iter().zip(&servers) {
+        question.ask(&**provider).0.unwrap_err();
+        let body = server.bodies()[0].to_string();
+        assert!(body.contains(part), "{body}");
+        assert_eq!(body.contains("SUQz"), part.contains("SUQz"), "{body}");
+        assert!(body.contains("(audio/midi data, which"), "{body}");
+        assert!(!body.contains("TVRoZA"), "{body}");
+    }
+}
+
 /// The class of the error, and the number of requests.
 fn refusal(messages: Vec<Message>, reply: Reply) -> (ErrorClass, usize) {
     let server = ModelServer::with(move |_| reply.clone());
@@ -99,6 +140,7 @@ fn only_words_about_images_make_a_refusal_one_of_images_and_only_if_there_are_so
         ("Unsupported MIME type: image/webp", ErrorClass::Image),
         ("messages[1].content must be a string", ErrorClass::Image),
         ("this model does not support vision", ErrorClass::Image),
+        ("audio input is not supported", ErrorClass::Image),
         ("You uploaded an unsupported image.", ErrorClass::Image),
         (
             "The throughput is not provisioned for this division",

@@ -362,7 +362,9 @@ impl TurnUpdates {
                 Content::Text(_) | Content::Thinking(_) | Content::ToolRequest(_) if is_shown => {}
                 // The result of the request says why the model failed.
                 Content::Text(_) if self.model_error.is_some() => {}
-                Content::Text(_) | Content::Image(_) if message.metadata.steer => {
+                Content::Text(_) | Content::Image(_) | Content::Audio(_)
+                    if message.metadata.steer =>
+                {
                     let meta = self.connection.client().is_goose;
                     let meta = meta.then(|| updates::goose_meta(message));
                     if let Some(block) = updates::block(part) {
@@ -372,7 +374,7 @@ impl TurnUpdates {
                 Content::Text(text) => self.text(speaker, id, &text.text),
                 Content::Thinking(thinking) => self.text(Speaker::Thought, id, &thinking.thinking),
                 Content::Reasoning(reasoning) => self.text(Speaker::Thought, id, &reasoning.text),
-                Content::Image(_) => {
+                Content::Image(_) | Content::Audio(_) => {
                     if let Some(block) = updates::block(part) {
                         self.update(&updates::chunk(speaker, id, block, None));
                     }

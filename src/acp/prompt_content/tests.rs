@@ -7,13 +7,14 @@ fn texts(blocks: Value) -> Result<Vec<String>, String> {
     let contents = contents("session/prompt", blocks, &read).map_err(|error| error.message)?;
     let text = |part: &Content| match part {
         Content::Image(image) => format!("image {}", image.mime_type),
+        Content::Audio(audio) => format!("audio {}", audio.mime_type),
         part => part.as_text().unwrap_or_default().to_owned(),
     };
     Ok(contents.iter().map(text).collect())
 }
 
 #[test]
-fn blocks_become_text_and_images() {
+fn blocks_become_text_images_and_audio() {
     let blocks = json!([
         {"type": "text", "text": "look"},
         {"type": "image", "data": "aGk=", "mimeType": "image/png"},
@@ -23,6 +24,8 @@ fn blocks_become_text_and_images() {
         {"type": "resource", "resource": {"uri": "file:///c", "text": "text"}},
         {"type": "resource", "resource": {"uri": "x:y", "blob": "aGk=", "mimeType": "image/gif"}},
         {"type": "resource", "resource": {"uri": "x:y", "blob": "aGk="}},
+        {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
+        {"type": "resource", "resource": {"uri": "x:y", "blob": "aGk=", "mimeType": "audio/ogg"}},
     ]);
     assert_eq!(
         texts(blocks).unwrap(),
@@ -34,13 +37,15 @@ fn blocks_become_text_and_images() {
             "zed:///terminal (x)",
             "/c:\n```\ntext\n```\n",
             "image image/gif",
-            "x:y"
+            "x:y",
+            "audio audio/wav",
+            "audio audio/ogg"
         ]
     );
 }
 
 #[test]
-fn what_is_not_declared_is_refused_with_its_place() {
+fn what_is_not_valid_is_refused_with_its_place() {
     let audio =
         json!([{"type": "text", "text": "x"}, {"type": "audio", "data": "", "mimeType": ""}]);
     assert!(texts(audio).unwrap_err().contains("`prompt[1]`"));

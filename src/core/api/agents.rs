@@ -1,12 +1,11 @@
 //! `/agent`: the life cycle of a session's agent, its extensions, tools and resources. CORE §7.2, §7.3.
 
-use super::sessions::with_warnings;
+use super::sessions::{SessionAnswer, with_warnings};
 use super::{Route, cancel_of, json_body};
 use crate::agent::recipes::{SessionRecipe, StartRecipe};
 use crate::agent::{
     self, ExtensionResult, Mode, ModelChoice, RecipeSource, Registry, Start, session_recipes,
 };
-use crate::conversation::Session;
 use crate::extension::{ExtensionConfig, ListedTool};
 use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response};
@@ -52,7 +51,7 @@ impl<'de> Deserialize<'de> for GivenRecipe {
 
 #[derive(Serialize)]
 struct ResumeResponse {
-    session: Session,
+    session: SessionAnswer,
     #[serde(skip_serializing_if = "Option::is_none")]
     extension_results: Option<Vec<ExtensionResult>>,
 }
@@ -124,7 +123,7 @@ fn resume(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let (session, extension_results) =
         resumed.map_err(|e| prefixed("Failed to resume session", e))?;
     Ok(Response::json(&ResumeResponse {
-        session,
+        session: SessionAnswer::new(request, session),
         extension_results,
     }))
 }

@@ -100,6 +100,16 @@ pub fn cancel_of(registry: &Registry, request: &Request) -> Cancel {
         .child_watched(move |token| hang_up.watch(token))
 }
 
+/// Whether the client is a Goose Desktop of this version or a later one: its pages name it in `User-Agent`, as
+/// `Goose/1.35.0`.
+fn is_desktop_since(request: &Request, version: (u32, u32)) -> bool {
+    let mut words = (request.header("User-Agent").unwrap_or_default()).split_whitespace();
+    let named = words.find_map(|word| word.strip_prefix("Goose/"));
+    let numbers = named.unwrap_or_default().split('.');
+    let mut numbers = numbers.map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= version
+}
+
 impl From<agent::Error> for Error {
     fn from(error: agent::Error) -> Self {
         let message = error.to_string();

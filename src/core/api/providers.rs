@@ -1,6 +1,6 @@
 //! `/config/providers` and related routes: providers and their models.
 
-use super::{Route, cancel_of, json_body};
+use super::{Route, cancel_of, is_desktop_since, json_body};
 use crate::agent::Registry;
 use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response};
@@ -46,16 +46,6 @@ fn model(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let name = request.param("name");
     registry.catalog().lists_models(name)?;
     Ok(Response::json(&described(registry, name, &model)))
-}
-
-/// Whether the client is a Goose Desktop of this version or a later one: its pages name it in `User-Agent`, as
-/// `Goose/1.35.0`.
-fn is_desktop_since(request: &Request, version: (u32, u32)) -> bool {
-    let mut words = (request.header("User-Agent").unwrap_or_default()).split_whitespace();
-    let named = words.find_map(|word| word.strip_prefix("Goose/"));
-    let numbers = named.unwrap_or_default().split('.');
-    let mut numbers = numbers.map(|number| number.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= version
 }
 
 /// A model as `ModelInfo` of Goose's API from 1.35 on.

@@ -1,12 +1,13 @@
 //! `/sessions`: list, search, read, rename, fork, export, import and delete stored sessions.
 
-use super::{Route, cancel_of, json_body};
+use super::{Route, cancel_of, is_desktop_since, json_body};
 use crate::agent::{self, Registry};
 use crate::conversation::Session;
 use crate::http::Method::{Delete, Get, Post, Put};
 use crate::http::{Error, Request, Response};
 use crate::store::{Query, StoredSession};
 use crate::sys::clock::Utc;
+use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -102,7 +103,7 @@ fn import(registry: &Registry, request: &Request) -> Result<Response, Error> {
 /// The session with an additional field `warnings`: what an import left out. Goose's clients ignore unknown
 /// fields.
 pub(super) fn with_warnings(session: &Session) -> Response {
-    #[derive(serde::Serialize)]
+    #[derive(Serialize)]
     struct WithWarnings<'a> {
         #[serde(flatten)]
         session: &'a Session,
@@ -120,7 +121,48 @@ pub(super) fn with_warnings(session: &Session) -> Response {
 fn get(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let id = request.param("session_id");
     let session = registry.files().session_with_messages(id)?;
-    Ok(Response::json(&session))
+    Ok(Response::json(&SessionAnswer::new(request, session)))
+}
+
+/// A session, and its tokens as Goose's API has them from 1.39 on.
+#[derive(Serialize)]
+pub(super) struct SessionAnswer {
+    #[serde(flatten)]
+    session: Session,
+    #[serde(flatten)]
+    tokens: Option<Tokens>,
+}
+
+#[derive(Serialize)]
+struct Tokens {
+    usage: Usage,
+    accumulated_usage: Usage,
+}
+
+#[derive(Serialize)]
+struct Usage {
+    input_tokens: Option<i64>,
+    output_tokens: Option<i64>,
+    total_tokens: Option<i64>,
+}
+
+impl SessionAnswer {
+    /// The answer for the client that has sent the request.
+    pub(super) fn new(request: &Request, session: Session) -> Self {
+        let tokens = is_desktop_since(request, (1, 39)).then_some(Tokens {
+            usage: Usage {
+                input_tokens: session.input_tokens,
+                output_tokens: session.output_tokens,
+                total_tokens: session.total_tokens,
+            },
+            accumulated_usage: Usage {
+                input_tokens: session.accumulated_input_tokens,
+                output_tokens: session.accumulated_output_tokens,
+                total_tokens: session.accumulated_total_tokens,
+            },
+        });
+        SessionAnswer { session, tokens }
+    }
 }
 
 fn delete(registry: &Registry, request: &Request) -> Result<Response, Error> {

@@ -80,6 +80,8 @@ pub enum Content {
     Text(Text),
     /// An image.
     Image(Image),
+    /// Audio, with a type such as `audio/wav`. Goose has no such kind.
+    Audio(Image),
     /// The model requests a tool call.
     ToolRequest(ToolRequest),
     /// The result of a tool call.
@@ -114,7 +116,7 @@ pub struct Text {
     pub meta: Option<RawJson>,
 }
 
-/// An image.
+/// An image, or audio.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Image {
@@ -435,6 +437,7 @@ impl<'de> Deserialize<'de> for Content {
         Ok(match kind.as_str() {
             "text" => Content::Text(read(&raw)?),
             "image" => Content::Image(read(&raw)?),
+            "audio" => read::<_, D::Error>(&raw).map_or(Content::Other(raw), Content::Audio),
             "toolRequest" => Content::ToolRequest(read(&raw)?),
             "toolResponse" => Content::ToolResponse(read(&raw)?),
             "frontendToolRequest" => Content::FrontendToolRequest(read(&raw)?),

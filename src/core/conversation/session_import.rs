@@ -90,6 +90,15 @@ impl Session {
         {
             fields.insert("name".to_owned(), description);
         }
+        // Where Goose has the tokens from 1.39 on.
+        for (name, prefix) in [("usage", ""), ("accumulated_usage", "accumulated_")] {
+            for kind in ["input_tokens", "output_tokens", "total_tokens"] {
+                if let Some(count) = fields.get(name).and_then(|usage| usage.get(kind)) {
+                    let count = count.clone();
+                    fields.entry(format!("{prefix}{kind}")).or_insert(count);
+                }
+            }
+        }
         let mode = fields.shift_remove("goose_mode");
         for name in NOT_IMPORTED {
             fields.shift_remove(name);

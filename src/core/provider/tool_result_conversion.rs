@@ -92,14 +92,20 @@ impl Annotations<'_> {
     }
 }
 
-/// The image types that models of any provider accept.
-const ALL_IMAGES: [&str; 6] = [
+/// The types of images and audio that models of any provider accept.
+const ALL_MEDIA: [&str; 12] = [
     "image/jpeg",
     "image/png",
     "image/gif",
     "image/webp",
     "image/heic",
     "image/heif",
+    "audio/wav",
+    "audio/mpeg",
+    "audio/aiff",
+    "audio/aac",
+    "audio/ogg",
+    "audio/flac",
 ];
 
 /// Whether the audience in these annotations includes the model. Without an audience it does (MCP).
@@ -119,17 +125,20 @@ fn supported_image<'a>(
     kinds: &[&str],
 ) -> Result<ImageData<'a>, String> {
     let plain = mime_type.split(';').next().unwrap_or_default().trim();
-    let plain = match plain.to_ascii_lowercase() {
-        jpg if jpg == "image/jpg" => "image/jpeg".to_owned(),
+    let plain = plain.to_ascii_lowercase();
+    let plain = match &*plain {
+        "image/jpg" => "image/jpeg",
+        "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => "audio/wav",
+        "audio/mp3" => "audio/mpeg",
         plain => plain,
     };
     // The provider would refuse this request and, since the image stays in the history, all later ones.
     let is_base64 = data.bytes().all(|byte| BASE64[usize::from(byte)]);
-    if data.is_empty() || !is_base64 || !kinds.contains(&&*plain) {
+    if data.is_empty() || !is_base64 || !kinds.contains(&plain) {
         let kind = text::for_model(&mime_type);
         return Err(format!("({kind} data, which this model cannot take)"));
     }
-    let mime_type = plain.into();
+    let mime_type = plain.to_owned().into();
     Ok(ImageData { data, mime_type })
 }
 
@@ -149,7 +158,9 @@ const BASE64: [bool; 256] = {
 /// The hash of each image of a message that a request would contain.
 pub fn image_hashes(message: &Message) -> Vec<u64> {
     let hashes = |part: &Content| match part {
-        Content::Image(image) => any_users_image(image).iter().map(ImageData::hash).collect(),
+        Content::Image(image) | Content::Audio(image) => {
+            any_users_image(image).iter().map(ImageData::hash).collect()
+        }
         Content::ToolResponse(response) => {
             let result = response.tool_result.value();
             let parts = result.into_iter().flat_map(|result| &result.content);
@@ -178,7 +189,7 @@ pub fn replace_images<'m>(
     let mut message = message.into_owned();
     for part in &mut message.content {
         match part {
-            Content::Image(image) => {
+            Content::Image(image) | Content::Audio(image) => {
                 if let Some(words) = words(any_users_image(image)) {
                     *part = Content::text(words);
                 }
@@ -199,7 +210,7 @@ pub fn replace_images<'m>(
     Cow::Owned(message)
 }
 
-/// The image of a user's message, if it is for the model; the text that replaces it if the type is none of `kinds`.
+/// The image or the audio of a user's message, if it is for the model; the text that replaces it if the type is none of `kinds`.
 pub fn users_image<'a>(image: &'a Image, kinds: &[&str]) -> Option<Result<ImageData<'a>, String>> {
     let is_shown = audience_includes_model(image.annotations.as_ref());
     let (mime_type, data) = (image.mime_type.as_str().into(), image.data.as_str().into());
@@ -208,7 +219,7 @@ pub fn users_image<'a>(image: &'a Image, kinds: &[&str]) -> Option<Result<ImageD
 
 /// The image of a user's message, if a request of any protocol would contain it.
 fn any_users_image(image: &Image) -> Option<ImageData<'_>> {
-    users_image(image, &ALL_IMAGES)?.ok()
+    users_image(image, &ALL_MEDIA)?.ok()
 }
 
 /// The image in a content block of a tool's result, if a request of any protocol would contain it.
@@ -218,7 +229,7 @@ fn tools_image(content: &types::Content) -> Option<ImageData<'_>> {
         return None;
     }
     let image = read(content)?.image?;
-    supported_image(image.mime_type, image.data, &ALL_IMAGES).ok()
+    supported_image(image.mime_type, image.data, &ALL_MEDIA).ok()
 }
 
 impl ImageData<'_> {

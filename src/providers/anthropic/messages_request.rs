@@ -258,7 +258,7 @@ fn block<'a>(content: &'a Content, own: Option<&str>, takes_unsigned: bool) -> O
             let shown = users_text(part).filter(|text| !text.trim().is_empty());
             shown.map(text)
         }
-        Content::Image(image) => {
+        Content::Image(image) | Content::Audio(image) => {
             users_image(image, &IMAGES).map(|image| image.map_or_else(text, media))
         }
         Content::ToolRequest(request) => Some(tool_use(request)),

@@ -307,7 +307,7 @@ fn block<'a>(content: &'a Content, family: Family, own: Option<&str>) -> Option<
             let shown = users_text(part).filter(|text| !text.trim().is_empty());
             shown.map(|text| Block::Text(text.into()))
         }
-        Content::Image(image) => {
+        Content::Image(image) | Content::Audio(image) => {
             let replaced = |words: String| Block::Text(words.into());
             users_image(image, &IMAGES).map(|image| image.map_or_else(replaced, media))
         }

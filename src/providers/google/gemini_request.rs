@@ -16,12 +16,20 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The image types that Gemini accepts: <https://ai.google.dev/gemini-api/docs/image-understanding>.
-const IMAGES: [&str; 5] = [
+/// Images and audio.
+/// <https://ai.google.dev/gemini-api/docs/audio#supported-formats>
+const MEDIA: [&str; 11] = [
     "image/jpeg",
     "image/png",
     "image/webp",
     "image/heic",
     "image/heif",
+    "audio/wav",
+    "audio/mpeg",
+    "audio/aiff",
+    "audio/aac",
+    "audio/ogg",
+    "audio/flac",
 ];
 
 /// The body of a request.
@@ -174,9 +182,9 @@ fn turns<'a>(request: &CompletionRequest<'a>, origin: &str, sign_calls: bool) ->
                         ..text(shown)
                     }));
                 }
-                Content::Image(image) => {
+                Content::Image(image) | Content::Audio(image) => {
                     let replaced = |words: String| Kind::Text(words.into()).into();
-                    let image = users_image(image, &IMAGES);
+                    let image = users_image(image, &MEDIA);
                     parts.extend(image.map(|image| image.map_or_else(replaced, image_part)));
                 }
                 Content::ToolRequest(request) => {
@@ -271,7 +279,7 @@ fn response<'a>(
     calls: &HashMap<&str, &'a ToolRequest>,
     parts: &mut Vec<Part<'a>>,
 ) {
-    let tool_output = tool_output(&tool_response.tool_result, &IMAGES);
+    let tool_output = tool_output(&tool_response.tool_result, &MEDIA);
     let request = calls.get(tool_response.id.as_str()).copied();
     let response = Response {
         id: request.and_then(|request| kept(request, CALL_ID)),

@@ -183,7 +183,7 @@ fn user<'a>(
     for content in &message.content {
         match content {
             Content::Text(text) => texts.extend(users_text(text).map(Cow::from)),
-            Content::Image(image) => match users_image(image, &IMAGES) {
+            Content::Image(image) | Content::Audio(image) => match users_image(image, &IMAGES) {
                 Some(Ok(image)) => images.push(image.data),
                 Some(Err(words)) => texts.push(words.into()),
                 None => {}

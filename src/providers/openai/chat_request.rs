@@ -80,6 +80,17 @@ impl Serialize for Body<'_> {
     }
 }
 
+/// The types of images and audio that models take.
+/// <https://platform.openai.com/docs/api-reference/chat/create>
+const MEDIA: [&str; 6] = [
+    "image/jpeg",
+    "image/png",
+    "image/gif",
+    "image/webp",
+    "audio/wav",
+    "audio/mpeg",
+];
+
 /// One message of the request.
 #[derive(Serialize)]
 struct ChatMessage<'a> {
@@ -113,6 +124,15 @@ enum Part<'a> {
     ImageUrl {
         image_url: Url<'a>,
     },
+    InputAudio {
+        input_audio: Audio<'a>,
+    },
+}
+
+#[derive(Serialize)]
+struct Audio<'a> {
+    data: Cow<'a, str>,
+    format: &'static str,
 }
 
 #[derive(Serialize)]
@@ -240,7 +260,7 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
         tool_message.tool_call_id = Some(dialect.id(&response.id));
         out.push(tool_message);
         // Only a user message may contain images.
-        parts.extend(tool_output.images.into_iter().map(image_part));
+        parts.extend(tool_output.images.into_iter().map(media_part));
     }
     for content in &message.content {
         match content {
@@ -248,10 +268,11 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
                 let shown = users_text(text).filter(|text| !text.is_empty());
                 parts.extend(shown.map(text_part));
             }
-            Content::Image(image) => {
+            Content::Image(media) | Content::Audio(media) => {
+                let kinds: &[&str] = if dialect.is_mistral { &IMAGES } else { &MEDIA };
                 let replaced = |words: String| text_part(words);
-                let image = users_image(image, &IMAGES);
-                parts.extend(image.map(|image| image.map_or_else(replaced, image_part)));
+                let media = users_image(media, kinds);
+                parts.extend(media.map(|media| media.map_or_else(replaced, media_part)));
             }
             _ => {}
         }
@@ -301,7 +322,7 @@ fn mark_for_cache(messages: &mut [ChatMessage<'_>]) {
         let texts = parts.iter_mut().rev();
         let mut texts = texts.filter_map(|part| match part {
             Part::Text { cache_control, .. } => Some(cache_control),
-            Part::ImageUrl { .. } => None,
+            Part::ImageUrl { .. } | Part::InputAudio { .. } => None,
         });
         if let Some(mark) = texts.next() {
             *mark = Some(json!({"type": "ephemeral"}));
@@ -310,9 +331,19 @@ fn mark_for_cache(messages: &mut [ChatMessage<'_>]) {
     }
 }
 
-fn image_part(image: ImageData<'_>) -> Part<'_> {
-    let image_url = Url { url: image };
-    Part::ImageUrl { image_url }
+fn media_part(media: ImageData<'_>) -> Part<'_> {
+    let format = match &*media.mime_type {
+        "audio/wav" => "wav",
+        "audio/mpeg" => "mp3",
+        _ => {
+            let image_url = Url { url: media };
+            return Part::ImageUrl { image_url };
+        }
+    };
+    let data = media.data;
+    Part::InputAudio {
+        input_audio: Audio { data, format },
+    }
 }
 
 fn assistant<'a>(dialect: &Dialect, message: &'a Message) -> Option<ChatMessage<'a>> {

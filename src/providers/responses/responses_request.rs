@@ -218,7 +218,7 @@ fn user_part(content: &Content) -> Option<Part<'_>> {
             let shown = users_text(text).filter(|text| !text.is_empty());
             shown.map(|text| Part::InputText { text: text.into() })
         }
-        Content::Image(image) => {
+        Content::Image(image) | Content::Audio(image) => {
             let replaced = |words: String| Part::InputText { text: words.into() };
             users_image(image, &IMAGES).map(|image| image.map_or_else(replaced, image_part))
         }

@@ -193,7 +193,7 @@ fn message(from: &PromptMessage) -> Option<Message> {
     };
     let part: Content = crate::json::from_str(&json_for_model(from.content.as_json())).ok()?;
     let part = match part {
-        Content::Text(_) | Content::Image(_) => part,
+        Content::Text(_) | Content::Image(_) | Content::Audio(_) => part,
         Content::Other(other) => {
             let other: Value = crate::json::from_str(other.get()).ok()?;
             Content::text(other.pointer("/resource/text")?.as_str()?)

@@ -35,6 +35,7 @@ pub(in crate::agent) fn digest<'m>(
                 Content::Text(text) if message.role == Role::User => ("User", text.text.clone()),
                 Content::Text(text) => ("Assistant", text.text.clone()),
                 Content::Image(_) => ("User", "(an image)".to_owned()),
+                Content::Audio(_) => ("User", "(audio)".to_owned()),
                 Content::ToolRequest(request) => match &request.tool_call {
                     Outcome::Success { value } => {
                         let call = format!("{} {}", value.name, value.arguments.get());

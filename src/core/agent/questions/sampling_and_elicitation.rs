@@ -342,8 +342,8 @@ fn message(from: &SamplingMessage) -> Result<Message, String> {
         let part = json_for_model(part.as_json());
         let content: Content = crate::json::from_str(&part).map_err(|e| e.to_string())?;
         match content {
-            Content::Text(_) | Content::Image(_) => Ok(content),
-            _ => Err("only text and images are taken".to_owned()),
+            Content::Text(_) | Content::Image(_) | Content::Audio(_) => Ok(content),
+            _ => Err("only text, images and audio are taken".to_owned()),
         }
     });
     Ok(Message::new(role, content.collect::<Result<_, String>>()?))

@@ -116,6 +116,7 @@ fn kept<'m>(message: &'m Message, filter: impl Fn(&Content) -> bool) -> Option<C
             && match part {
                 Content::Text(text) => !text.text.trim().is_empty(),
                 Content::Image(_)
+                | Content::Audio(_)
                 | Content::ToolRequest(_)
                 | Content::ToolResponse(_)
                 | Content::Thinking(_)

@@ -1,4 +1,4 @@
-//! Images that a model refused: in later requests to this model, also after a restart, a short text replaces
+//! Images, and audio, that a model refused: in later requests to this model, also after a restart, a short text replaces
 //! each of them. Other models get the images.
 
 use crate::conversation::{ExtensionData, Message, Role};
@@ -25,7 +25,12 @@ pub(in crate::agent) struct RefusedImages {
 
 /// The text that takes the place of a refused image.
 fn replacement(mime_type: &str) -> String {
-    format!("(an image of type {mime_type}, which the model did not take)")
+    let kind = if mime_type.starts_with("audio/") {
+        "audio"
+    } else {
+        "an image"
+    };
+    format!("({kind} of type {mime_type}, which the model did not take)")
 }
 
 impl RefusedImages {

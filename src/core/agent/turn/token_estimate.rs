@@ -282,7 +282,11 @@ pub(in crate::agent) fn size_of(message: &Message) -> usize {
         Content::Text(text) if audience_includes_model(text.annotations.as_ref()) => {
             text.text.len()
         }
-        Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => IMAGE_SIZE,
+        Content::Image(media) | Content::Audio(media)
+            if audience_includes_model(media.annotations.as_ref()) =>
+        {
+            IMAGE_SIZE
+        }
         Content::ToolRequest(request) => {
             let (name, arguments) = replayed_call(request);
             OVERHEAD + name.len() + arguments.get().len() + size_of_metadata(request)

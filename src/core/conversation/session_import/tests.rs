@@ -47,6 +47,29 @@ fn the_tokens_of_an_export_cover_none_of_its_messages() {
 }
 
 #[test]
+fn the_tokens_of_a_newer_goose_are_read_where_it_has_them() {
+    let usage = json!({"input_tokens": 5, "output_tokens": 2, "total_tokens": 7, "cache_read_input_tokens": 1});
+    let mut text =
+        json!({"working_dir": "/w", "usage": usage, "accumulated_usage": {"total_tokens": 9}});
+    let session = Session::from_export(&text.to_string()).unwrap().session;
+    let counts = [
+        session.input_tokens,
+        session.output_tokens,
+        session.total_tokens,
+    ];
+    assert_eq!(counts, [Some(5), Some(2), Some(7)]);
+    assert_eq!(session.accumulated_total_tokens, Some(9));
+    text["usage"]["total_tokens"] = json!("seven");
+    let error = Session::from_export(&text.to_string()).unwrap_err();
+    assert!(
+        error.to_string().contains("not an exported session"),
+        "{error}"
+    );
+    text["usage"] = json!([]);
+    Session::from_export(&text.to_string()).unwrap();
+}
+
+#[test]
 fn the_older_form_with_a_message_a_line_is_read() {
     let header = json!({"working_dir": "/w", "description": "d", "message_count": 2});
     let text = format!("{header}\n{}\n\n{}\n", message("a"), message("b"));
