@@ -111,6 +111,7 @@
 //! - [`mcp`]: the protocol, over these three and usable without the rest: a client, a server, their transports.
 //! - `builtin::demo`: a server for trying out clients, over [`mcp`]; also for the tests of a build without it.
 //! - `core`: what every build has, from [`http`] and [`api`] to [`store`]. Arrows inside it are held by review.
+//! - `shared`: what several parts use and `core` does not.
 //! - The parts, over `core`: each is a crate that a build can leave out whole. What a part adds to commands, routes,
 //!   servers, the manual or a turn, it says itself in one value of the type [`part::Part`]; [`parts::PARTS`] lists
 //!   those of this build, and nothing below knows their names. `core` asks them through [`part::all`]. The models

@@ -1,6 +1,7 @@
 //! What arguments look like: names, types and sizes, without what they say.
 
-use crate::text::{printable, redact_credentials};
+use crate::text::printable;
+use gosling_shared::redact_credentials;
 use serde_json::{Map, Value, json};
 
 /// The most members of an object, and the most levels, that are told.

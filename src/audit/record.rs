@@ -3,7 +3,8 @@
 use crate::activity::{Caller, Entry};
 use crate::argument_shape::shape;
 use crate::store::settings::{self, Kind};
-use crate::text::{printable, redact_credentials};
+use crate::text::printable;
+use gosling_shared::redact_credentials;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

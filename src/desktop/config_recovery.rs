@@ -1,7 +1,8 @@
 //! A `config.yaml` that does not parse is replaced by a backup that does.
 
 use crate::store::file_lock::FileLock;
-use crate::store::{Config, Error, MAX_YAML, Result, files, parse_yaml_object, read_object};
+use crate::store::{Config, Error, MAX_YAML, Result, files};
+use gosling_shared::{parse_yaml_object, read_object};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 

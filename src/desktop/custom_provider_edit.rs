@@ -2,11 +2,12 @@
 
 use crate::provider::catalog::{Catalog, DEFAULT_CONTEXT};
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
-use crate::store::{self, Secrets, files, read_object};
+use crate::store::{self, Secrets, files};
 use gosling_providers::catalog::custom_providers::{
     CustomProvider, CustomProviders, MAX_FILE, MAX_FILES, MAX_HEADERS, MAX_MODELS, MAX_NAME,
     engine_named,
 };
+use gosling_shared::read_object;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;

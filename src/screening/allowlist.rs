@@ -1,10 +1,11 @@
 //! The list of allowed extensions, in Goose's format: `extensions`, a list of `id` and `command`.
 
-use crate::store::{files, parse_yaml_object};
+use crate::store::files;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crate::text::{after_http_scheme, printable, split_command};
 use gosling_outbound::Fetch;
+use gosling_shared::parse_yaml_object;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,6 @@
 //! Text and JSON from outside: makes text safe to show, removes secrets from it, and parses JSON.
 #![forbid(unsafe_code)]
 
-mod credential_forms;
 #[cfg(any(test, fuzzing, feature = "testing"))]
 pub mod fuzz_input;
 #[cfg(any(test, fuzzing, feature = "testing"))]
@@ -12,7 +11,6 @@ mod redact;
 pub mod sorting;
 pub mod split_command;
 
-pub use credential_forms::{redact_credentials, url_userinfo};
 pub use invisible_characters::{
     for_model, is_invisible, json_for_model, may_hide_words, printable, strip_invisible,
 };

@@ -7,7 +7,7 @@
 
 use crate::mcp::server::Prompt;
 use crate::mcp::types::{Content, GetPromptResult, PromptMessage};
-use crate::store::{self, files};
+use crate::store::files;
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
 use gosling_core::text::printable;
@@ -265,7 +265,7 @@ fn markdown(content: &str) -> Result<Declaration, String> {
             (line.trim_end() == "---").then_some(here)
         });
         let closed = closed.ok_or("its front matter has no end: a line of `---`")?;
-        let front = store::parse_yaml_object(&content[start..closed])?;
+        let front = gosling_shared::parse_yaml_object(&content[start..closed])?;
         declaration = gosling_core::json::from_object(&front).map_err(|error| error.to_string())?;
         text = &content[end..];
     }

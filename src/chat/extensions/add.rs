@@ -7,9 +7,10 @@ use crate::command_line::{Failure, failed, logging, paths, print, text};
 use crate::extension::configured;
 use crate::extension::screening_check::{Outcome, Screening};
 use crate::extension::{ExtensionConfig, is_reserved, python_runner};
-use crate::store::{Config, Paths, parse_yaml_object};
+use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
 use crate::text::{after_http_scheme, printable};
+use gosling_shared::parse_yaml_object;
 use lexopt::prelude::*;
 use serde_json::{Map, Value as Json, json};
 

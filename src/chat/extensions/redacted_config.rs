@@ -4,7 +4,8 @@ use crate::extension::ExtensionConfig;
 use crate::extension::environment::may_be_secret;
 use crate::extension::wrappers::has;
 use crate::store::mask;
-use crate::text::{redact, redact_credentials};
+use crate::text::redact;
+use gosling_shared::redact_credentials;
 use serde_json::Value;
 
 /// The fields that hold no secrets by their meaning. Known secrets are redacted in them.

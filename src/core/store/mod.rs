@@ -36,11 +36,12 @@ pub use search::Query;
 pub use secrets::{Secret, Secrets, mask};
 pub use session_cache::StoredSession;
 pub use sessions::{Listing, NewSession, Sessions};
-pub use shared_yaml_file::{
-    MAX_SIZE as MAX_YAML, parse_yaml_object, read_object, read_object_with_text, render_yaml_object,
-};
+pub use shared_yaml_file::MAX_SIZE as MAX_YAML;
 pub use turn_lock::TurnLock;
-pub use yaml_text::{from_json as yaml_from_json, to_json as yaml_to_json};
+pub use yaml_text::{
+    from_json as yaml_from_json, parse as parse_yaml, render as render_yaml,
+    to_json as yaml_to_json, to_json_object as yaml_to_json_object,
+};
 
 use crate::sys::process::SERVER_KEY;
 use serde_json::Value;

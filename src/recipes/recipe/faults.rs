@@ -59,7 +59,7 @@ pub fn of_file(path: &Path) -> Result<Vec<Fault>, Error> {
         path: path.to_owned(),
         reason,
     };
-    let (mut object, text) = match store::read_object_with_text(path, MAX_FILE as u64) {
+    let (mut object, text) = match gosling_shared::read_object_with_text(path, MAX_FILE as u64) {
         Ok(Some(read)) => read,
         Ok(None) => return Err(failed("there is no such file".to_owned())),
         Err(store::Error::Broken {

@@ -193,7 +193,7 @@ pub fn read(path: &Path) -> Result<Recipe, Error> {
         path: path.to_owned(),
         reason,
     };
-    let content = store::read_object(path, MAX_FILE as u64);
+    let content = gosling_shared::read_object(path, MAX_FILE as u64);
     let mut object = content
         .map_err(|error| {
             failed(match error {
@@ -219,7 +219,7 @@ pub fn parse(text: &str) -> Result<Recipe, Error> {
     let object: Result<Map<String, Value>, String> = if text.trim_start().starts_with('{') {
         crate::json::from_str(&crate::json::sanitize(text)).map_err(|error| error.to_string())
     } else {
-        store::parse_yaml_object(text)
+        gosling_shared::parse_yaml_object(text)
     };
     from_object(&mut object.map_err(Error::Shape)?)
 }
@@ -233,7 +233,7 @@ pub fn to_yaml(recipe: &Recipe) -> Result<String, Error> {
     if recipe.to_string().len() > MAX_FILE {
         return Err(Error::TooLarge);
     }
-    let text = store::render_yaml_object(&recipe.given);
+    let text = gosling_shared::render_yaml_object(&recipe.given);
     text.map_err(Error::Yaml)
 }
 

@@ -145,7 +145,7 @@ impl<'de> Visitor<'de> for Find<'_> {
     }
 }
 
-/// A key as [`store::parse_yaml_object`](crate::store::parse_yaml_object) writes it.
+/// A key as [`parse_yaml_object`](gosling_shared::parse_yaml_object) writes it.
 struct Key(String);
 
 impl<'de> Deserialize<'de> for Key {

@@ -151,7 +151,7 @@ impl Scheduler {
         recipe.render(&Map::new(), self.file.recipes())?;
         let path = self.file.recipes().join(format!("{id}.yaml"));
         let text = match recipe.into_value() {
-            serde_json::Value::Object(object) => store::render_yaml_object(&object),
+            serde_json::Value::Object(object) => gosling_shared::render_yaml_object(&object),
             _ => Ok(String::new()),
         };
         let text = text.map_err(|reason| store::Error::unwritable(&path, reason))?;

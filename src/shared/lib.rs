@@ -1,0 +1,9 @@
+//! What several parts use and the core does not. It stands over the core, so that a build without these parts does not
+//! compile it.
+#![forbid(unsafe_code)]
+
+mod credential_forms;
+mod object_files;
+
+pub use credential_forms::{redact_credentials, url_userinfo};
+pub use object_files::{parse_yaml_object, read_object, read_object_with_text, render_yaml_object};
