@@ -40,7 +40,10 @@ pub use shared_yaml_file::{
     MAX_SIZE as MAX_YAML, parse_yaml_object, read_object, read_object_with_text, render_yaml_object,
 };
 pub use turn_lock::TurnLock;
-pub use yaml_text::{from_json as yaml_from_json, to_json as yaml_to_json};
+pub use yaml_text::{
+    YamlError, from_json as yaml_from_json, has_anchors as yaml_has_anchors, parse as parse_yaml,
+    to_json as yaml_to_json,
+};
 
 use crate::sys::process::SERVER_KEY;
 use serde_json::Value;
