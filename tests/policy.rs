@@ -393,6 +393,20 @@ fn extensions_models_settings_and_imports_are_limited() {
 }
 
 #[test]
+fn a_policy_may_forbid_other_machines() {
+    let Some(policy) = PolicyFile::new("default: allow\noffline: true\n") else {
+        return;
+    };
+    let output = policy.run(&["call", "--url", "http://192.0.2.1/mcp"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("offline"), "{error}");
+    let server = policy.start(Server::new());
+    let remote = json!({"type": "streamable_http", "name": "far", "uri": "http://192.0.2.1/mcp"});
+    let refused = server.refuses(Extension(remote));
+    assert!(refused.contains("offline"), "{refused}");
+}
+
+#[test]
 fn a_key_has_its_quotas() {
     let policy = "default: allow\nquotas:\n  - {key: '*', sessions_per_day: 2, turns_at_once: 1, calls_per_day: 3}\n";
     let Some(policy) = PolicyFile::new(policy) else {

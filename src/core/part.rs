@@ -16,6 +16,7 @@ use crate::provider::{Catalog, InProcessCatalog, InProcessProvider};
 use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
 use std::error::Error;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -28,9 +29,8 @@ pub type CreateCatalog = fn(&Stores, bool) -> Box<dyn Catalog>;
 /// Creates the recorder of a part, with the settings of the user; `None` if the user wants no record.
 pub type CreateRecorder = fn(&Config, &Paths) -> Option<Arc<dyn Recorder>>;
 
-/// Reads the file of the policy, or that of the system if none is given: `None` if that does not exist. If the file
-/// cannot be used, why.
-pub type OpenPolicy = fn(Option<&Path>) -> Result<Option<Arc<dyn Policy>>, String>;
+/// Reads the file of the policy. If it cannot be used, why.
+pub type OpenPolicy = fn(&Path) -> Result<Arc<dyn Policy>, String>;
 
 /// Creates the work of a part for a server.
 pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
@@ -147,20 +147,21 @@ pub fn all() -> &'static [&'static Part] {
 
 static POLICY: OnceLock<Option<Arc<dyn Policy>>> = OnceLock::new();
 
-/// Opens the policy of this process, in a file or that of the system. Only the first call has an effect.
+/// The policy of commands that are given no other.
+pub const SYSTEM_POLICY: &str = "/etc/gosling/policy.yaml";
+
+/// Opens the policy of this process, in a file or that of the system, if it exists. Only the first call has an effect.
 ///
 /// # Errors
 /// Why it cannot be used; nothing must be done then.
 pub fn open_policy(file: Option<&Path>) -> Result<(), String> {
-    let opened = match all().iter().find_map(|part| part.policy) {
-        Some(open) => open(file)?,
-        None if file.is_some() => {
-            let hint = features::hint("policy");
-            return Err(format!("no policy can be enforced{hint}"));
-        }
-        None => None,
-    };
-    let _ = POLICY.set(opened);
+    let system = Path::new(SYSTEM_POLICY);
+    let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    let has_one = !system.symlink_metadata().is_err_and(is_missing);
+    let file = file.or_else(|| has_one.then_some(system));
+    let hint = || format!("no policy can be enforced{}", features::hint("policy"));
+    let open = |file| all().iter().find_map(|part| part.policy).ok_or_else(hint)?(file);
+    let _ = POLICY.set(file.map(open).transpose()?);
     Ok(())
 }
 

@@ -26,22 +26,11 @@ mod trusted_file;
 use crate::live_policy::LivePolicy;
 use gosling_core::part::Part;
 use gosling_core::{activity, agent, command_line, extension, json, store, sys, text};
-use std::path::Path;
 use std::sync::Arc;
 
 /// What the policy adds to gosling.
 pub const PART: Part = Part {
     commands: &[policy_command::COMMAND],
-    policy: Some(|file| match file {
-        Some(file) => LivePolicy::open(file).map(|it| Some(Arc::new(it) as _)),
-        // A link that leads nowhere is a fault, too.
-        None if Path::new(SYSTEM_FILE).symlink_metadata().is_ok() => {
-            LivePolicy::open(Path::new(SYSTEM_FILE)).map(|it| Some(Arc::new(it) as _))
-        }
-        None => Ok(None),
-    }),
+    policy: Some(|file| Ok(Arc::new(LivePolicy::open(file)?))),
     ..Part::new("policy")
 };
-
-/// The file that holds for every command that is given no other.
-const SYSTEM_FILE: &str = "/etc/gosling/policy.yaml";

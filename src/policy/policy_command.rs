@@ -7,7 +7,8 @@ use crate::policy_file::{self, Decision, PolicyFile};
 use crate::store::files;
 use crate::sys::effective_user;
 use crate::text::printable;
-use crate::{SYSTEM_FILE, trusted_file};
+use crate::trusted_file;
+use gosling_core::part::SYSTEM_POLICY;
 use lexopt::prelude::*;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -85,7 +86,7 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         }
     }
     let file = options.file.take();
-    let file = file.unwrap_or_else(|| SYSTEM_FILE.into());
+    let file = file.unwrap_or_else(|| SYSTEM_POLICY.into());
     let shown = printable(&file.display().to_string(), 1000);
     let found = files::read_file(&file, policy_file::MAX_SIZE);
     let unusable = |why: String| Failure::NotChecked(format!("the policy {shown}: {why}"));
