@@ -1,6 +1,6 @@
 //! The command line, with one file for each command.
 //!
-//! Exit codes: 0 for success, 1 for a failed command, 2 for an invalid command line, and 128 plus the number of
+//! Exit codes: 0 for success, 1 for a failed command, 2 for an invalid command line or policy, and 128 plus the number of
 //! the signal that ended the command.
 
 mod agent;
