@@ -21,6 +21,7 @@ pub fn targets() -> impl Iterator<Item = Target> {
         gosling_check::fuzzing::TARGETS,
         gosling_deeplink::fuzzing::TARGETS,
         gosling_pinning::fuzzing::TARGETS,
+        gosling_policy::fuzzing::TARGETS,
         gosling_recipes::fuzzing::TARGETS,
         gosling_screening::fuzzing::TARGETS,
     ];

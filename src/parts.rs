@@ -31,6 +31,7 @@ parts! {
     "metrics" => gosling_metrics::PART,
     "openai" => gosling_providers::PART,
     "pinning" => gosling_pinning::PART,
+    "policy" => gosling_policy::PART,
     "recipes" => gosling_recipes::PART,
     "schedules" => gosling_recipes::schedule::PART,
     "screening" => gosling_screening::PART,

@@ -32,7 +32,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 2] = ["3000", "8123"];
 
 /// Pages whose commands need a feature that a build may leave out.
-const NEEDS: [(&str, &str); 10] = [
+const NEEDS: [(&str, &str); 11] = [
     ("README", "chat"),
     ("acp", "acp"),
     ("api", "demo"),
@@ -41,6 +41,7 @@ const NEEDS: [(&str, &str); 10] = [
     ("check", "check"),
     ("deeplinks", "deeplinks"),
     ("logs", "chat"),
+    ("policy", "policy"),
     ("schedules", "schedules"),
     ("scripted", "chat"),
 ];
@@ -173,7 +174,7 @@ fn help_prints_a_page_as_it_is() {
         // A command of this name has its options before the page.
         let is_command = match topic.name {
             "chat" | "extensions" => !is_left_out("chat"),
-            name @ ("acp" | "audit" | "check") => !is_left_out(name),
+            name @ ("acp" | "audit" | "check" | "policy") => !is_left_out(name),
             "models" => true,
             _ => false,
         };

@@ -114,6 +114,8 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         env::current_dir().map_err(crate::command_line::failed("no working directory"))?;
     let paths = crate::command_line::paths()?;
     let registry = Registry::new(Stores::new(&paths), part::all(), offline);
+    // The policy may require it.
+    let offline = registry.is_offline();
     let manager = Manager::new(Context {
         session_id: "call".to_owned(),
         working_dir,

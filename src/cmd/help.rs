@@ -17,8 +17,10 @@ const OPTIONS: &str = "\
 options:
   -h, --help      show help, also after a command
   -V, --version   show the version
+  --policy FILE   after a command: what the administrator allows
 
-exit codes: 0 done, 1 tried and failed, 2 the command line makes no sense
+exit codes: 0 done, 1 tried and failed, 2 the command line makes no sense, or
+the policy cannot be used
 ";
 
 pub(super) const COMMAND: Command = Command {

@@ -1,6 +1,6 @@
 //! The command line, with one file for each command.
 //!
-//! Exit codes: 0 for success, 1 for a failed command, 2 for an invalid command line, and 128 plus the number of
+//! Exit codes: 0 for success, 1 for a failed command, 2 for an invalid command line or policy, and 128 plus the number of
 //! the signal that ended the command.
 
 mod agent;
@@ -14,7 +14,9 @@ use crate::text::strip_invisible;
 use gosling_core::command_line::{Command, Failure, logging, print, rest};
 use gosling_core::{activity, part};
 use lexopt::prelude::*;
+use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The commands that every build has.
@@ -36,6 +38,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("check", &["check"]),
     ("advisories", &["screening"]),
     ("audit", &["audit"]),
+    ("policy", &["policy"]),
     ("mcp", &[]),
     ("help", &[]),
 ];
@@ -90,6 +93,37 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Opens the policy: the file of the option `--policy`, which every command has, else that of the system. Returns the
+/// other arguments.
+fn with_policy(command: &str, arguments: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
+    let (mut file, mut others) = (None, Vec::new());
+    let mut arguments = arguments.into_iter();
+    while let Some(argument) = arguments.next() {
+        let given = argument.as_encoded_bytes().strip_prefix(b"--policy");
+        let given = match given {
+            Some(b"") => arguments.next(),
+            Some([b'=', ..]) => argument.to_str().map(|it| it["--policy=".len()..].into()),
+            _ => {
+                // What follows may be the command line of a server.
+                let is_end = argument == "--" || matches!(command, "check" | "demo");
+                others.push(argument);
+                if is_end {
+                    others.extend(arguments);
+                    break;
+                }
+                continue;
+            }
+        };
+        let given = given.filter(|given| !given.is_empty() && file.is_none());
+        let wrong = "--policy needs the path of a file, once";
+        file = Some(PathBuf::from(
+            given.ok_or_else(|| Failure::Usage(wrong.to_owned()))?,
+        ));
+    }
+    part::open_policy(file.as_deref()).map_err(Failure::NotChecked)?;
+    Ok(others)
+}
+
 fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
     let word = match parser.next()? {
         None => return Err(Failure::Usage("no command given".to_owned() + HINT)),
@@ -118,6 +152,11 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         return Err(Failure::Usage(reason + HINT));
     };
     activity::set_front(found.name);
+    let arguments = rest(&mut parser)?;
+    let parser = lexopt::Parser::from_args(match name {
+        "help" | "policy" => arguments,
+        _ => with_policy(name, arguments)?,
+    });
     match (found.run)(parser, server_key) {
         Err(Failure::Help) => print(found.help),
         Err(Failure::Usage(reason)) => {

@@ -4,8 +4,10 @@
 //! request inherit it.
 
 use crate::sys::threads::{Origin, origin, with_origin};
+use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -68,6 +70,8 @@ pub struct Entry<'a> {
     pub request: &'a str,
     /// What it is done with, in JSON.
     pub arguments: &'a [u8],
+    /// The working directory of the session, where it is known.
+    pub working_dir: Option<&'a Path>,
     /// What was decided: `allowed` or `denied`.
     pub decision: &'static str,
     /// Who or what has decided: `mode`, `remembered`, `user`, `client` or `automatic`.
@@ -107,9 +111,44 @@ pub trait Recorder: fmt::Debug + Send + Sync {
     }
 }
 
-/// The recorders of what is done with some files; the user may want none.
+/// What the policy says of something that is about to happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// It may happen.
+    Allow,
+    /// It may happen if the user allows this very thing; why.
+    Ask(String),
+    /// It must not happen; why.
+    Deny(String),
+}
+
+/// What is kept as long as something goes on, so that its end is noticed.
+pub type Hold = Option<Box<dyn Any + Send>>;
+
+/// The policy of the administrator. Its methods return soon.
+pub trait Policy: fmt::Debug + Send + Sync {
+    /// What it says of something that is about to happen.
+    fn rule(&self, caller: &Caller, entry: &Entry<'_>) -> Ruling;
+
+    /// Counts something that it allows and that happens now.
+    ///
+    /// # Errors
+    /// Why it must not happen: too much has happened already.
+    fn count(&self, caller: &Caller, entry: &Entry<'_>) -> Result<Hold, String>;
+
+    /// The least strict mode that sessions may have.
+    fn least_mode(&self) -> &'static str;
+
+    /// Whether no connection may leave this machine.
+    fn is_offline(&self) -> bool;
+}
+
+/// The recorders of what is done with some files, of which the user may want none, and the policy, if there is one.
 #[derive(Clone, Debug, Default)]
-pub struct Activity(Arc<[Arc<dyn Recorder>]>);
+pub struct Activity {
+    recorders: Arc<[Arc<dyn Recorder>]>,
+    policy: Option<Arc<dyn Policy>>,
+}
 
 /// Something that has begun and was recorded.
 #[must_use = "the record lacks its end"]
@@ -117,18 +156,57 @@ pub struct Begun<'a> {
     activity: Activity,
     entry: Entry<'a>,
     begin: Instant,
+    _hold: Hold,
 }
 
 impl Activity {
-    /// What these recorders record.
-    pub fn new(recorders: impl Into<Arc<[Arc<dyn Recorder>]>>) -> Self {
-        Activity(recorders.into())
+    /// What these recorders record and this policy allows.
+    pub fn new(
+        recorders: impl Into<Arc<[Arc<dyn Recorder>]>>,
+        policy: Option<Arc<dyn Policy>>,
+    ) -> Self {
+        let recorders = recorders.into();
+        Activity { recorders, policy }
+    }
+
+    /// The policy, if there is one.
+    pub fn policy(&self) -> Option<&dyn Policy> {
+        self.policy.as_deref()
+    }
+
+    /// Checks what is not recorded when it happens. A denial is recorded.
+    ///
+    /// # Errors
+    /// Why the policy denies it.
+    pub fn check(&self, entry: &Entry<'_>) -> Result<(), String> {
+        self.permitted(&Caller::current(), entry).map(drop)
+    }
+
+    fn permitted(&self, caller: &Caller, entry: &Entry<'_>) -> Result<Hold, String> {
+        let Some(policy) = &self.policy else {
+            return Ok(None);
+        };
+        let counted = match policy.rule(caller, entry) {
+            Ruling::Ask(why) if entry.by != "user" => Err(why + ", and no user can be asked here"),
+            Ruling::Deny(why) => Err(why),
+            _ => policy.count(caller, entry),
+        };
+        counted.inspect_err(|why| {
+            self.note(Entry {
+                arguments: b"",
+                decision: "denied",
+                by: "policy",
+                outcome: "denied",
+                detail: why,
+                ..*entry
+            });
+        })
     }
 
     /// Records what has happened.
     pub fn note(&self, entry: Entry<'_>) {
         // It has happened already; the recorder logs why there is no record.
-        let _ = self.record(&entry);
+        let _ = self.write(&entry);
     }
 
     /// Records what has happened if nothing else of the request was recorded.
@@ -143,10 +221,15 @@ impl Activity {
     /// # Errors
     /// Why it must not happen.
     pub fn record(&self, entry: &Entry<'_>) -> Result<Option<u64>, String> {
+        self.permitted(&Caller::current(), entry)?;
+        self.write(entry)
+    }
+
+    fn write(&self, entry: &Entry<'_>) -> Result<Option<u64>, String> {
         let caller = Caller::current();
         caller.is_recorded.store(true, Ordering::Relaxed);
         // Each of them gets it, also if another one cannot record it.
-        let recorded = self.0.iter().map(|it| it.record(&caller, entry));
+        let recorded = self.recorders.iter().map(|it| it.record(&caller, entry));
         let mut recorded = recorded.collect::<Vec<_>>().into_iter();
         recorded.try_fold(None, |number, next| Ok(number.or(next?)))
     }
@@ -156,8 +239,10 @@ impl Activity {
     /// # Errors
     /// Why it must not happen.
     pub fn begin_if_required<'a>(&self, entry: Entry<'a>) -> Result<Option<Begun<'a>>, String> {
-        let is_required = self.0.iter().any(|it| it.is_required());
-        is_required.then(|| self.begin(entry)).transpose()
+        if !self.recorders.iter().any(|it| it.is_required()) {
+            return self.check(&entry).map(|()| None);
+        }
+        self.begin(entry).map(Some)
     }
 
     /// Records what is about to happen. [`Begun::end`] completes the record.
@@ -165,11 +250,13 @@ impl Activity {
     /// # Errors
     /// Why it must not happen.
     pub fn begin<'a>(&self, mut entry: Entry<'a>) -> Result<Begun<'a>, String> {
-        entry.of = self.record(&entry)?;
+        let hold = self.permitted(&Caller::current(), &entry)?;
+        entry.of = self.write(&entry)?;
         Ok(Begun {
             activity: self.clone(),
             entry,
             begin: Instant::now(),
+            _hold: hold,
         })
     }
 }

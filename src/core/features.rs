@@ -75,6 +75,7 @@ features! {
     "ollama", "", [];
     "openai", "", [];
     "pinning", "tools are not pinned", [Post "/agent/extensions/accept"];
+    "policy", "", [];
     "recipes", "there are no recipes", [
         Get "/config/prompts" "/config/prompts/{name}" "/recipes/list",
         Post "/recipes/create" "/recipes/decode" "/recipes/delete" "/recipes/encode"

@@ -1,6 +1,6 @@
 //! The parts of a program: whatever a build can leave out says itself what it adds.
 
-use crate::activity::Recorder;
+use crate::activity::{Caller, Entry, Hold, Policy, Recorder, Ruling};
 use crate::agent::prompt_kind::PromptKind;
 use crate::agent::recipes::Recipes;
 use crate::agent::{Registry, Stores};
@@ -10,11 +10,13 @@ use crate::extension::container::CreateRuntime;
 use crate::extension::inline_python::CreatePythonRunner;
 use crate::extension::pinning_check::CreatePinner;
 use crate::extension::screening_check::CreateScreener;
+use crate::features;
 use crate::http::{Encryption, Router};
 use crate::provider::{Catalog, InProcessCatalog, InProcessProvider};
 use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
 use std::error::Error;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -26,6 +28,9 @@ pub type CreateCatalog = fn(&Stores, bool) -> Box<dyn Catalog>;
 
 /// Creates the recorder of a part, with the settings of the user; `None` if the user wants no record.
 pub type CreateRecorder = fn(&Config, &Paths) -> Option<Arc<dyn Recorder>>;
+
+/// Reads the file of the policy. If it cannot be used, why.
+pub type OpenPolicy = fn(&Path) -> Result<Arc<dyn Policy>, String>;
 
 /// Creates the work of a part for a server.
 pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
@@ -68,6 +73,8 @@ pub struct Part {
     pub screener: Option<CreateScreener>,
     /// Its record of what is done; all parts that have one record.
     pub recorder: Option<CreateRecorder>,
+    /// The policy of the administrator.
+    pub policy: Option<OpenPolicy>,
     /// Its shell, for the success checks of recipes.
     pub shell: Option<RunCheck>,
     /// Its recipes, for sessions.
@@ -96,6 +103,7 @@ impl Part {
             pinner: None,
             screener: None,
             recorder: None,
+            policy: None,
             shell: None,
             recipes: None,
             prompts: &[],
@@ -135,6 +143,58 @@ pub fn set(parts: &'static [&'static Part]) {
 /// The parts of this program, in the order of its list; none before [`set`].
 pub fn all() -> &'static [&'static Part] {
     PARTS.get().copied().unwrap_or_default()
+}
+
+static POLICY: OnceLock<Option<Arc<dyn Policy>>> = OnceLock::new();
+
+/// The policy of commands that are given no other.
+pub const SYSTEM_POLICY: &str = "/etc/gosling/policy.yaml";
+
+/// Opens the policy of this process, in a file or that of the system, if it exists. Only the first call has an effect.
+///
+/// # Errors
+/// Why it cannot be used; nothing must be done then.
+pub fn open_policy(file: Option<&Path>) -> Result<(), String> {
+    let system = Path::new(SYSTEM_POLICY);
+    let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    let has_one = !system.symlink_metadata().is_err_and(is_missing);
+    let file = file.or_else(|| has_one.then_some(system));
+    let hint = || format!("no policy can be enforced{}", features::hint("policy"));
+    let open = |file| all().iter().find_map(|part| part.policy).ok_or_else(hint)?(file);
+    let _ = POLICY.set(file.map(open).transpose()?);
+    Ok(())
+}
+
+/// The policy of this process. Without [`open_policy`], it is that of the system; if that cannot be used, it denies all.
+pub fn policy() -> Option<Arc<dyn Policy>> {
+    if POLICY.get().is_none()
+        && let Err(why) = open_policy(None)
+    {
+        let _ = POLICY.set(Some(Arc::new(NothingAllowed(why))));
+    }
+    POLICY.get().cloned().flatten()
+}
+
+/// Stands for a policy that cannot be used.
+#[derive(Debug)]
+struct NothingAllowed(String);
+
+impl Policy for NothingAllowed {
+    fn rule(&self, _: &Caller, _: &Entry<'_>) -> Ruling {
+        Ruling::Deny(self.0.clone())
+    }
+
+    fn count(&self, _: &Caller, _: &Entry<'_>) -> Result<Hold, String> {
+        Err(self.0.clone())
+    }
+
+    fn least_mode(&self) -> &'static str {
+        "chat"
+    }
+
+    fn is_offline(&self) -> bool {
+        true
+    }
 }
 
 /// The providers of the parts that run in the process.

@@ -64,6 +64,7 @@ pages! {
     security "keys, secrets, what is isolated and what is not"
     processes "how MCP servers and their children end"
     logs "where they are, what is in them, how long they are kept"
+    policy "what the administrator allows, and clients cannot loosen"
     audit "who did what: the record of calls, changes and refusals"
     metrics "numbers for Prometheus"
     features "what a build can leave out"

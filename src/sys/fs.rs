@@ -102,6 +102,11 @@ pub fn open_folder(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
+/// The user who owns a file, and its permission bits.
+pub fn owner_and_mode(metadata: &Metadata) -> (u32, u32) {
+    (metadata.uid(), metadata.mode() & 0o7777)
+}
+
 /// The number of hard links of a file.
 pub fn links(metadata: &Metadata) -> u64 {
     metadata.nlink()

@@ -27,7 +27,9 @@ mod unix;
 pub use parts::*;
 pub use threads::{SMALL_STACK, spawn};
 pub use time_limit::TimeLimit;
-pub use unix::{limit_arenas as limit_allocator_arenas, make_undumpable as protect_memory};
+pub use unix::{
+    effective_user, limit_arenas as limit_allocator_arenas, make_undumpable as protect_memory,
+};
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;

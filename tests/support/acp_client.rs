@@ -19,6 +19,7 @@ use std::time::Duration;
 pub struct Acp {
     root: TempDir,
     variables: Vec<(String, String)>,
+    arguments: Vec<String>,
     capabilities: Value,
 }
 
@@ -33,8 +34,15 @@ impl Acp {
         Acp {
             root,
             variables: vec![("GOOSE_PROVIDER".to_owned(), "scripted".to_owned())],
+            arguments: Vec::new(),
             capabilities: json!({}),
         }
+    }
+
+    /// Adds arguments to its command line.
+    pub fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.arguments = arguments.iter().map(|&it| it.to_owned()).collect();
+        self
     }
 
     /// Writes the configuration file.
@@ -98,6 +106,7 @@ impl AcpClient {
         let mut command = gosling();
         command
             .arg("acp")
+            .args(&setup.arguments)
             .current_dir(root)
             .env("GOOSE_PATH_ROOT", root)
             .env("HOME", root)
@@ -145,6 +154,7 @@ impl AcpClient {
         let setup = Acp {
             root,
             variables: self.setup.variables.clone(),
+            arguments: self.setup.arguments.clone(),
             capabilities: self.setup.capabilities.clone(),
         };
         setup.start()

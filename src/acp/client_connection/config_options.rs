@@ -53,7 +53,7 @@ pub(crate) struct SetModel {
 
 impl ConnectionState {
     fn mode_of(&self, session: &Session) -> Mode {
-        Mode::of_session(session, &self.registry.stores().config)
+        Mode::of_session(session, self.registry.stores())
     }
 
     /// The modes of a session.

@@ -65,7 +65,7 @@ fn threads_work_for_who_has_started_them() {
 #[test]
 fn what_begins_is_completed_and_a_part_of_its_turn() {
     let kept = Arc::new(Kept::default());
-    let activity = Activity::new([kept.clone() as _, Arc::new(Unnumbered) as _]);
+    let activity = Activity::new([kept.clone() as _, Arc::new(Unnumbered) as _], None);
     let entry = |kind| Entry {
         kind,
         ..Entry::default()

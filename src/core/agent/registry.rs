@@ -80,6 +80,8 @@ impl Registry {
     pub fn new(stores: Stores, parts: &'static [&'static Part], offline: bool) -> Self {
         part::set(parts);
         let cancel = Cancel::new();
+        let policy = stores.activity.policy();
+        let offline = offline || policy.is_some_and(|policy| policy.is_offline());
         Registry {
             catalog: part::catalog(&stores, offline),
             stores,
@@ -506,7 +508,7 @@ impl Registry {
                 &self.cancel,
             )?;
             if let Some(model) = last_model.filter(|_| was_put_away) {
-                let mode = Mode::of_session(session, config);
+                let mode = Mode::of_session(session, &self.stores);
                 agent.channel.begin_turn(&model, mode, true);
             }
             Ok(agent)

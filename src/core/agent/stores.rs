@@ -1,10 +1,10 @@
 //! The files that sessions need.
 
 use crate::activity::{Activity, Caller, Entry, Recorder};
-use crate::agent::Error;
 use crate::agent::prompt::hints::Hints;
 use crate::agent::prompt::prompt_templates::Prompts;
 use crate::agent::session::export_copy_import::SessionFiles;
+use crate::agent::{Error, Mode};
 use crate::store::{self, Config, Paths, Permissions, Secrets, Sessions, settings};
 use crate::{features, part};
 use serde_json::Value;
@@ -59,7 +59,7 @@ impl Stores {
         if !has_log && is_given && settings::AUDIT.word(&config) == "required" {
             recorders.push(Arc::new(NoRecorder));
         }
-        let activity = Activity::new(recorders);
+        let activity = Activity::new(recorders, part::policy());
         let (secrets, permissions) = (Secrets::new(paths), Permissions::new(paths));
         for file in [&*config.file, &secrets.file, &permissions.file] {
             file.record(&activity);
@@ -74,6 +74,12 @@ impl Stores {
             prompts: Prompts::new(&paths.config),
             activity,
         }
+    }
+
+    /// The least strict mode that sessions may have.
+    pub(in crate::agent) fn least_mode(&self) -> Mode {
+        let policy = self.activity.policy();
+        policy.map_or(Mode::Auto, |policy| Mode::named(policy.least_mode()))
     }
 
     /// Records what becomes of a session.

@@ -4,6 +4,7 @@
 mod streamable_http;
 
 use super::config::{ExtensionConfig, InlinePython, key};
+use super::configured;
 use super::configured_variables::Envs;
 use super::container::Inside;
 use super::context::Context;
@@ -20,6 +21,7 @@ use super::start_folder;
 use super::status::Location;
 use super::subscriptions::Subscriptions;
 use super::{Error, Phase, unsupported};
+use crate::activity::Entry;
 use crate::builtin::{self, BuiltinContext};
 use crate::features;
 use crate::mcp;
@@ -27,6 +29,7 @@ use crate::mcp::client::{Client, NotificationHandler, Options, RequestTimeouts};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::transport::{Transport, TransportError};
 use crate::mcp::types::{Root, Tool};
+use crate::store::Config;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::Command;
 use crate::text::{printable, redact};
@@ -308,6 +311,28 @@ impl Context {
         self.start_transport(config, inside.as_deref(), cancel)
     }
 
+    /// Checks whether the policy allows the extension, also by its command line or address.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub(super) fn check_policy(&self, config: &ExtensionConfig) -> Result<(), Error> {
+        if self.activity.policy().is_none() {
+            return Ok(());
+        }
+        let own = configured::list(&Config::new(&self.paths));
+        let mut own = own.into_iter().flat_map(|own| own.entries);
+        let is_configured = own.any(|own| own.config.as_ref() == Ok(config));
+        let checked = self.activity.check(&Entry {
+            extension: config.name(),
+            subject: config.kind(),
+            arguments: config.to_value().to_string().as_bytes(),
+            working_dir: Some(&self.working_dir),
+            by: if is_configured { "user" } else { "client" },
+            ..Entry::new("extension_start", &self.session_id)
+        });
+        checked.map_err(|reason| Error::forbidden(config.name(), reason))
+    }
+
     fn inside(&self, config: &ExtensionConfig) -> Result<Option<Box<dyn Inside>>, Error> {
         let inside = self.containers.inside(config, &self.working_dir);
         inside.map_err(|reason| Error::new(config.name(), Phase::Config, reason))
@@ -320,6 +345,7 @@ impl Context {
         inside: Option<&dyn Inside>,
         cancel: &Cancel,
     ) -> Result<Started, Error> {
+        self.check_policy(config)?;
         let name = config.name();
         let invalid = |reason: &str| Err(Error::new(name, Phase::Config, reason));
         match config {

@@ -272,6 +272,7 @@ impl Manager {
         cancel: &Cancel,
     ) -> Result<Extension, Error> {
         if let ExtensionConfig::Frontend(frontend) = config {
+            self.context.check_policy(config)?;
             let extension = Extension::frontend(config, number, frontend)?;
             let name = config.name();
             let tools = frontend.tools.len();
@@ -439,11 +440,12 @@ impl Manager {
             subject: tool,
             request: call.label.unwrap_or_default(),
             arguments: arguments.get().as_bytes(),
+            working_dir: Some(&self.context.working_dir),
             decision: "allowed",
             by: call.allowed_by,
             ..Entry::new("tool_call", &self.context.session_id)
         });
-        let refused = |reason| Error::new(extension.config.name(), Phase::Tool, reason);
+        let refused = |reason: String| Error::forbidden(extension.config.name(), reason);
         let begun = begun.map_err(refused)?;
         let result = call_of(&extension, tool, arguments, &call, cancel);
         match &result {

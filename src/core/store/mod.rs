@@ -39,8 +39,8 @@ pub use sessions::{Listing, NewSession, Sessions};
 pub use shared_yaml_file::MAX_SIZE as MAX_YAML;
 pub use turn_lock::TurnLock;
 pub use yaml_text::{
-    from_json as yaml_from_json, parse as parse_yaml, render as render_yaml,
-    to_json as yaml_to_json, to_json_object as yaml_to_json_object,
+    YamlError, from_json as yaml_from_json, has_anchors as yaml_has_anchors, parse as parse_yaml,
+    render as render_yaml, to_json as yaml_to_json, to_json_object as yaml_to_json_object,
 };
 
 use crate::sys::process::SERVER_KEY;

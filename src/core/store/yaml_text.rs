@@ -32,6 +32,7 @@ const WIDE_INTEGER: &str = "!gosling-wide-integer";
 pub struct YamlError {
     /// Line and column, from 1; 0 if unknown.
     pub place: (usize, usize),
+    /// What is wrong.
     pub reason: String,
 }
 

@@ -168,9 +168,8 @@ impl SubRecipes {
         };
         let session = run.start(registry).map_err(|it| it.to_string())?;
         self.set_model(registry, &session.id, recipe);
-        let config = &registry.stores().config;
-        let mode = Mode::of_session(&self.session, config);
-        if mode > Mode::of_session(&session, config) {
+        let mode = Mode::of_session(&self.session, registry.stores());
+        if mode > Mode::of_session(&session, registry.stores()) {
             let set = registry.set_mode(&session.id, mode);
             set.map_err(|error| error.to_string())?;
         }

@@ -1,10 +1,11 @@
 //! Which tool calls need the user's approval: by the setting `GOOSE_MODE`, the stored permissions, and the
 //! annotations of the tool.
 
+use crate::agent::Stores;
 use crate::agent::session::session_recipes;
 use crate::conversation::Session;
 use crate::mcp::types::ToolAnnotations;
-use crate::store::{Config, PermissionLevel, settings};
+use crate::store::{PermissionLevel, settings};
 use crate::text::printable;
 use serde::Deserialize;
 
@@ -52,12 +53,13 @@ impl Mode {
     pub const ALL: [Mode; 4] = [Mode::Auto, Mode::Approve, Mode::SmartApprove, Mode::Chat];
 
     /// The mode of a session: its own, else the stricter one of the setting `GOOSE_MODE` and of its recipe, which may
-    /// come from a stranger.
-    pub fn of_session(session: &Session, config: &Config) -> Mode {
+    /// come from a stranger. The policy may require a stricter one.
+    pub fn of_session(session: &Session, stores: &Stores) -> Mode {
+        let least = stores.least_mode();
         if let Some(mode) = &session.goose_mode {
-            return Mode::named(mode);
+            return least.max(Mode::named(mode));
         }
-        let mode = Mode::named(settings::MODE.word(config));
+        let mode = least.max(Mode::named(settings::MODE.word(&stores.config)));
         match session_recipes::setting(session, "goose_mode") {
             Some(of_recipe) => mode.max(Mode::named(&of_recipe)),
             None => mode,

@@ -180,7 +180,7 @@ impl SessionFiles<'_> {
             return;
         };
         let mode = Mode::named(&mode);
-        match mode.cmp(&Mode::of_session(session, &self.stores.config)) {
+        match mode.cmp(&Mode::of_session(session, self.stores)) {
             Ordering::Greater => session.goose_mode = Some(mode.as_str().to_owned()),
             Ordering::Equal => {}
             Ordering::Less => imported

@@ -1,5 +1,6 @@
 //! The choice of the model that answers for a session.
 
+use crate::activity::Entry;
 use crate::agent::session::session_recipes;
 use crate::agent::turn::turn_channel::Model;
 use crate::agent::{Error, Stores};
@@ -93,7 +94,7 @@ impl Models<'_> {
             config.temperature = Some(temperature);
         }
         thinking_effort::add_settings(&self.stores.config, self.catalog, &name, &mut config);
-        Ok(Model { provider, config })
+        self.permitted(Model { provider, config })
     }
 
     /// Writes into `session` the model that would answer, if it has none.
@@ -134,7 +135,7 @@ impl Models<'_> {
         let mut config = self.model_config(&choice.provider, named.as_deref())?;
         config.context_limit = choice.context_limit.or(config.context_limit);
         config.request_params = choice.request_params.or(config.request_params);
-        let model = Model { provider, config };
+        let model = self.permitted(Model { provider, config })?;
         self.stores
             .sessions
             .update(id, |session| self.set_shown(session, &model))?;
@@ -210,6 +211,16 @@ impl Models<'_> {
         let config = self
             .catalog
             .model_config(provider.name(), &policy.lead_model);
-        Ok(Model { provider, config })
+        self.permitted(Model { provider, config })
+    }
+
+    /// The model, if the policy allows it.
+    fn permitted(self, model: Model) -> Result<Model, Error> {
+        let checked = self.stores.activity.check(&Entry {
+            extension: model.provider.name(),
+            subject: &model.config.model_name,
+            ..Entry::new("model", "")
+        });
+        checked.map(|()| model).map_err(Error::config)
     }
 }

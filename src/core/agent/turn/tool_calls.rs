@@ -1,7 +1,7 @@
 //! The tool calls of one model answer: each is authorized, approved by the user where the mode requires it,
 //! and run; the calls run in parallel, and their results go out in the order of the calls.
 
-use crate::activity::Entry;
+use crate::activity::{Caller, Entry, Ruling};
 use crate::agent::questions::pending_questions::PendingQuestion;
 use crate::agent::questions::permission_mode::Decision;
 use crate::agent::session::extension_setup::time_limit;
@@ -90,6 +90,7 @@ impl<'c> Plan<'c> {
             tool,
             origin,
             approval,
+            prompt: None,
             allowed_by,
         }))
     }
@@ -103,6 +104,8 @@ struct PermittedCall<'c> {
     /// What an approval is for; `None` where there is none to ask for, and for a tool of gosling itself.
     origin: Option<ToolOrigin>,
     approval: Option<PendingQuestion<'c, Confirmation>>,
+    /// Why the policy requires an approval.
+    prompt: Option<String>,
     /// Who or what has allowed it, or will have.
     allowed_by: &'static str,
 }
@@ -203,7 +206,7 @@ impl Turn<'_> {
     /// cancelled; the results so far are stored then, too.
     pub(in crate::agent) fn call_tools(&mut self, message: &Message) -> Result<bool, Error> {
         let agent = self.context.agent;
-        self.mode = agent.channel.mode();
+        self.mode = (agent.channel.mode()).max(self.context.stores.least_mode());
         let calls: Vec<PlannedCall<'_>> = (message.tool_requests())
             .map(|request| PlannedCall {
                 request,
@@ -290,15 +293,33 @@ impl Turn<'_> {
                 .denied(id, call, ("automatic", error.as_str().into()));
             return Ok(Plan::Answered(Outcome::Error { error }));
         }
+        let must_ask = match self.context.ruling(id, call, tool.as_ref()) {
+            Ruling::Deny(why) => return Err(("policy", why.into())),
+            Ruling::Ask(why) => Some(why),
+            Ruling::Allow => None,
+        };
         // Without questions, "always" makes no difference.
-        let asks = self.mode.asks_user();
+        let asks = self.mode.asks_user() || must_ask.is_some();
         let origin = (asks && tool.is_some())
             .then(|| agent.extensions.origin(&call.name))
             .flatten();
         let level = self.permission(&call.name, origin.as_ref())?;
         let is_frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
-        let (approval, allowed_by) = match self.authorize(level, tool.as_ref(), is_of_recipe) {
+        let decision = match self.authorize(level, tool.as_ref(), is_of_recipe) {
+            Decision::Run if must_ask.is_some() => Decision::Ask,
+            decision => decision,
+        };
+        let (approval, allowed_by) = match decision {
             Decision::Deny => return Err(("remembered", FORBIDDEN.into())),
+            _ if let Some(why) = &must_ask
+                && (is_frontend || !self.context.attended) =>
+            {
+                recipe.call_refused();
+                return Err((
+                    "policy",
+                    format!("{why}, and no user can be asked here").into(),
+                ));
+            }
             Decision::Run | Decision::Ask if is_frontend && !self.context.attended => {
                 return Err(self.unattended(call, NO_CLIENT));
             }
@@ -321,7 +342,11 @@ impl Turn<'_> {
                 }
             },
         };
-        Ok(Plan::run(call, tool, origin, approval, allowed_by))
+        let mut plan = Plan::run(call, tool, origin, approval, allowed_by);
+        if let Plan::Run(permitted) = &mut plan {
+            permitted.prompt = must_ask;
+        }
+        Ok(plan)
     }
 
     /// The stored permission of a tool; why the call is refused, if it cannot be read and nobody is asked.
@@ -437,7 +462,7 @@ impl TurnOutput<'_> {
                         id: request.id.clone(),
                         tool_name: call.name.clone(),
                         arguments: call.arguments.clone(),
-                        prompt: None,
+                        prompt: permitted.prompt.clone(),
                     },
                 })
             }
@@ -554,10 +579,21 @@ impl TurnContext<'_> {
             subject,
             request: id,
             arguments: call.arguments.get().as_bytes(),
+            working_dir: Some(&self.session.working_dir),
             decision: "allowed",
             by,
             ..Entry::new("tool_call", &self.session.id)
         }
+    }
+
+    /// What the policy says of a call of a listed tool, or of one of gosling itself.
+    fn ruling(&self, id: &str, call: &ToolCall, tool: Option<&ListedTool>) -> Ruling {
+        let mut entry = self.entry(id, call, "");
+        if let Some(listed) = tool.filter(|listed| !listed.frontend) {
+            (entry.extension, entry.subject) = (&listed.extension, &listed.tool.name);
+        }
+        let policy = self.stores.activity.policy();
+        policy.map_or(Ruling::Allow, |it| it.rule(&Caller::current(), &entry))
     }
 
     /// Runs a call that no MCP server runs, and records it; `None` if it has no result.

@@ -202,7 +202,7 @@ impl TurnStart<'_> {
         output.price = self.models.price(&model);
         let recipe = make_recipe(&session)?;
         Ok(Turn {
-            mode: Mode::of_session(&session, config),
+            mode: Mode::of_session(&session, self.stores),
             model,
             refused: RefusedImages::of(&session.extension_data),
             told_import: false,

@@ -1,0 +1,36 @@
+//! The policy: one YAML file of the administrator that no client, setting, variable or import can loosen.
+//!
+//! Whatever happens for a client or a user asks it first ([`activity::Policy`]): calls of tools, whoever makes them,
+//! the starts of extensions, the choice of models, changes of settings, imports.
+//!
+//! - `policy_file` reads the text of a policy, and knows the line of each rule.
+//! - `patterns` compares names and command lines with patterns, `argument_patterns` the arguments of tools.
+//! - `decisions` finds the rule that decides.
+//! - `trusted_file` reads a file that the user of the service cannot change.
+//! - `live_policy` follows the changes of the file, and answers for [`activity::Policy`].
+//! - `quotas` counts what each key does.
+//! - `policy_command` checks a file, and explains what it decides.
+#![forbid(unsafe_code)]
+
+mod argument_patterns;
+mod decisions;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
+mod live_policy;
+mod patterns;
+mod policy_command;
+mod policy_file;
+mod quotas;
+mod trusted_file;
+
+use crate::live_policy::LivePolicy;
+use gosling_core::part::Part;
+use gosling_core::{activity, agent, command_line, extension, json, store, sys, text};
+use std::sync::Arc;
+
+/// What the policy adds to gosling.
+pub const PART: Part = Part {
+    commands: &[policy_command::COMMAND],
+    policy: Some(|file| Ok(Arc::new(LivePolicy::open(file)?))),
+    ..Part::new("policy")
+};
