@@ -254,6 +254,7 @@ offer! {
     "builtin" => gosling_builtin as builtin,
     "check" => gosling_check as check,
     "deeplinks" => gosling_deeplink as deeplink,
+    "keys" => gosling_keys as keys,
     "openai" => gosling_providers as providers,
     "openai" => gosling_providers::outbound as outbound,
     "pinning" => gosling_pinning as pinning,

@@ -36,6 +36,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("check", &["check"]),
     ("advisories", &["screening"]),
     ("audit", &["audit"]),
+    ("keys", &["keys"]),
     ("mcp", &[]),
     ("help", &[]),
 ];

@@ -278,12 +278,12 @@ fn body_of(answer: Response) -> Result<Value, ErrorObject> {
 }
 
 /// An error of a route, for the client.
-fn error_object(error: http::Error) -> ErrorObject {
+pub(super) fn error_object(error: http::Error) -> ErrorObject {
     let code = match error.status.0 {
         400 | 413 | 415 | 422 => INVALID_PARAMS,
         404 => RESOURCE_NOT_FOUND,
         405 => METHOD_NOT_FOUND,
-        409 => INVALID_REQUEST,
+        403 | 409 => INVALID_REQUEST,
         _ => INTERNAL_ERROR,
     };
     ErrorObject::new(code, error.message)

@@ -17,6 +17,7 @@
 
 mod access_control;
 mod chunked;
+mod client_keys;
 mod connection_thread;
 mod connections;
 mod encryption;
@@ -37,6 +38,7 @@ mod socket;
 mod stream;
 
 pub use access_control::AccessControl;
+pub use client_keys::{Client, ClientKeys, SERVER};
 pub use encryption::{EncryptedSession, Encryption, HandshakeError};
 pub use error::Error;
 pub use event_stream::EventStream;

@@ -35,9 +35,10 @@ pub use permissions::{PermissionLevel, Permissions};
 pub use search::Query;
 pub use secrets::{Secret, Secrets, mask};
 pub use session_cache::StoredSession;
-pub use sessions::{Listing, NewSession, Sessions};
+pub use sessions::{Listing, NewSession, SessionFilter, Sessions};
 pub use shared_yaml_file::{
-    MAX_SIZE as MAX_YAML, parse_yaml_object, read_object, read_object_with_text, render_yaml_object,
+    MAX_SIZE as MAX_YAML, YamlFile, parse_yaml_object, read_object, read_object_with_text,
+    render_yaml_object,
 };
 pub use turn_lock::TurnLock;
 pub use yaml_text::{from_json as yaml_from_json, to_json as yaml_to_json};
