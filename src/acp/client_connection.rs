@@ -15,6 +15,7 @@ mod route_methods;
 mod session_methods;
 mod stored_session_methods;
 
+pub use self::goose_methods::method_names;
 pub(super) use self::prompt_turn::TurnUpdates;
 
 use self::config_options::{EXTENSION, SetConfigOption};

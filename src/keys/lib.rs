@@ -29,7 +29,7 @@ use gosling_core::{
     activity, agent, command_line, conversation, extension, http, json, store, sys, text,
 };
 
-pub use roles::{Role, role_of};
+pub use roles::{Role, operations, role_of};
 
 /// What the keys add to gosling.
 pub const PART: Part = Part {

@@ -56,6 +56,12 @@ pub fn role_of(operation: &str) -> Role {
     row.map_or(Admin, |(role, _)| *role)
 }
 
+/// The operations of the table, with the least roles that may use them.
+pub fn operations() -> impl Iterator<Item = (&'static str, Role)> {
+    let rows = TABLE.iter();
+    rows.flat_map(|(role, operations)| operations.iter().map(|it| (*it, *role)))
+}
+
 /// The operations that need less than everything, by the least role that may use them. Those of extensions (`POST
 /// /agent/start` and so on) depend on what is sent, too, see `request_checks`.
 pub(crate) const TABLE: &[(Role, &[&str])] = &[

@@ -201,6 +201,11 @@ static ROUTES: &[RouteMethod] = &[
         .body("tool_permissions=toolPermissions"),
 ];
 
+/// The names of all of them.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    ROUTES.iter().map(|route| route.name)
+}
+
 /// The method of this name, without the prefix of Goose's methods.
 pub(crate) fn find(name: &str) -> Option<&'static RouteMethod> {
     ROUTES.iter().find(|route| route.name == name)
