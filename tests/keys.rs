@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use support::client::{Answer, KEY};
 use support::server::{Extension, RunningServer, Server, gosling};
-use support::until;
 
 /// Runs `gosling keys` on the files of this server.
 fn keys(server: &RunningServer, arguments: &[&str]) -> Output {
@@ -392,8 +391,8 @@ fn a_client_sees_its_own_sessions_only() {
         ids
     };
     for path in ["/sessions", "/sessions/search?query=needle"] {
-        assert_eq!(listed(&a, path), [of_a.clone()]);
-        assert_eq!(listed(&b, path), [of_b.clone()]);
+        assert_eq!(listed(&a, path), std::slice::from_ref(&of_a));
+        assert_eq!(listed(&b, path), std::slice::from_ref(&of_b));
         assert_eq!(listed(&reader, path).len(), 3);
         assert_eq!(listed(KEY, path).len(), 3);
     }
@@ -723,11 +722,11 @@ fn wrong_keys_without_end_keep_no_client_with_a_right_one_out() {
                             continue;
                         };
                         let request = format!(
-                            "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Secret-Key: gosling_{n}\r\n\r\n"
+                            "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Secret-Key: gosling_{n}\r\n\r\n"
                         );
                         let mut head = [0; 12];
                         let _ = stream
-                            .write_all(request.replace("Host: x", "Host: localhost").as_bytes());
+                            .write_all(request.as_bytes());
                         if stream.read_exact(&mut head).is_ok() {
                             assert_eq!(&head, b"HTTP/1.1 401");
                         }
@@ -791,10 +790,7 @@ fn names_with_control_characters_reach_no_terminal_and_no_log() {
     get(&server, "wrong", "/metrics").is(401);
     server.logs("key not valid");
     assert!(!server.log().contains('\u{1b}'));
-    until("a file without the wrong entry is read", || {
-        done(&server, &["revoke", "later"]);
-        Some(())
-    });
+    done(&server, &["revoke", "later"]);
     for wrong in [
         &["add", "x"][..],
         &["add", "x", "--role", "root"],

@@ -242,7 +242,7 @@ fn list(file: &KeyFile, as_json: bool) -> Result<(), Failure> {
         let all: Value = entries.iter().map(to_json).collect();
         return print(&format!("{all:#}\n"));
     }
-    let mut rows = vec![["NAME", "ROLE", "SESSIONS", "CREATED", "EXPIRES"].map(str::to_owned)];
+    let mut rows = vec![["name", "role", "sessions", "created", "expires"].map(str::to_owned)];
     let mut invalid = String::new();
     for entry in entries.iter() {
         match entry {

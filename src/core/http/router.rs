@@ -290,11 +290,11 @@ impl Resource {
     pub(super) fn operation(&self, route: &Route) -> String {
         let mut operation = route.method.to_string() + " ";
         for segment in &self.segments {
-            let (before, text, after) = match segment {
-                Segment::Literal(text) => ("/", text, ""),
-                Segment::Param(name) => ("/{", name, "}"),
-            };
-            operation.extend([before, text, after]);
+            operation += "/";
+            match segment {
+                Segment::Literal(text) => operation += text,
+                Segment::Param(name) => operation.extend(["{", name, "}"]),
+            }
         }
         operation
     }
