@@ -20,6 +20,7 @@ pub fn targets() -> impl Iterator<Item = Target> {
         gosling_builtin::developer::fuzzing::TARGETS,
         gosling_check::fuzzing::TARGETS,
         gosling_deeplink::fuzzing::TARGETS,
+        gosling_keys::fuzzing::TARGETS,
         gosling_pinning::fuzzing::TARGETS,
         gosling_policy::fuzzing::TARGETS,
         gosling_recipes::fuzzing::TARGETS,

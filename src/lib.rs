@@ -130,6 +130,7 @@
 //! - one ends idle sessions' servers, from the first session on (the housekeeper);
 //! - one waits for signals: the main thread, or another one in `gosling mcp NAME`, where the main thread reads
 //!   stdin;
+//! - one checks the keys of the clients that are served, while there are some with keys of their own;
 //! - in `gosling acp`, the main thread reads stdin and one writes to stdout; at `/acp`, the thread of the
 //!   connection reads and one writes. One serves each request that may wait, such as a prompt, and one waits a
 //!   moment after a question that the user dismissed;
@@ -150,8 +151,9 @@
 //!   when all children have ended, one that repeats this search until no descendant is left.
 //!
 //! Every thread has a name and an owner that joins it, with these exceptions: the log writers, which end when
-//! the pipe is closed; the check of clients, which ends a tenth of a second after no request waits; the searches, which
-//! end by themselves, late if a process blocks them; and the few that end with the process or with the guardian.
+//! the pipe is closed; the checks of clients and their keys, which end a moment after there is nothing to check; the
+//! searches, which end by themselves, late if a process blocks them; and the few that end with the process or with the
+//! guardian.
 //!
 //! # Memory used for input
 //!
@@ -255,6 +257,7 @@ offer! {
     "builtin" => gosling_builtin as builtin,
     "check" => gosling_check as check,
     "deeplinks" => gosling_deeplink as deeplink,
+    "keys" => gosling_keys as keys,
     "openai" => gosling_providers as providers,
     "openai" => gosling_providers::outbound as outbound,
     "pinning" => gosling_pinning as pinning,

@@ -26,6 +26,7 @@ parts! {
     "desktop" => gosling_desktop::PART,
     "developer" => gosling_builtin::developer::PART,
     "inline-python" => gosling_inline_python::PART,
+    "keys" => gosling_keys::PART,
     "manual" => crate::manual::PART,
     "memory" => gosling_builtin::memory::PART,
     "metrics" => gosling_metrics::PART,

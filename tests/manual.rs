@@ -174,7 +174,7 @@ fn help_prints_a_page_as_it_is() {
         // A command of this name has its options before the page.
         let is_command = match topic.name {
             "chat" | "extensions" => !is_left_out("chat"),
-            name @ ("acp" | "audit" | "check" | "policy") => !is_left_out(name),
+            name @ ("acp" | "audit" | "check" | "keys" | "policy") => !is_left_out(name),
             "models" => true,
             _ => false,
         };

@@ -15,6 +15,7 @@ mod route_methods;
 mod session_methods;
 mod stored_session_methods;
 
+pub use self::goose_methods::method_names;
 pub(super) use self::prompt_turn::TurnUpdates;
 
 use self::config_options::{EXTENSION, SetConfigOption};
@@ -32,7 +33,7 @@ use crate::activity::{Caller, Entry};
 use crate::agent::{Registry, SessionObserver};
 use crate::conversation::Session;
 use crate::error_objects::{AUTHENTICATION_REQUIRED, error_object, invalid_params};
-use crate::http::Router;
+use crate::http::{Response, Router};
 use crate::mcp::incoming_requests::{IncomingRequests, Limits, RequestGuard};
 use crate::mcp::jsonrpc::beginning::{Beginning, Kind};
 use crate::mcp::jsonrpc::{
@@ -255,10 +256,23 @@ impl ConnectionState {
     }
 
     fn answer(&self, id: Option<&Id>, outcome: Result<Value, ErrorObject>) {
+        let outcome = outcome.map(|result| self.visible(result));
         match jsonrpc::response(id, outcome.as_ref()) {
             Ok(message) => self.outbox.send(message),
             Err(error) => log::error!("an answer has no JSON form reason={error}"),
         }
+    }
+
+    /// What the client may see of a result.
+    fn visible(&self, result: Value) -> Value {
+        let mut seen = None;
+        let _ = self.routes.of_client(|keys, name| {
+            let mut response = Response::json(&result);
+            keys.redact(name, &mut response);
+            seen = Some(crate::json::from_slice(&response.body).unwrap_or_default());
+            Ok(())
+        });
+        seen.unwrap_or(result)
     }
 
     fn refuse_malformed(&self, malformed: Malformed) {
@@ -293,7 +307,7 @@ impl ConnectionState {
             request_id: Id,
         }
         match method {
-            "session/cancel" => {
+            "session/cancel" if self.permit(method, params).is_ok() => {
                 if let Ok(SessionOnly { session_id }) = read_params(method, params) {
                     if let Some(turn) = self.live.of(&session_id) {
                         turn.cancel.cancel();
@@ -317,6 +331,11 @@ impl ConnectionState {
         if self.client.get().is_none() && method != "initialize" {
             let text = format!("`{method}` came before `initialize`; send that first");
             return self.answer(id.as_ref(), Err(ErrorObject::new(INVALID_REQUEST, text)));
+        }
+        if method != "initialize"
+            && let Err(error) = self.permit(method, params)
+        {
+            return self.answer(id.as_ref(), Err(error));
         }
         if method != "initialize" {
             let recorded = self.registry.stores().activity.record(&Entry {
@@ -394,6 +413,26 @@ impl ConnectionState {
         }
     }
 
+    /// Fails unless the key of the client permits the method with these parameters.
+    fn permit(&self, method: &str, params: Option<&RawValue>) -> Result<(), ErrorObject> {
+        let permitted = self.routes.of_client(|keys, name| {
+            let operation = format!("acp {method}");
+            keys.permit(name, &operation)?;
+            let params = params.map_or("", RawValue::get).as_bytes();
+            keys.permit_request(name, &operation, &[], params)
+        });
+        permitted.map_err(|error| {
+            let activity = &self.registry.stores().activity;
+            activity.note(Entry {
+                subject: method,
+                outcome: "denied",
+                detail: &error.message,
+                ..Entry::new("refused", "")
+            });
+            route_methods::error_object(error)
+        })
+    }
+
     /// A key for the table of calls, for a request whose id is null.
     fn key_without_id(&self) -> Id {
         let n = self.null_ids.fetch_add(1, Ordering::Relaxed);
@@ -413,7 +452,8 @@ impl ConnectionState {
             let text = "This connection is initialized already; open another one";
             return Err(ErrorObject::new(INVALID_REQUEST, text));
         }
-        if self.client().is_goose {
+        // Those who follow turns are asked, too.
+        if self.client().is_goose && self.permit("session/prompt", None).is_ok() {
             self.live.add(self);
         }
         Ok(capabilities::initialize_result(self.client()))

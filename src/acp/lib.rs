@@ -59,8 +59,8 @@ mod web_socket_endpoint;
 
 use gosling_core::part::Part;
 
-pub use client_connection::Connection;
 pub use client_connection::live_turns::LiveTurns;
+pub use client_connection::{Connection, method_names};
 pub use outbox::{MessageWriter, Outbox};
 pub use stdio::serve_stdio_process;
 

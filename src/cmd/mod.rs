@@ -38,6 +38,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("check", &["check"]),
     ("advisories", &["screening"]),
     ("audit", &["audit"]),
+    ("keys", &["keys"]),
     ("policy", &["policy"]),
     ("mcp", &[]),
     ("help", &[]),

@@ -69,6 +69,7 @@ features! {
     "google", "", [];
     "image", "", [];
     "inline-python", "", [];
+    "keys", "the server's key is the only one", [Post "/ticket"];
     "manual", "This server does not have its OpenAPI document", [Get "/openapi.json"];
     "memory", "", [];
     "metrics", "there are no metrics", [Get "/metrics"];

@@ -62,6 +62,7 @@ pages! {
     tls "serving https: certificates, Goose Desktop from 1.27 on"
     limits "sizes, counts and timeouts"
     security "keys, secrets, what is isolated and what is not"
+    keys "keys of clients: roles, own sessions, tickets for URLs"
     processes "how MCP servers and their children end"
     logs "where they are, what is in them, how long they are kept"
     policy "what the administrator allows, and clients cannot loosen"

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 const REDACTED: &str = "[secret]";
 
 /// How keys and tokens of well-known services begin.
-const PREFIXES: [&str; 20] = [
+const PREFIXES: [&str; 21] = [
     "sk-",
     "gsk_",
     "xai-",
@@ -26,6 +26,7 @@ const PREFIXES: [&str; 20] = [
     "xoxb-",
     "xoxp-",
     "eyJ",
+    "gosling_",
 ];
 
 /// The least length of a key with such a beginning, in bytes.

@@ -47,6 +47,34 @@ impl GooseMethod {
     }
 }
 
+/// Those of the protocol itself, but `initialize`.
+const OF_PROTOCOL: [&str; 13] = [
+    "authenticate",
+    "logout",
+    "session/cancel",
+    "session/close",
+    "session/delete",
+    "session/list",
+    "session/load",
+    "session/new",
+    "session/prompt",
+    "session/resume",
+    "session/set_config_option",
+    "session/set_mode",
+    "session/set_model",
+];
+
+/// The names of all methods of clients but `initialize`, as they are sent.
+pub fn method_names() -> Vec<String> {
+    let own = METHODS.iter().map(|(name, _)| *name);
+    let own = own.chain(route_methods::names());
+    let drafts = DRAFT.iter().map(|(name, _)| (*name).to_owned());
+    let mut names: Vec<String> = own.map(|name| format!("{PREFIX}{name}")).collect();
+    names.extend(OF_PROTOCOL.map(str::to_owned));
+    names.extend(drafts);
+    names
+}
+
 /// Those of the protocol's draft. They are not announced, because they may change.
 const DRAFT: &[(&str, Method)] = &[
     ("providers/disable", provider_methods::disable),

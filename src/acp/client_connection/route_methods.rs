@@ -201,6 +201,11 @@ static ROUTES: &[RouteMethod] = &[
         .body("tool_permissions=toolPermissions"),
 ];
 
+/// The names of all of them.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    ROUTES.iter().map(|route| route.name)
+}
+
 /// The method of this name, without the prefix of Goose's methods.
 pub(crate) fn find(name: &str) -> Option<&'static RouteMethod> {
     ROUTES.iter().find(|route| route.name == name)
@@ -278,12 +283,12 @@ fn body_of(answer: Response) -> Result<Value, ErrorObject> {
 }
 
 /// An error of a route, for the client.
-fn error_object(error: http::Error) -> ErrorObject {
+pub(super) fn error_object(error: http::Error) -> ErrorObject {
     let code = match error.status.0 {
         400 | 413 | 415 | 422 => INVALID_PARAMS,
         404 => RESOURCE_NOT_FOUND,
         405 => METHOD_NOT_FOUND,
-        409 => INVALID_REQUEST,
+        403 | 409 => INVALID_REQUEST,
         _ => INTERNAL_ERROR,
     };
     ErrorObject::new(code, error.message)

@@ -152,6 +152,7 @@ impl ExtensionData {
     const ID: &'static str = "container_id";
     const CLIENT_EXTENSIONS: &'static str = "client_extensions.v0";
     const IMPORTED: &'static str = "imported.v0";
+    const OWNER: &'static str = "owner.v0";
     const MORE_DIRS: &'static str = "additional_directories.v0";
 
     /// The configurations of the enabled extensions, in the order they were enabled.
@@ -219,6 +220,7 @@ impl ExtensionData {
             Self::LEAD_WORKER,
             Self::RECIPE_ORIGIN,
             Self::CLIENT_EXTENSIONS,
+            Self::OWNER,
         ];
         let keys = self.0.keys().map(String::as_str);
         keys.filter(move |key| !known.contains(key))
@@ -246,6 +248,17 @@ impl ExtensionData {
     pub fn set_client_extensions(&mut self, names: &[String]) {
         let names = (!names.is_empty()).then(|| names.into());
         self.set(Self::CLIENT_EXTENSIONS, names);
+    }
+
+    /// The name of the key whose client has begun the session; `None` for that of the server, and without one.
+    pub fn owner(&self) -> Option<&str> {
+        self.0.get(Self::OWNER)?.as_str()
+    }
+
+    /// Stores whose client begins the session.
+    pub(crate) fn set_owner(&mut self, key: Option<&str>) {
+        let key = key.filter(|name| *name != crate::http::SERVER);
+        self.set(Self::OWNER, key.map(Value::from));
     }
 
     /// The report of the import that created the session.

@@ -159,7 +159,7 @@ impl fmt::Debug for AccessControl {
 }
 
 /// The first parameter `name` of a query.
-fn parameter(query: Option<&str>, name: &str) -> Option<String> {
+pub(super) fn parameter(query: Option<&str>, name: &str) -> Option<String> {
     let mut pairs = parse_query(query?).into_iter();
     pairs.find_map(|(found, value)| (found == name).then_some(value))
 }

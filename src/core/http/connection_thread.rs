@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use tiny_http::Method;
 
+use super::access_control::parameter;
 use super::chunked::{ChunkedDecoder, too_large};
 use super::connections::SharedConnection;
 use super::request::{find_header, find_headers, parse_query};
@@ -15,7 +16,9 @@ use super::request_head::{self, Expect, Framing, Head, HeadScanner};
 use super::response::{BodyEnd, Events, Handler, Upgrade};
 use super::router::{Access, Resource, Route, unknown_path};
 use super::server_state::ServerState;
-use super::{Error, EventStream, HandshakeError, HangUp, Request, Response, Socket};
+use super::{
+    Client, Error, EventStream, HandshakeError, HangUp, Request, Response, SERVER, Socket,
+};
 use crate::activity::Caller;
 use crate::metric_counters::{METRICS, Refusal};
 
@@ -249,6 +252,10 @@ impl<'a> Connection<'a> {
             let message = "This server meets no expectation but `100-continue`";
             return Err(Error::new(417, message).into());
         }
+        let router = &self.shared.router;
+        if access > Access::Keyless {
+            router.of_client(|keys, name| keys.permit(name, &resource.operation(route)))?;
+        }
         Ok(RouteMatch { resource, route })
     }
 
@@ -274,9 +281,12 @@ impl<'a> Connection<'a> {
             scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim())
         });
         let query = head.query.as_deref();
-        access_control.check_key(access, key, query)?;
         if access > Access::Keyless {
-            let _ = Caller::current().key.set("server".to_owned());
+            let client = match access_control.check_key(access, key, query) {
+                Ok(()) => SERVER.to_owned(),
+                Err(error) => self.client(head, access, key, error)?.name,
+            };
+            let _ = Caller::current().key.set(client);
         }
         if access < Access::TokenKeyed {
             return Ok(());
@@ -287,6 +297,41 @@ impl<'a> Connection<'a> {
             origins.try_for_each(|origin| access_control.check_page_origin(origin))?;
         }
         Ok(())
+    }
+
+    /// The client that shows a key other than the server's, or a ticket in the query.
+    ///
+    /// # Errors
+    /// `unknown`, or that the ticket is not valid.
+    fn client(
+        &self,
+        head: &Head,
+        access: Access,
+        key: Option<&str>,
+        unknown: Error,
+    ) -> Result<Client, Error> {
+        let Some(keys) = self.shared.router.keys() else {
+            return Err(unknown);
+        };
+        let (name, key) = match access {
+            Access::QueryKeyed => ("secret", None),
+            _ => ("token", key),
+        };
+        let is_get = matches!(head.method, Method::Get | Method::Head);
+        let ticket = parameter(head.query.as_deref(), name).filter(|_| key.is_none() && is_get);
+        let by_ticket = |it: &str| keys.find_by_ticket(it, &head.path);
+        let found = key.and_then(|key| keys.find(key));
+        let found = found.or_else(|| by_ticket(ticket.as_deref()?));
+        let SharedConnection { stream, peer, .. } = self.connection;
+        match &found {
+            Some(client) => keys.serves(client, stream),
+            None if key.is_some() || ticket.is_some() => keys.refused(peer.ip(), stream),
+            None => {}
+        }
+        found.ok_or_else(|| match ticket {
+            Some(_) => unknown.because("The ticket in the query is not valid for this path now"),
+            None => unknown,
+        })
     }
 
     /// Reads the body and calls the handler.
@@ -318,11 +363,25 @@ impl<'a> Connection<'a> {
             Method::Get | Method::Head => None,
             method => Some(format!("{method} {path}")),
         };
+        let permitted = router.of_client(|keys, name| {
+            let operation = found.resource.operation(found.route);
+            let params = request.params.iter().map(|(name, value)| (*name, &**value));
+            let pairs = request.query.iter();
+            let pairs = pairs.map(|(name, value)| (&**name, &**value));
+            let parameters: Vec<_> = params.chain(pairs).collect();
+            keys.permit_request(name, &operation, &parameters, &request.body)
+        });
+        if let Err(error) = permitted {
+            let response = error.into();
+            let subject = format!("{method} {path}");
+            router.note("refused", &subject, &response);
+            return Ok(response);
+        }
         let begun = match subject.as_deref().map(|it| router.begin(it)).transpose() {
             Ok(begun) => begun.flatten(),
             Err(error) => return Ok(error.into()),
         };
-        let response = match catch(|| (found.route.handler)(&request)) {
+        let mut response = match catch(|| (found.route.handler)(&request)) {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => error.into(),
             Err(reason) => {
@@ -330,6 +389,7 @@ impl<'a> Connection<'a> {
                 Error::internal("The server failed at this request; its log says how").into()
             }
         };
+        router.redact(&mut response);
         match (begun, &subject) {
             (Some(begun), _) => begun.end(&response.status.0.to_string(), "", None),
             (None, Some(subject)) => router.note("request", subject, &response),

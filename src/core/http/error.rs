@@ -55,6 +55,12 @@ impl Error {
         self
     }
 
+    /// Says first why it is so.
+    pub(super) fn because(mut self, reason: &str) -> Error {
+        self.message = format!("{reason}. {}", self.message);
+        self
+    }
+
     /// Adds a header field, as [`Response::header`] does.
     pub fn header(mut self, name: &'static str, value: &str) -> Error {
         self.headers.extend(header(name, value));

@@ -9,7 +9,7 @@
 //! has the connection's [`Socket`] from then on. This module contains no routes and no handlers.
 //!
 //! The server checks a request in this order: head, `Host`, `Origin` where it matters, CORS preflight, key,
-//! path and method, declared length, `Expect`. Only then does it read the body, and only for routes that
+//! path and method, role of a client's key, declared length, `Expect`. Only then does it read the body, and only for routes that
 //! require the key. Every refusal is JSON, `{"message": …}`, and carries the CORS header, so that a page can
 //! read it.
 //!
@@ -17,6 +17,7 @@
 
 mod access_control;
 mod chunked;
+mod client_keys;
 mod connection_thread;
 mod connections;
 mod encryption;
@@ -37,6 +38,7 @@ mod socket;
 mod stream;
 
 pub use access_control::AccessControl;
+pub use client_keys::{Client, ClientKeys, SERVER};
 pub use encryption::{EncryptedSession, Encryption, HandshakeError};
 pub use error::Error;
 pub use event_stream::EventStream;

@@ -10,8 +10,8 @@ use serde::Serialize;
 use tiny_http::Method;
 
 use super::response::header;
-use super::{Error, HangUp, Request, Response};
-use crate::activity::{Activity, Begun, Entry};
+use super::{ClientKeys, Error, HangUp, Request, Response, SERVER};
+use crate::activity::{Activity, Begun, Caller, Entry};
 use crate::sys::cancel::Cancel;
 
 /// What a route requires of its clients, from least to most.
@@ -46,6 +46,7 @@ pub struct Router {
     resources: Vec<Resource>,
     error_format: Option<ErrorFormat>,
     activity: Activity,
+    keys: Option<Arc<dyn ClientKeys>>,
 }
 
 /// Formats the JSON body of an error from its status and message.
@@ -152,7 +153,17 @@ impl Router {
             hang_up: HangUp::of_caller(cancel),
             router: self.clone(),
         };
-        (route.handler)(&request)
+        let mut response = (route.handler)(&request)?;
+        self.redact(&mut response);
+        Ok(response)
+    }
+
+    /// Takes out of a response what the client that asks in this thread may not see.
+    pub(super) fn redact(&self, response: &mut Response) {
+        let _ = self.of_client(|keys, name| {
+            keys.redact(name, response);
+            Ok(())
+        });
     }
 
     /// Uses this format for errors instead of `{"message": …}`, also for requests that reach no route.
@@ -165,6 +176,30 @@ impl Router {
     pub fn recorded(mut self, activity: &Activity) -> Router {
         self.activity = activity.clone();
         self
+    }
+
+    /// Knows clients by these keys, besides the server's own, and lets them do what the keys allow.
+    pub fn with_keys(mut self, keys: Arc<dyn ClientKeys>) -> Router {
+        self.keys = Some(keys);
+        self
+    }
+
+    pub(super) fn keys(&self) -> Option<&dyn ClientKeys> {
+        self.keys.as_deref()
+    }
+
+    /// Decides something about the client that asks in this thread, unless it may do everything.
+    ///
+    /// # Errors
+    /// Those of `decide`.
+    pub fn of_client(
+        &self,
+        decide: impl FnOnce(&dyn ClientKeys, &str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        match (self.keys(), Caller::current().key.get()) {
+            (Some(keys), Some(name)) if name != SERVER => decide(keys, name),
+            _ => Ok(()),
+        }
     }
 
     /// Records a request that may change something before it does, if what cannot be recorded must not be done.
@@ -249,6 +284,19 @@ impl Resource {
             .map(|route| route.access)
             .or_else(strictest)
             .unwrap_or(Access::Keyed)
+    }
+
+    /// The route's method and pattern.
+    pub(super) fn operation(&self, route: &Route) -> String {
+        let mut operation = route.method.to_string() + " ";
+        for segment in &self.segments {
+            operation += "/";
+            match segment {
+                Segment::Literal(text) => operation += text,
+                Segment::Param(name) => operation.extend(["{", name, "}"]),
+            }
+        }
+        operation
     }
 
     /// The answer to a method that no route of this resource has.

@@ -35,8 +35,8 @@ pub use permissions::{PermissionLevel, Permissions};
 pub use search::Query;
 pub use secrets::{Secret, Secrets, mask};
 pub use session_cache::StoredSession;
-pub use sessions::{Listing, NewSession, Sessions};
-pub use shared_yaml_file::MAX_SIZE as MAX_YAML;
+pub use sessions::{Listing, NewSession, SessionFilter, Sessions};
+pub use shared_yaml_file::{MAX_SIZE as MAX_YAML, YamlFile};
 pub use turn_lock::TurnLock;
 pub use yaml_text::{
     YamlError, from_json as yaml_from_json, has_anchors as yaml_has_anchors, parse as parse_yaml,

@@ -6,10 +6,11 @@
 //! fully durable before they are acknowledged.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
@@ -19,6 +20,7 @@ use super::session_cache::{Entry, SessionCache, StoredSession};
 use super::session_file_names::{MESSAGES, SESSION, TOOL_OUTPUTS};
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, file_lock, files};
+use crate::activity::Caller;
 use crate::conversation::{
     ExtensionData, ImportReport, Message, RecipeOrigin, Session, SessionType,
 };
@@ -65,6 +67,13 @@ pub struct Sessions {
     counts: Mutex<HashMap<String, Count>>,
     cache: SessionCache,
     names: Mutex<Option<Names>>,
+    filter: OnceLock<Arc<dyn SessionFilter>>,
+}
+
+/// Which sessions the client that asks in this thread may see in lists.
+pub trait SessionFilter: fmt::Debug + Send + Sync {
+    /// Whether it may see this one.
+    fn is_visible(&self, session: &Session) -> bool;
 }
 
 /// The ids of all sessions, and the folder's state when they were read.
@@ -124,7 +133,13 @@ impl Sessions {
             counts: Mutex::new(HashMap::new()),
             cache: SessionCache::default(),
             names: Mutex::new(None),
+            filter: OnceLock::new(),
         }
+    }
+
+    /// Leaves out of lists and searches what `filter` says. Only the first call has an effect.
+    pub fn filter(&self, filter: Arc<dyn SessionFilter>) {
+        let _ = self.filter.set(filter);
     }
 
     /// Checks that sessions can be created: creates a file beside them and removes it.
@@ -206,9 +221,11 @@ impl Sessions {
     ///
     /// # Errors
     /// [`Error::Io`]. No session exists then.
-    pub fn add(&self, like: Session, conversation: Vec<JournalEntry>) -> Result<Session> {
+    pub fn add(&self, mut like: Session, conversation: Vec<JournalEntry>) -> Result<Session> {
         let (id, dir) = self.claim_id()?;
         let now = clock::now_rfc3339();
+        let caller = Caller::current();
+        (like.extension_data).set_owner(caller.key.get().map(String::as_str));
         let session = Session {
             id,
             created_at: now.clone(),
@@ -470,6 +487,9 @@ impl Sessions {
                 Ok(session) => listing.sessions.extend(session),
                 Err(error) => listing.broken.push(error),
             }
+        }
+        if let Some(filter) = self.filter.get() {
+            listing.sessions.retain(|it| filter.is_visible(it));
         }
         // Of sessions that changed at the same time, the newest stays first.
         sort_by(&mut listing.sessions, |a, b| {
