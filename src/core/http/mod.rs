@@ -9,9 +9,9 @@
 //! has the connection's [`Socket`] from then on. This module contains no routes and no handlers.
 //!
 //! The server checks a request in this order: head, `Host`, `Origin` where it matters, CORS preflight, key,
-//! path and method, role of a client's key, declared length, `Expect`. Only then does it read the body, and only for routes that
-//! require the key. Every refusal is JSON, `{"message": …}`, and carries the CORS header, so that a page can
-//! read it.
+//! path and method, role of a client's key, declared length, `Expect`. Only then does it read the body, and only
+//! for routes that require the key. Every refusal is JSON, `{"message": …}`, and carries the CORS header, so that
+//! a page can read it.
 //!
 //! Implements RFC 9112 (HTTP/1.1) and the parts of RFC 9110 that a server without caches and ranges needs.
 
