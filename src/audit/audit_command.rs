@@ -1,11 +1,12 @@
 //! `gosling audit`: verifies, shows and follows the audit log.
 
-use crate::command_line::{Command, Failure, failed, missing, paths, print, quoted, text};
+use crate::command_line::{Command, Failure, failed, paths, print, text};
 use crate::log_files::{self, Ending, Lines};
 use crate::record::{Arguments, Record};
 use crate::store::{self, Error};
 use crate::text::printable;
 use crate::{FOLDER, verification};
+use gosling_shared::{missing, quoted};
 use lexopt::prelude::*;
 use serde_json::json;
 use std::cmp::Ordering;

@@ -2,7 +2,7 @@
 
 use crate::agent::{RecipeSource, Registry};
 use crate::chat_command::{self as chat, INTERRUPTED};
-use crate::command_line::{Command, Failure, failed, missing, print, text};
+use crate::command_line::{Command, Failure, failed, print, text};
 use crate::conversation::TokenState;
 use crate::interrupt::Interrupts;
 use crate::stdin_lines::StdinLines;
@@ -12,6 +12,7 @@ use crate::text::printable;
 use crate::turn_display::{DisplayState, SessionAnswers, TurnDisplay};
 use gosling_recipes::recipe::{InputType, Library, Parameter, Recipe};
 use gosling_recipes::recipe_run::{self, RecipeOutcome, RecipeRun, RunError, RunOptions};
+use gosling_shared::missing;
 use lexopt::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::env;

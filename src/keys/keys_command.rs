@@ -2,13 +2,14 @@
 
 use crate::activity::{Activity, Entry as Record};
 use crate::agent::Stores;
-use crate::command_line::{Command, Failure, failed, logging, missing, paths, print, text};
+use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
 use crate::key_file::{Entry, Key, KeyFile, check_name, check_own_sessions, read_end};
 use crate::key_text::{draw, hash};
 use crate::roles::Role;
 use crate::store;
 use crate::sys::clock::{Utc, now_rfc3339, unix_seconds};
 use crate::text::printable;
+use gosling_shared::missing;
 use lexopt::prelude::*;
 use serde_json::{Value, json};
 use std::fmt::Write as _;

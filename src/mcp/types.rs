@@ -251,16 +251,6 @@ impl CallToolResult {
     }
 }
 
-impl PromptMessage {
-    /// A message of the user.
-    pub fn user(text: &str) -> Self {
-        PromptMessage {
-            role: "user".to_owned(),
-            content: Content::text(text),
-        }
-    }
-}
-
 impl Content {
     fn of(part: &serde_json::Value) -> Self {
         Content(RawValue::from_string(part.to_string()).unwrap_or_default())

@@ -1,13 +1,13 @@
 //! The prompts that the user can change: templates that files in the folder `prompts` of the configuration
 //! replace. Goose keeps them there, too, and most have its names.
 
-use crate::agent::Mode;
 use crate::agent::prompt_kind::{MESSAGES, PromptKind};
-use crate::agent::prompt_list::all;
 use crate::agent::system_prompt::{self, Parts, SYSTEM};
+use crate::agent::{COMPACTION, Mode, SESSION_NAME};
 use crate::recipe::prompt_template;
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::{self, files};
+use gosling_core::part;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
@@ -173,6 +173,13 @@ fn read(path: &Path) -> store::Result<Option<String>> {
     let invalid = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8");
     let text = String::from_utf8(content).map_err(invalid);
     text.map(Some).map_err(store::Error::io("read", path))
+}
+
+/// All prompts, in the order of lists: those of the core, then those of the parts of the program.
+fn all() -> impl Iterator<Item = &'static PromptKind> {
+    let own = [&SYSTEM, &COMPACTION, &SESSION_NAME];
+    own.into_iter()
+        .chain(part::all().iter().flat_map(|part| part.prompts))
 }
 
 fn known(name: &str) -> Result<&'static PromptKind, PromptError> {

@@ -1,10 +1,11 @@
 //! `gosling advisories`: the index of known malware that extensions are checked against.
 
-use crate::command_line::{Command, Failure, failed, logging, missing, paths, print, text};
+use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
 use crate::store::file_lock::FileLock;
 use crate::store::files;
 use crate::text::printable;
 use crate::{index, sources};
+use gosling_shared::missing;
 use lexopt::prelude::*;
 use std::path::{Path, PathBuf};
 

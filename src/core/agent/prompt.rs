@@ -5,7 +5,6 @@ pub(in crate::agent) mod context_changes;
 pub(super) mod conversation_digest;
 pub mod hints;
 pub mod prompt_kind;
-pub mod prompt_list;
 pub mod prompt_templates;
 pub(super) mod short_answer;
 pub mod system_prompt;

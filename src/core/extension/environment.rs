@@ -210,44 +210,14 @@ impl Environment {
         pairs.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// The value of a variable.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+
     /// The values to redact.
     pub fn secrets(&self) -> &[String] {
         &self.secrets
-    }
-
-    /// Expands `$VAR` and `${VAR}`. A `$` that no variable name follows is kept.
-    ///
-    /// # Errors
-    /// `${VAR}` names an unknown variable. An unknown `$VAR` is kept, because a `$` may be part of a
-    /// password.
-    pub fn expand(&self, text: &str) -> Result<String, String> {
-        let mut out = String::new();
-        let mut rest = text;
-        while let Some(at) = rest.find('$') {
-            out.push_str(&rest[..at]);
-            let after = &rest[at + 1..];
-            if let Some((name, end)) = after
-                .strip_prefix('{')
-                .and_then(|braced| braced.split_once('}'))
-            {
-                let value = self.variables.get(name).ok_or_else(|| {
-                    format!("`${{{name}}}` is neither in `envs` nor in `env_keys`")
-                })?;
-                out.push_str(value);
-                rest = end;
-                continue;
-            }
-            let length = after
-                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                .unwrap_or(after.len());
-            match self.variables.get(&after[..length]) {
-                Some(value) => out.push_str(value),
-                None => out.push_str(&rest[at..at + 1 + length]),
-            }
-            rest = &after[length..];
-        }
-        out.push_str(rest);
-        Ok(out)
     }
 }
 

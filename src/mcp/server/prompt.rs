@@ -2,7 +2,7 @@
 
 use super::{Context, reason};
 use crate::jsonrpc::{ErrorObject, INVALID_PARAMS};
-use crate::types::{self, GetPromptResult, PromptArgument};
+use crate::types::{self, Content, GetPromptResult, PromptArgument, PromptMessage};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -87,6 +87,16 @@ impl Prompt {
             )));
         }
         (self.handler)(given.into_iter().collect(), context)
+    }
+}
+
+impl PromptMessage {
+    /// A message of the user.
+    pub fn user(text: &str) -> Self {
+        PromptMessage {
+            role: "user".to_owned(),
+            content: Content::text(text),
+        }
     }
 }
 

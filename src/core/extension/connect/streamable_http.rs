@@ -6,6 +6,7 @@ use crate::extension::context::Context;
 use crate::extension::environment::Environment;
 use crate::extension::status::Location;
 use crate::extension::{Error, Phase};
+use crate::mcp::transport::http::header_variables::expand;
 use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use std::sync::Arc;
 
@@ -36,8 +37,7 @@ impl Context {
         let wrong = |reason: String| Error::new(&config.name, Phase::Config, reason);
         let mut options = HttpOptions::new(key(&config.name), &config.uri);
         for (header, value) in config.headers.iter() {
-            let value = environment
-                .expand(value)
+            let value = expand(value, |name| environment.get(name))
                 .map_err(|reason| wrong(format!("header `{header}`: {reason}")))?;
             if value.contains('$') {
                 let name = &config.name;
