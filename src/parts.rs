@@ -34,6 +34,7 @@ parts! {
     "pinning" => gosling_pinning::PART,
     "policy" => gosling_policy::PART,
     "recipes" => gosling_recipes::PART,
+    "sandbox" => gosling_sandbox::PART,
     "schedules" => gosling_recipes::schedule::PART,
     "screening" => gosling_screening::PART,
     "scripted" => gosling_core::provider::scripted::PART,

@@ -6,7 +6,7 @@ use crate::command_line::{Command, Failure, print, text};
 use crate::escaped_text::escape_in_json;
 use crate::extension::pinning_check::Pinning;
 use crate::extension::screening_check::Screening;
-use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager};
+use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager, Sandboxing};
 use crate::mcp::client::CallOptions;
 use crate::mcp::types::CallToolResult;
 use crate::store::Config;
@@ -121,6 +121,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         working_dir,
         secrets: Arc::new(|_| Ok(None)),
         screening: Screening::read(&Config::new(&paths), &paths, offline),
+        sandboxing: Sandboxing::read(&Config::new(&paths), &paths),
         pinning: Pinning::default(),
         paths: Arc::new(paths),
         data: Arc::new(InMemoryData::default()),

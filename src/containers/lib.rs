@@ -151,9 +151,9 @@ impl Inside for InContainer {
         runtime(self.runtime.as_deref(), &places)
     }
 
-    fn builtin(&self, name: &str) -> (&str, Vec<String>) {
+    fn builtin(&self, name: &str) -> (String, Vec<String>) {
         let gosling = self.gosling.as_deref().unwrap_or("gosling");
-        (gosling, vec!["mcp".to_owned(), name.to_owned()])
+        (gosling.to_owned(), vec!["mcp".to_owned(), name.to_owned()])
     }
 
     fn arguments(

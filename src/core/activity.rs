@@ -3,6 +3,7 @@
 //! Who asks is known in each thread: a front says it where it takes a request, and the threads that are started for the
 //! request inherit it.
 
+use crate::extension::sandbox::Level;
 use crate::sys::threads::{Origin, origin, with_origin};
 use std::any::Any;
 use std::fmt;
@@ -30,6 +31,11 @@ pub struct Caller {
 /// The front of threads that no request has started.
 static FRONT: OnceLock<&str> = OnceLock::new();
 
+/// The front of this process, if it is a command of gosling.
+pub fn front() -> Option<&'static str> {
+    FRONT.get().copied()
+}
+
 /// Sets the front of this process. Only the first call has an effect.
 pub fn set_front(front: &'static str) {
     let _ = FRONT.set(front);
@@ -41,7 +47,7 @@ impl Caller {
         let known = origin().and_then(|origin| origin.downcast().ok());
         known.unwrap_or_else(|| {
             Arc::new(Caller {
-                front: FRONT.get().copied().unwrap_or_default(),
+                front: front().unwrap_or_default(),
                 ..Caller::default()
             })
         })
@@ -141,6 +147,9 @@ pub trait Policy: fmt::Debug + Send + Sync {
 
     /// Whether no connection may leave this machine.
     fn is_offline(&self) -> bool;
+
+    /// The least walls around extensions, and whether entries of extensions may have exceptions from them.
+    fn least_sandbox(&self) -> (Level, bool);
 }
 
 /// The recorders of what is done with some files, of which the user may want none, and the policy, if there is one.

@@ -85,6 +85,7 @@ features! {
         Put "/config/prompts/{name}",
         Delete "/config/prompts/{name}",
     ];
+    "sandbox", "", [];
     "schedules", "there are no schedules", [
         Get "/schedule/list" "/schedule/{id}/inspect" "/schedule/{id}/sessions",
         Post "/recipes/schedule" "/schedule/create" "/schedule/{id}/kill" "/schedule/{id}/pause"

@@ -9,6 +9,7 @@ use crate::command_line::Command;
 use crate::extension::container::CreateRuntime;
 use crate::extension::inline_python::CreatePythonRunner;
 use crate::extension::pinning_check::CreatePinner;
+use crate::extension::sandbox::{CreateSandbox, Level};
 use crate::extension::screening_check::CreateScreener;
 use crate::features;
 use crate::http::{Encryption, Router};
@@ -65,6 +66,8 @@ pub struct Part {
     pub shows_user_interfaces: bool,
     /// What runs extensions in containers.
     pub containers: Option<CreateRuntime>,
+    /// What builds walls around extensions.
+    pub sandbox: Option<CreateSandbox>,
     /// What runs inline Python.
     pub inline_python: Option<CreatePythonRunner>,
     /// Its pinning of the tools of extensions.
@@ -99,6 +102,7 @@ impl Part {
             servers: &[],
             shows_user_interfaces: false,
             containers: None,
+            sandbox: None,
             inline_python: None,
             pinner: None,
             screener: None,
@@ -194,6 +198,10 @@ impl Policy for NothingAllowed {
 
     fn is_offline(&self) -> bool {
         true
+    }
+
+    fn least_sandbox(&self) -> (Level, bool) {
+        (Level::Strict, false)
     }
 }
 

@@ -4,7 +4,8 @@
 use crate::activity::{Caller, Entry, Hold, Policy, Ruling};
 use crate::agent::Mode;
 use crate::decisions::{self, Call, Decided};
-use crate::policy_file::{self, Decision, LeastMode, Permission, PolicyFile};
+use crate::extension::sandbox::Level;
+use crate::policy_file::{self, Decision, LeastMode, Permission, PolicyFile, SandboxRule};
 use crate::quotas::{Counted, Counts};
 use crate::store::files;
 use crate::sys::fs::Stamp;
@@ -195,6 +196,11 @@ impl Policy for LivePolicy {
 
     fn is_offline(&self) -> bool {
         self.current().offline
+    }
+
+    fn least_sandbox(&self) -> (Level, bool) {
+        let SandboxRule { least, exceptions } = self.current().sandbox.clone();
+        (least, exceptions == Permission::Allow)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::argument_patterns::ArgumentPatterns;
 use crate::extension::config;
+use crate::extension::sandbox::Level;
 use crate::patterns::{CommandPattern, Patterns};
 use crate::store::{parse_yaml, yaml_has_anchors};
 use serde::Deserialize;
@@ -63,6 +64,8 @@ pub(crate) struct PolicyFile {
     pub(crate) quotas: Vec<Quota>,
     #[serde(default)]
     pub(crate) offline: bool,
+    #[serde(default)]
+    pub(crate) sandbox: SandboxRule,
 }
 
 /// Declares the rule of a list: what it decides and why, who asks, and what else must fit.
@@ -146,6 +149,20 @@ pub(crate) struct Clients {
     pub(crate) extensions: Permission,
     /// Import sessions.
     pub(crate) import: Permission,
+}
+
+/// The walls around extensions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SandboxRule {
+    pub(crate) least: Level,
+    /// Whether entries of extensions may open more.
+    #[serde(default = "denied")]
+    pub(crate) exceptions: Permission,
+}
+
+fn denied() -> Permission {
+    Permission::Deny
 }
 
 /// What a key may do at most.

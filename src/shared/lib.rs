@@ -4,8 +4,10 @@
 
 mod credential_forms;
 mod object_files;
+mod temporary_folder;
 mod words;
 
 pub use credential_forms::{redact_credentials, url_userinfo};
 pub use object_files::{parse_yaml_object, read_object, read_object_with_text, render_yaml_object};
+pub use temporary_folder::TemporaryFolder;
 pub use words::{missing, quoted};

@@ -1,9 +1,11 @@
 //! A command to start: program, arguments, variables and working directory.
+#![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The command that [`Process`](super::process::Process) starts. `std::process::Command` is not used, because
 /// its `spawn` blocks until exec succeeds, however long that takes, and gives no process id before.
@@ -12,6 +14,16 @@ pub struct Command {
     args: Vec<OsString>,
     variables: BTreeMap<OsString, Option<OsString>>,
     dir: Option<PathBuf>,
+    confinement: Option<Arc<dyn Confinement>>,
+}
+
+/// What a child does to itself before its program runs.
+pub trait Confinement: Send + Sync {
+    /// Confines this process; false if a step failed, whose error is that of the last system call.
+    ///
+    /// # Safety
+    /// Only in a process that has just been forked: it makes system calls that are async-signal-safe, and nothing else.
+    unsafe fn confine(&self) -> bool;
 }
 
 impl Command {
@@ -23,6 +35,7 @@ impl Command {
             args: Vec::new(),
             variables: BTreeMap::new(),
             dir: None,
+            confinement: None,
         }
     }
 
@@ -67,6 +80,16 @@ impl Command {
     pub fn current_dir(&mut self, dir: impl AsRef<Path>) -> &mut Self {
         self.dir = Some(dir.as_ref().to_owned());
         self
+    }
+
+    /// Sets what confines the program and whatever it starts.
+    pub fn confined(&mut self, confinement: Arc<dyn Confinement>) -> &mut Self {
+        self.confinement = Some(confinement);
+        self
+    }
+
+    pub(super) fn confinement(&self) -> Option<Arc<dyn Confinement>> {
+        self.confinement.clone()
     }
 
     /// The program.

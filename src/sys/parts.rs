@@ -7,6 +7,7 @@ mod hidden_input;
 pub mod output_drain;
 pub mod own_stdio;
 mod usage;
+pub mod walls;
 pub mod without_blocking;
 
 pub use family::Family;

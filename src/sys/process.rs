@@ -52,7 +52,7 @@ pub(super) mod start_limit;
 pub use output::ExitWatch;
 
 use super::cancel::Cancel;
-pub use super::child_command::Command;
+pub use super::child_command::{Command, Confinement};
 pub use super::process_mark::MARK;
 use super::process_mark::{ProcessMark, server_mark};
 use super::{lock, marked_processes, spawner, unix};

@@ -25,7 +25,6 @@ mod saved_command_outputs;
 mod screen;
 mod shell;
 mod shell_words;
-mod temporary_folder;
 mod text_editor;
 mod text_files;
 mod undo_history;

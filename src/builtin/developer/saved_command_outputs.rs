@@ -2,8 +2,8 @@
 //!
 //! The folder is created with the first file and removed with the server.
 
-use super::temporary_folder::TemporaryFolder;
 use crate::sys::lock;
+use gosling_shared::TemporaryFolder;
 use std::collections::VecDeque;
 use std::env;
 use std::fs;

@@ -354,6 +354,18 @@ impl ExtensionConfig {
         rest.get("container").filter(|named| !named.is_null())
     }
 
+    /// The walls around this extension, which take precedence over the setting: the field `sandbox` of an entry. The
+    /// field is an addition of gosling and may hold any JSON value.
+    pub fn sandbox(&self) -> Option<&Value> {
+        let rest = match self {
+            ExtensionConfig::Stdio(c) => &c.rest,
+            ExtensionConfig::Builtin(c) => &c.rest,
+            ExtensionConfig::InlinePython(c) => &c.rest,
+            _ => return None,
+        };
+        rest.get("sandbox").filter(|named| !named.is_null())
+    }
+
     /// Where the program starts: the field `cwd` of a `stdio` or `inline_python` entry. The field is an addition of
     /// gosling and may hold any JSON value.
     pub fn cwd(&self) -> Option<&Value> {

@@ -16,6 +16,7 @@ use super::pinning_check::Reviewed;
 use super::platform_extensions;
 use super::program_lookup;
 use super::restart_policy::{FailureKind, backoff, classify_failure};
+use super::sandbox::{self, Place, Sandbox};
 use super::screening_check::Decision;
 use super::start_folder;
 use super::status::Location;
@@ -55,6 +56,8 @@ pub(super) struct Connection {
     pub(super) location: Option<Location>,
     /// The container in which the server runs.
     pub(super) container: Option<String>,
+    /// The walls around it.
+    pub(super) sandbox: Option<sandbox::Level>,
     /// Whether another program may run in another working directory.
     pub(super) depends_on_folder: bool,
     /// What the screening found; `None` if the server installs no packages.
@@ -74,6 +77,7 @@ impl Connection {
             stale: Arc::default(),
             location: None,
             container: None,
+            sandbox: None,
             depends_on_folder: true,
             screening: None,
             since: Instant::now(),
@@ -112,6 +116,7 @@ pub struct Started {
     pub(super) location: Option<Location>,
     environment: Environment,
     screening: Option<Decision>,
+    sandbox: Option<sandbox::Level>,
 }
 
 impl Started {
@@ -122,12 +127,17 @@ impl Started {
             location: None,
             environment,
             screening: None,
+            sandbox: None,
         }
     }
 
-    fn process(transport: StdioTransport, environment: Environment) -> Self {
+    fn process(
+        (transport, sandbox): (StdioTransport, Option<sandbox::Level>),
+        environment: Environment,
+    ) -> Self {
         let transport = Arc::new(transport);
         Started {
+            sandbox,
             location: Some(Location::Pid(transport.pid())),
             process: Some(transport.clone()),
             ..Started::new(transport, environment)
@@ -229,6 +239,7 @@ impl Context {
             location,
             environment,
             screening,
+            sandbox,
             ..
         } = started?;
         let stale = Arc::new(AtomicBool::new(false));
@@ -267,6 +278,7 @@ impl Context {
             stale,
             location,
             container: inside.map(|inside| inside.container().to_owned()),
+            sandbox,
             depends_on_folder,
             screening,
             since: Instant::now(),
@@ -331,6 +343,11 @@ impl Context {
             ..Entry::new("extension_start", &self.session_id)
         });
         checked.map_err(|reason| Error::forbidden(config.name(), reason))
+    }
+
+    fn sandbox(&self, config: &ExtensionConfig) -> Result<Option<&dyn Sandbox>, Error> {
+        let sandbox = self.sandboxing.around(config);
+        sandbox.map_err(|reason| Error::forbidden(config.name(), reason))
     }
 
     fn inside(&self, config: &ExtensionConfig) -> Result<Option<Box<dyn Inside>>, Error> {
@@ -407,18 +424,18 @@ impl Context {
         let environment = Environment::default();
         let line = (launch.cmd.as_str(), &*launch.args);
         let started = self.stdio(config, line, &environment, None, cancel);
-        let transport = started.map_err(|mut failed| {
+        let (transport, sandbox) = started.map_err(|mut failed| {
             runner.explain(&mut failed, "");
             failed
         })?;
         let transport = transport.owning(launch.folder);
         Ok(Started {
             screening,
-            ..Started::process(transport, environment)
+            ..Started::process((transport, sandbox), environment)
         })
     }
 
-    /// Starts a builtin server: in this process, or as a process in the container.
+    /// Starts a builtin server: in this process, or as one in the container or behind walls.
     fn start_builtin(
         &self,
         config: &ExtensionConfig,
@@ -430,7 +447,12 @@ impl Context {
         let unknown = || Error::new(config.name(), Phase::Config, unsupported::builtin(&key));
         let server = server.ok_or_else(unknown)?;
         let environment = Environment::default();
-        let Some(inside) = inside else {
+        let (cmd, args) = if let Some(inside) = inside {
+            inside.builtin(&key)
+        } else if let Some(sandbox) = self.sandbox(config)? {
+            let line = sandbox.builtin(&key);
+            line.map_err(|reason| Error::new(config.name(), Phase::Config, reason))?
+        } else {
             let connected = (server.connect)(&BuiltinContext {
                 paths: &self.paths,
                 data: &self.data,
@@ -438,8 +460,7 @@ impl Context {
             });
             return Ok(Started::new(connected, environment));
         };
-        let (cmd, args) = inside.builtin(&key);
-        let transport = self.stdio(config, (cmd, &*args), &environment, Some(inside), cancel)?;
+        let transport = self.stdio(config, (&cmd, &*args), &environment, inside, cancel)?;
         Ok(Started::process(transport, environment))
     }
 
@@ -497,7 +518,8 @@ impl Context {
         options
     }
 
-    /// Starts the command of an extension, on this machine or with the container runtime's client.
+    /// Starts the command of an extension, on this machine, perhaps behind walls, or with the container runtime's
+    /// client.
     fn stdio(
         &self,
         config: &ExtensionConfig,
@@ -505,18 +527,34 @@ impl Context {
         environment: &Environment,
         inside: Option<&dyn Inside>,
         cancel: &Cancel,
-    ) -> Result<StdioTransport, Error> {
+    ) -> Result<(StdioTransport, Option<sandbox::Level>), Error> {
         let name = config.name();
+        let forbidden = |reason| Error::forbidden(name, reason);
+        let sandbox = self.sandbox(config)?;
+        let mut walls = None;
         let failed = |reason| Error::new(name, Phase::Setup, reason);
         let folders = program_lookup::search_path();
         let mut command = match inside {
             None => {
                 let folder = self.start_folder(config, (cmd, args))?;
                 let program = program_lookup::program(cmd, &self.working_dir).map_err(failed)?;
+                if let Some(sandbox) = sandbox {
+                    let place = Place {
+                        working_dir: &self.working_dir,
+                        folder: &folder,
+                        program: &program,
+                    };
+                    walls = sandbox.walls(config, place).map_err(forbidden)?;
+                }
                 let mut command = Command::new(program);
                 command.args(args).current_dir(folder);
                 self.inherited.apply(&mut command);
                 command
+            }
+            Some(_) if sandbox.is_some() => {
+                let reason = "the runtime of its container cannot be reached from a sandbox, which \
+                    is wanted for it; choose one of both";
+                return Err(forbidden(reason.to_owned()));
             }
             Some(inside) => {
                 let arguments = inside.arguments(environment, cmd, args);
@@ -535,19 +573,28 @@ impl Context {
             .env("AGENT_SESSION_ID", &self.session_id)
             .envs(program_lookup::child_path(&folders).map(|path| ("PATH", path)))
             .envs(environment.variables());
+        let level = walls.as_ref().map(|walls| walls.level);
+        if let Some(walls) = &walls {
+            let variables = walls.variables.iter();
+            command
+                .confined(walls.confinement.clone())
+                .envs(variables.map(|(name, path)| (name, path)));
+        }
         let options = StdioOptions {
             start: config.timeout(),
             name: key(name),
             max_line: self.limits.message,
             secrets: environment.secrets().to_vec(),
         };
-        StdioTransport::spawn(command, options, cancel).map_err(|e| match inside {
-            _ if e.kind() == ErrorKind::Interrupted => {
-                Error::new(name, Phase::Cancelled, e.to_string())
-            }
-            None => failed(program_lookup::explain(cmd, &folders, &e)),
-            Some(_) => failed(format!("the container runtime could not be started: {e}")),
-        })
+        let spawned =
+            StdioTransport::spawn(command, options, cancel).map_err(|e| match inside {
+                _ if e.kind() == ErrorKind::Interrupted => {
+                    Error::new(name, Phase::Cancelled, e.to_string())
+                }
+                None => failed(program_lookup::explain(cmd, &folders, &e)),
+                Some(_) => failed(format!("the container runtime could not be started: {e}")),
+            })?;
+        Ok((spawned.owning(walls.map(|walls| walls.folder)), level))
     }
 
     /// The folder in which the command of an extension starts.

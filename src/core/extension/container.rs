@@ -41,7 +41,7 @@ pub trait Inside: fmt::Debug {
     fn client(&self) -> Result<PathBuf, String>;
 
     /// The command line that serves a builtin extension.
-    fn builtin(&self, name: &str) -> (&str, Vec<String>);
+    fn builtin(&self, name: &str) -> (String, Vec<String>);
 
     /// The arguments of the runtime's client for this command. They contain the names of the variables, not
     /// their values.

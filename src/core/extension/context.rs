@@ -4,6 +4,7 @@ use super::container::Containers;
 use super::environment::Inherited;
 use super::inline_python::PythonRunner;
 use super::pinning_check::Pinning;
+use super::sandbox::Sandboxing;
 use super::screening_check::Screening;
 use crate::activity::Activity;
 use crate::builtin::SessionData;
@@ -50,6 +51,8 @@ pub struct Context {
     pub containers: Containers,
     /// What extensions that are programs inherit of this server's environment.
     pub inherited: Inherited,
+    /// The walls around them.
+    pub sandboxing: Sandboxing,
     /// What runs inline Python.
     pub inline_python: Option<Arc<dyn PythonRunner>>,
     /// The screening of what extensions start.

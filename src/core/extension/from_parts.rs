@@ -3,6 +3,7 @@
 use super::container::Containers;
 use super::inline_python::PythonRunner;
 use super::pinning_check::Pinning;
+use super::sandbox::{self, Sandboxing};
 use super::screening_check::{Screening, is_wanted};
 use crate::part;
 use crate::store::{Config, Paths, settings};
@@ -25,6 +26,17 @@ impl Pinning {
         Pinning {
             is_missing: create.is_none() && is_wanted(),
             pinner: create.map(|create| create(config, paths)),
+        }
+    }
+}
+
+impl Sandboxing {
+    /// The walls, if the program has them.
+    pub fn read(config: &Config, paths: &Paths) -> Self {
+        let create = part::all().iter().find_map(|part| part.sandbox);
+        Sandboxing {
+            is_missing: create.is_none() && sandbox::is_wanted(config, part::policy().as_deref()),
+            sandbox: create.map(|create| create(config, paths)),
         }
     }
 }

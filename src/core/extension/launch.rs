@@ -9,7 +9,7 @@ use std::iter::once;
 use std::path::Path;
 
 /// The fields of a configuration that say what is launched.
-const FIELDS: &str = "type cmd args uri code dependencies container cwd";
+const FIELDS: &str = "type cmd args uri code dependencies container cwd sandbox";
 
 /// What Node.js and Java add to the name of a file.
 const ENDINGS: [&str; 5] = ["", ".js", ".json", ".node", ".class"];

@@ -1,5 +1,6 @@
 //! The status of an extension: state, server, and statistics of its calls.
 
+use super::sandbox::Level;
 use super::screening_check::Decision;
 use super::{Class, ExtensionConfig};
 use serde::Serialize;
@@ -78,6 +79,9 @@ pub struct Status {
     /// The container in which it runs; `pid` is then the container runtime's client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    /// The walls around it; absent without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Level>,
     /// The negotiated version of MCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,

@@ -301,6 +301,7 @@ impl Supervisor {
         if status.state == status::State::Active {
             status.location.clone_from(&connection.location);
             status.container.clone_from(&connection.container);
+            status.sandbox = connection.sandbox;
             status.uptime = Some(connection.since.elapsed().as_secs());
         }
         status.screening.clone_from(&connection.screening);

@@ -175,6 +175,7 @@ settings! {
     CONTAINER_RUNTIME = essential("GOOSE_CONTAINER_RUNTIME", Kind::Path);
     CONTAINER_WORKDIR = essential("GOOSE_CONTAINER_WORKDIR", Kind::Path);
     CONTAINER_GOSLING = essential("GOOSE_CONTAINER_GOSLING", Kind::Path).or("gosling");
+    EXTENSION_SANDBOX = words("GOOSE_EXTENSION_SANDBOX", &["off", "workspace", "strict", ""], "strict").or("off");
     INLINE_PYTHON_MCP = essential("GOOSE_INLINE_PYTHON_MCP", Kind::Text).or("mcp");
     INLINE_PYTHON_RUNNER = essential("GOOSE_INLINE_PYTHON_RUNNER", Kind::Text).or("uvx");
     ADVISORIES = essential("GOOSE_ADVISORIES", Kind::Path);

@@ -61,7 +61,7 @@ pub struct StdioTransport {
 }
 
 /// What a process needs while it runs. Dropped when it has ended.
-type Owned = Arc<Mutex<Option<Box<dyn Send>>>>;
+type Owned = Arc<Mutex<Vec<Box<dyn Send>>>>;
 
 impl StdioTransport {
     /// Starts the process of the server and waits until its program runs.
@@ -89,7 +89,7 @@ impl StdioTransport {
 
     /// Keeps `owned`, for example a file that the server reads, until the process has ended.
     pub fn owning(self, owned: impl Send + 'static) -> Self {
-        *lock(&self.owned) = Some(Box::new(owned));
+        lock(&self.owned).push(Box::new(owned));
         self
     }
 
@@ -191,7 +191,7 @@ impl Transport for StdioTransport {
         self.stdin_writer.close();
         let grace = *lock(&self.grace);
         self.process.end(grace);
-        drop(lock(&self.owned).take());
+        drop(std::mem::take(&mut *lock(&self.owned)));
         let stdout_reader = lock(&self.stdout_reader).take();
         let certain =
             stdout_reader.is_none_or(|stdout_reader| stdout_reader.end()) & self.stderr.stop();
@@ -224,7 +224,7 @@ impl ExitReport {
             return TransportError::Closed;
         }
         self.process.end(Grace::SHORT);
-        drop(lock(&self.owned).take());
+        drop(std::mem::take(&mut *lock(&self.owned)));
         if let Some(error) = over {
             return error;
         }

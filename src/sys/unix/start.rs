@@ -1,7 +1,7 @@
 //! fork and exec, implemented here instead of with std so that the thread that forks does not wait for exec,
 //! which may block on a slow file system.
 
-use super::super::child_command::Command;
+use super::super::child_command::{Command, Confinement};
 use super::super::process_mark::ProcessMark;
 use super::set_limit;
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::ptr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The size in bytes of a child's report of a failed step: the step and the error number.
@@ -24,6 +25,7 @@ const FD_LIMIT: i32 = 1 << 16;
 const SET_UP: u8 = 0;
 const WORKING_DIR: u8 = 1;
 const EXEC: u8 = 2;
+const CONFINE: u8 = 3;
 /// The index of the script's path among the arguments of the shell that runs it.
 const SCRIPT: usize = 1;
 /// The errors of exec after which the next folder of `PATH` is tried.
@@ -50,6 +52,7 @@ pub(crate) struct Prepared {
     environment: Vec<CString>,
     dir: Option<CString>,
     role: Role,
+    confinement: Option<Arc<dyn Confinement>>,
     /// The descriptors that become stdin, stdout and stderr.
     stdio: [OwnedFd; 3],
     /// Closed by exec.
@@ -91,6 +94,10 @@ impl Progress {
         Some(Err(match step {
             WORKING_DIR => {
                 let text = format!("the working directory {} cannot be used: {error}", self.dir);
+                io::Error::new(error.kind(), text)
+            }
+            CONFINE => {
+                let text = format!("the walls of its sandbox cannot be built: {error}");
                 io::Error::new(error.kind(), text)
             }
             _ => error,
@@ -157,6 +164,7 @@ impl Prepared {
             environment: environment.collect::<io::Result<_>>()?,
             dir: dir.map(c_string).transpose()?,
             role,
+            confinement: command.confinement(),
             stdio,
             report,
         };
@@ -182,7 +190,11 @@ impl Prepared {
             let pid = libc::fork();
             if pid == 0 {
                 let mut report = above_stdio(self.report.as_raw_fd());
-                let (step, number) = if self.set_up(parent, &mut report) {
+                // Before the descriptors are closed, of which it may need one.
+                let is_confined = self.confinement.as_ref().is_none_or(|it| it.confine());
+                let (step, number) = if !is_confined {
+                    (CONFINE, errno())
+                } else if self.set_up(parent, &mut report) {
                     self.run(&arguments, &mut as_script, &environment)
                 } else {
                     (SET_UP, errno())

@@ -4,9 +4,9 @@
 use super::MAX_FILE;
 use super::format::{Format, Header};
 use super::helper_programs::{self, Programs};
-use crate::developer::temporary_folder::TemporaryFolder;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
+use gosling_shared::TemporaryFolder;
 use std::io::Read;
 
 /// The largest width and height of an image for a model, in pixels.

@@ -2,7 +2,6 @@
 //! helper program ([`convert`]).
 
 mod convert;
-mod exchanged_files;
 mod format;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;

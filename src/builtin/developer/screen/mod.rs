@@ -5,12 +5,12 @@ mod x11;
 
 use super::image::Picture;
 use super::image::helper_programs::{self, ProgramOutput, Programs};
-use super::temporary_folder::TemporaryFolder;
 use super::{Developer, OptionalTools, text_editor};
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::CallToolResult;
 use crate::sys::process::Command;
 use gosling_core::text::printable;
+use gosling_shared::TemporaryFolder;
 use serde::Deserialize;
 use std::env;
 
