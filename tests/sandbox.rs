@@ -10,7 +10,7 @@
 
 mod support;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, OpenOptions, Permissions};
@@ -462,4 +462,121 @@ fn without_walls_it_gets_everywhere() {
         "{text}"
     );
     assert!(trial.at("home/moved").exists());
+}
+
+/// What `GET /agent/extensions` says of an extension.
+fn status(session: &support::server::Session<'_>, key: &str) -> Value {
+    let path = format!("/agent/extensions?session_id={}", session.id);
+    let answer = session.server.get(&path).is(200);
+    let all = answer.body["extensions"].as_array().unwrap();
+    all.iter().find(|one| one["key"] == key).unwrap().clone()
+}
+
+/// A shell command of the builtin server `developer`: whether it succeeded, and what it printed.
+fn shell(session: &support::server::Session<'_>, command: &str) -> (bool, String) {
+    let called = session.call("developer__shell", json!({"command": command}));
+    (called.body["isError"] != true, called.text)
+}
+
+#[test]
+fn the_builtin_server_for_commands_runs_behind_walls_too() {
+    if !has_walls() {
+        return;
+    }
+    let server = Server::new()
+        .env("GOOSE_EXTENSION_SANDBOX", "workspace")
+        .start();
+    let outside = temp_dir();
+    let session = server.session([Extension::builtin("developer"), Extension::builtin("todo")]);
+    let shown = status(&session, "developer");
+    assert_eq!(shown["sandbox"], "workspace");
+    assert!(shown["pid"].is_number(), "{shown}");
+    let shown = status(&session, "todo");
+    assert_eq!(
+        (&shown["sandbox"], &shown["pid"]),
+        (&Value::Null, &Value::Null)
+    );
+    let target = outside.path().join("new");
+    let edited = session.call(
+        "developer__text_editor",
+        json!({"command": "write", "path": target, "file_text": "x"}),
+    );
+    assert_eq!(edited.body["isError"], true, "{}", edited.text);
+    let (is_done, text) = shell(&session, &format!("echo x > {}", target.display()));
+    assert!(text.contains("Permission denied"), "{is_done} {text}");
+    assert!(!target.exists());
+    let (_, text) = shell(&session, "echo x > inside && cat inside && echo $TMPDIR");
+    assert!(text.contains('x'), "{text}");
+    // The setting counts from the next start of the extension.
+    session.remove("developer").is(200);
+    let own = Extension::builtin("developer").with("sandbox", "off");
+    session.add(own).is(200);
+    assert_eq!(status(&session, "developer")["sandbox"], Value::Null);
+}
+
+#[test]
+fn exceptions_open_folders_and_ports_that_they_name() {
+    if !has_walls() {
+        return;
+    }
+    let server = Server::new().start();
+    let outside = temp_dir();
+    let dir = outside.path().canonicalize().unwrap();
+    let (open, closed) = (
+        TcpListener::bind("127.0.0.1:0").unwrap(),
+        TcpListener::bind("127.0.0.1:0").unwrap(),
+    );
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+    let sandbox = json!({"level": "strict", "write": [dir], "network": [port(&open)]});
+    let developer = Extension::builtin("developer").with("sandbox", sandbox);
+    let session = server.session([developer]);
+    assert_eq!(status(&session, "developer")["sandbox"], "strict");
+    let (_, text) = shell(
+        &session,
+        &format!("echo fine > {0}/a && cat {0}/a", dir.display()),
+    );
+    assert!(text.contains("fine"), "{text}");
+    // Bash connects by itself.
+    let connect = |port| {
+        let command = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' && echo connected");
+        shell(&session, &command).1
+    };
+    assert!(connect(port(&open)).contains("connected"));
+    let refused = connect(port(&closed));
+    assert!(refused.contains("Permission denied"), "{refused}");
+}
+
+#[test]
+fn an_entry_that_is_not_understood_or_opens_keys_does_not_start() {
+    let server = Server::new().start();
+    let session = server.session([]);
+    for (sandbox, reason) in [
+        (json!("Strict"), "`sandbox` is none of"),
+        (
+            json!({"level": "strict", "hosts": []}),
+            "`sandbox` has \"hosts\"",
+        ),
+        (
+            json!({"level": "workspace", "read": ["/"]}),
+            "a sandbox keeps closed",
+        ),
+        (
+            json!({"level": "workspace", "write": [server.root()]}),
+            "a sandbox keeps closed",
+        ),
+    ] {
+        if !has_walls() && reason.contains("closed") {
+            continue;
+        }
+        let one = Extension::shell("one", "cat").with("sandbox", sandbox);
+        let answer = session.add(one);
+        assert!(answer.message().contains(reason), "{}", answer.message());
+    }
+    let inside = Extension::shell("one", "cat").with("sandbox", "workspace");
+    let answer = session.add(inside.with("container", "box"));
+    assert!(
+        answer.message().contains("choose one of both"),
+        "{}",
+        answer.message()
+    );
 }

@@ -239,13 +239,16 @@ fn shell_command(
 /// Why it failed, with the end of its output.
 pub(crate) fn run_check(check: &ShellCheck<'_>, cancel: &Cancel) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("the shell could not be started: {error}");
-    let command = shell_command(
+    let mut command = shell_command(
         check.command,
         check.dir,
         Some(check.session_id),
         check.config,
         check.offline,
     );
+    if let Some(walls) = check.walls {
+        walls.confine(&mut command);
+    }
     let family = Family::new().map_err(failed)?;
     let limit = Some(check.limit);
     let ran = run_command::run(&family, command, limit, cancel, &mut |_, _| {});

@@ -1,6 +1,7 @@
 //! What a builtin MCP server is started with, and what a session stores for it.
 
 use super::client_workspace::ClientWorkspace;
+use crate::extension::sandbox::Walls;
 use crate::mcp::transport::Transport;
 use crate::store::Paths;
 use crate::sys::lock;
@@ -41,6 +42,8 @@ pub struct ShellCheck<'a> {
     pub offline: bool,
     /// How long it may take.
     pub limit: Duration,
+    /// The walls around it.
+    pub walls: Option<&'a Walls>,
 }
 
 /// What one session provides for its builtin servers: it stores JSON values under versioned keys, and may have a

@@ -575,10 +575,7 @@ impl Context {
             .envs(environment.variables());
         let level = walls.as_ref().map(|walls| walls.level);
         if let Some(walls) = &walls {
-            let variables = walls.variables.iter();
-            command
-                .confined(walls.confinement.clone())
-                .envs(variables.map(|(name, path)| (name, path)));
+            walls.confine(&mut command);
         }
         let options = StdioOptions {
             start: config.timeout(),

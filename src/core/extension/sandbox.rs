@@ -6,7 +6,7 @@ use crate::activity::Policy;
 use crate::features;
 use crate::store::settings::EXTENSION_SANDBOX;
 use crate::store::{Config, Paths};
-use crate::sys::process::Confinement;
+use crate::sys::process::{Command, Confinement};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,16 @@ pub struct Walls {
     pub variables: Vec<(&'static str, PathBuf)>,
     /// What must exist as long as the program runs.
     pub folder: Box<dyn Any + Send>,
+}
+
+impl Walls {
+    /// Puts a command behind them.
+    pub fn confine(&self, command: &mut Command) {
+        let variables = self.variables.iter();
+        command
+            .confined(self.confinement.clone())
+            .envs(variables.map(|(name, path)| (name, path)));
+    }
 }
 
 /// Builds walls, with the settings that it was created with.

@@ -1,16 +1,19 @@
 //! The success checks of a recipe: shell commands that decide after the turn whether it is tried again.
 //! They are part of the build with the feature `developer`, which contains the shell.
 
-use crate::agent::Registry;
 use crate::agent::recipes::{CheckedTurn, SuccessChecks};
+use crate::agent::{Registry, Stores};
 use crate::builtin::ShellCheck;
 use crate::conversation::Session;
+use crate::extension::sandbox::Place;
+use crate::extension::{ExtensionConfig, Sandboxing};
 use crate::recipe::Retry;
 use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use gosling_core::part;
-use std::path::PathBuf;
+use serde_json::json;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a check and the clean-up may take, unless the recipe says otherwise; as in Goose.
@@ -92,13 +95,28 @@ impl Checks {
         registry: &Registry,
         cancel: &Cancel,
     ) -> Result<(), String> {
+        let Stores { config, paths, .. } = registry.stores();
+        let place = Place {
+            working_dir: &self.working_dir,
+            folder: &self.working_dir,
+            program: Path::new("/bin/sh"),
+        };
+        // As the commands of the builtin server.
+        let developer = json!({"type": "builtin", "name": "developer"});
+        let developer = ExtensionConfig::from_value(developer)?;
+        let sandboxing = Sandboxing::read(config, paths);
+        let walls = match sandboxing.around(&developer)? {
+            Some(sandbox) => sandbox.walls(&developer, place)?,
+            None => None,
+        };
         let check = ShellCheck {
             command,
             dir: &self.working_dir,
             session_id: &self.session_id,
-            config: &registry.stores().paths.config,
+            config: &paths.config,
             offline: registry.is_offline(),
             limit,
+            walls: walls.as_ref(),
         };
         let shell = part::all().iter().find_map(|part| part.shell);
         let ran = match shell {
