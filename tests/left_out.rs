@@ -16,6 +16,7 @@
     feature = "recipes",
     feature = "schedules",
     feature = "pinning",
+    feature = "sandbox",
     feature = "screening",
     feature = "session-events",
     feature = "streamable-http",
@@ -230,6 +231,18 @@ fn no_extension_runs_in_a_container() {
     let body = json!({"session_id": session.id, "container_id": "box"});
     let answer = server.post("/agent/set_container", body);
     answer.is(400).says(&hint("containers"));
+}
+
+#[test]
+fn nothing_starts_without_the_walls_that_are_wanted() {
+    let one = json!({"type": "stdio", "name": "one", "cmd": "true"});
+    let server = Server::new().env("GOOSE_EXTENSION_SANDBOX", "workspace");
+    let server = server.start();
+    let answer = server.session([]).add(Extension(one.clone()));
+    answer.says(&hint("sandbox"));
+    let server = Server::new().start();
+    let one = Extension(one).with("sandbox", "strict");
+    server.session([]).add(one).says(&hint("sandbox"));
 }
 
 #[test]

@@ -32,7 +32,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 2] = ["3000", "8123"];
 
 /// Pages whose commands need a feature that a build may leave out.
-const NEEDS: [(&str, &str); 11] = [
+const NEEDS: [(&str, &str); 13] = [
     ("README", "chat"),
     ("acp", "acp"),
     ("api", "demo"),
@@ -42,6 +42,8 @@ const NEEDS: [(&str, &str); 11] = [
     ("deeplinks", "deeplinks"),
     ("logs", "chat"),
     ("policy", "policy"),
+    ("sandbox", "chat"),
+    ("sandbox", "policy"),
     ("schedules", "schedules"),
     ("scripted", "chat"),
 ];

@@ -480,3 +480,44 @@ fn a_policy_can_be_checked_and_explained() {
     assert!(code == 2 && text.contains("line 2, column 8: "), "{text}");
     assert_eq!(policy(&["explain", &path]).0, 2);
 }
+
+/// Whether the kernel has the walls that a policy may want.
+#[cfg(feature = "sandbox")]
+fn has_walls() -> bool {
+    // SAFETY: asks for the version only.
+    let version = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, 0, 0, 1) };
+    cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) && version >= 6
+}
+
+#[cfg(feature = "sandbox")]
+#[test]
+fn no_entry_or_setting_takes_walls_down_that_the_policy_wants() {
+    let text = "default: allow\nsandbox: {least: workspace}\n";
+    let Some(policy) = PolicyFile::new(text) else {
+        return;
+    };
+    let outside = temp_dir();
+    let target = outside.path().join("new");
+    let server = Server::new().env("GOOSE_EXTENSION_SANDBOX", "off");
+    let server = policy.start(server);
+    let open = Extension::builtin("developer").with("sandbox", "off");
+    if !has_walls() {
+        let refused = server.session([]).add(open);
+        assert!(refused.message().contains("a sandbox `workspace` needs"));
+        return;
+    }
+    let session = server.session([open]);
+    let called = session.call("developer__shell", json!({"command": touch(&target)}));
+    assert!(called.text.contains("Permission denied"), "{}", called.text);
+    assert!(!target.exists());
+    let exception = json!({"level": "strict", "write": [outside.path()]});
+    let one = Extension::shell("one", "cat").with("sandbox", exception.clone());
+    let answer = session.add(one);
+    let why = "the policy allows for no exceptions";
+    assert!(answer.message().contains(why), "{}", answer.message());
+    // Such an exception counts when the policy says so.
+    policy.write("default: allow\nsandbox: {least: workspace, exceptions: allow}\n");
+    let other = server.session([Extension::builtin("developer").with("sandbox", exception)]);
+    let called = other.call("developer__shell", json!({"command": touch(&target)}));
+    assert!(target.exists(), "{}", called.text);
+}

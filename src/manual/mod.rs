@@ -56,6 +56,7 @@ pages! {
     check "`gosling check`: whether Goose can use your MCP server"
     builtins "`developer`, `memory`, `todo` and `demo`"
     containers "running extensions in Docker or Podman"
+    sandbox "walls around extensions: what they keep out, and what not"
     api "all routes, and gosling's own additions with examples"
     schedules "recipes at set times: cron lines, time zones, runs"
     interfaces "pages of MCP servers, and what isolates them in a client"

@@ -42,8 +42,6 @@ const STRICT_VERSION: u32 = 6;
 struct Settings {
     /// `GOOSE_EXTENSION_SANDBOX`.
     level: Level,
-    /// The least walls by the policy, and whether extensions may have exceptions from them.
-    least: (Level, bool),
     /// gosling's own folders.
     own: [PathBuf; 3],
 }
@@ -55,10 +53,8 @@ impl Settings {
             "workspace" => Level::Workspace,
             _ => Level::Strict,
         };
-        let policy = part::policy();
         Settings {
             level,
-            least: policy.map_or((Level::Off, true), |policy| policy.least_sandbox()),
             own: [&paths.config, &paths.data, &paths.state].map(Clone::clone),
         }
     }
@@ -76,7 +72,10 @@ impl Settings {
             Some(value) => Wanted::read(value)?,
             None => Wanted::of(self.level),
         };
-        let (least, allows_exceptions) = self.least;
+        // It may have changed since the session began.
+        let policy = part::policy();
+        let (least, allows_exceptions) =
+            policy.map_or((Level::Off, true), |policy| policy.least_sandbox());
         if least != Level::Off && !allows_exceptions && wanted.has_exceptions() {
             return Err(
                 "the policy allows for no exceptions from sandboxes, and its entry names some"

@@ -1,4 +1,4 @@
-use super::{Decision, Fault, LeastMode, List, line_of, read};
+use super::{Decision, Fault, LeastMode, Level, List, Permission, SandboxRule, line_of, read};
 
 const POLICY: &str = "\
 # Everything that there is.
@@ -130,4 +130,25 @@ fn what_yaml_offers_to_hide_rules_is_refused() {
             .reason
             .contains("1000")
     );
+}
+
+#[test]
+fn the_least_walls_allow_for_no_exceptions_unless_they_say_so() {
+    let sandbox = |text: &str| read(text.as_bytes()).unwrap().sandbox;
+    let rule = |least, exceptions| SandboxRule { least, exceptions };
+    let none = sandbox("default: ask\n");
+    assert_eq!(none.least, Level::Off);
+    let deny = sandbox("default: ask\nsandbox: {least: workspace}\n");
+    assert_eq!(deny, rule(Level::Workspace, Permission::Deny));
+    let allow = sandbox("default: ask\nsandbox: {least: strict, exceptions: allow}\n");
+    assert_eq!(allow, rule(Level::Strict, Permission::Allow));
+    for wrong in [
+        "{}",
+        "strict",
+        "{least: Strict}",
+        "{least: strict, read: [/]}",
+    ] {
+        let text = format!("default: ask\nsandbox: {wrong}\n");
+        assert!(read(text.as_bytes()).is_err(), "{wrong}");
+    }
 }
