@@ -168,6 +168,12 @@ fn check(offer: Offer, level: Level) -> Result<(), String> {
             "a sandbox `{name}` needs version {version} of Landlock (Linux {since}), and this system {has}"
         ));
     }
+    if level == Level::Strict && offer.mounts.is_none() {
+        return Err(
+            "a sandbox `strict` needs a namespace of mounts, which this system does not let gosling make"
+                .to_owned(),
+        );
+    }
     if !offer.seccomp {
         return Err(format!(
             "a sandbox `{name}` needs seccomp, which this system does not offer"

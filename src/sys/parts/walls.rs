@@ -1,10 +1,11 @@
 //! Walls around a child, which it cannot leave and its own children inherit: Landlock for files, ports and signals,
-//! seccomp for system calls, and fewer capabilities. Linux on x86-64 and 64-bit ARM; elsewhere there are none.
+//! seccomp for system calls, a view of the mounts in which the rest is read-only, and fewer capabilities. Linux on x86-64 and 64-bit ARM; elsewhere there are none.
 #![allow(unsafe_code)]
 
 use crate::child_command::Confinement;
 use std::io;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 #[cfg(all(
     target_os = "linux",
@@ -42,6 +43,17 @@ pub struct Offer {
     pub landlock: u32,
     /// Whether system calls can be filtered.
     pub seccomp: bool,
+    /// Whether a child can have its own view of the mounts, in which the rest is read-only.
+    pub mounts: Option<Mounts>,
+}
+
+/// What a child needs for its own view of the mounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mounts {
+    /// A namespace of mounts; this process may make one.
+    Own,
+    /// A namespace of users as well, in which files of others have an owner that is not known.
+    WithUsers,
 }
 
 /// What a child may do.
@@ -76,9 +88,10 @@ pub enum Network {
     },
 }
 
-/// What this kernel offers. Asks it each time.
+/// What this kernel offers to this process. Asks it once.
 pub fn offer() -> Offer {
-    kernel::offer()
+    static OFFER: OnceLock<Offer> = OnceLock::new();
+    *OFFER.get_or_init(kernel::offer)
 }
 
 /// Builds the walls that this plan describes.

@@ -1,9 +1,11 @@
 //! The walls on Linux: landlock(7), seccomp(2), capabilities(7).
 
+mod mounts;
 mod system_calls;
 
 use super::{Network, Offer, Plan};
 use crate::child_command::Confinement;
+use mounts::View;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -103,6 +105,7 @@ pub(super) fn offer() -> Offer {
     Offer {
         landlock: u32::try_from(version).unwrap_or(0),
         seccomp: seccomp == 0,
+        mounts: mounts::offer(),
     }
 }
 
@@ -113,13 +116,14 @@ pub(super) fn build(plan: &Plan) -> io::Result<Box<dyn Confinement>> {
 /// Walls that are ready.
 struct Walls {
     ruleset: OwnedFd,
+    view: Option<View>,
     filter: Vec<Instruction>,
     is_strict: bool,
 }
 
 impl Walls {
     fn build(plan: &Plan) -> io::Result<Walls> {
-        let offer = offer();
+        let offer = super::offer();
         let least = match &plan.network {
             Network::Open => LEAST_VERSION,
             Network::Only { .. } => PORTS_VERSION,
@@ -153,6 +157,10 @@ impl Walls {
         };
         let walls = Walls {
             ruleset,
+            view: offer
+                .mounts
+                .map(|kind| View::new(kind, &plan.write))
+                .transpose()?,
             filter: system_calls::filter(&plan.network, plan.strict),
             is_strict: plan.strict,
         };
@@ -220,6 +228,10 @@ impl Confinement for Walls {
         // SAFETY: system calls with plain integers, and with a program that was made before.
         unsafe {
             if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 {
+                return false;
+            }
+            // Before the capabilities go that it takes.
+            if self.view.as_ref().is_some_and(|view| !view.enter()) {
                 return false;
             }
             let clear = libc::PR_CAP_AMBIENT_CLEAR_ALL;
