@@ -75,6 +75,7 @@ fn manager(request_handlers: Option<Arc<RequestHandlers>>) -> Manager {
         user_interfaces: false,
         log_level: None,
         containers: Containers::default(),
+        sandboxing: Default::default(),
         inherited: Default::default(),
         inline_python: Default::default(),
         screening: Default::default(),

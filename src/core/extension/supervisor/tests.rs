@@ -26,6 +26,7 @@ fn context() -> Arc<Context> {
         user_interfaces: false,
         log_level: None,
         containers: Default::default(),
+        sandboxing: Default::default(),
         inherited: Default::default(),
         inline_python: Default::default(),
         screening: Default::default(),
