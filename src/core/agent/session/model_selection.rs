@@ -63,7 +63,10 @@ impl Models<'_> {
     }
 
     /// The session's model: its own, else its recipe's, else the configured one.
-    pub(in crate::agent) fn of(self, session: &Session) -> Result<Model, Error> {
+    ///
+    /// # Errors
+    /// When there is none, or its provider cannot be used.
+    pub fn of(self, session: &Session) -> Result<Model, Error> {
         let Some(name) = self.provider_of(session)? else {
             let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL in config.yaml or \
                        in the environment (`gosling help models`), or choose one for this session";
