@@ -9,7 +9,7 @@ use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use crate::open_session::OpenSession;
 use crate::provider::thinking_effort::{EFFORT, EFFORTS};
 use crate::sys::cancel::Cancel;
-use gosling_shared::configured_extensions;
+use gosling_shared::{configured_extensions, set_effort};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -247,7 +247,7 @@ impl ConnectionState {
                     return Err(invalid("value", &format!("there is no effort {value:?}")));
                 }
                 let effort = Some(value).filter(|value| *value != DEFAULT_EFFORT);
-                let chosen = self.registry.models().set_effort(&session.id, effort);
+                let chosen = set_effort(&self.registry, &session.id, effort);
                 chosen.map_err(error_object)?;
             }
             other => {

@@ -16,7 +16,9 @@ use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::text::{printable, redact};
 use gosling_core::part;
-use gosling_shared::{configured_extensions, missing, quoted, redact_credentials, words};
+use gosling_shared::{
+    configured_extensions, missing, quoted, redact_credentials, stored_secrets, words,
+};
 use serde_json::{Map, Value as Json, json};
 use std::env;
 use std::fmt::Write;
@@ -120,7 +122,7 @@ impl Shown {
         let unreadable = "the secrets";
         let needed = secrets_of(config, store).map_err(failed(unreadable))?;
         let mut secrets = values_to_redact(config);
-        let stored = store.values();
+        let stored = stored_secrets(store);
         secrets.extend(stored.iter().map(|it| it.expose_text().into_owned()));
         for (name, _) in &needed {
             let secret = store.get(name).map_err(failed(unreadable))?;
