@@ -22,7 +22,7 @@
 //!    text.
 //! 7. [`http`] sends head and body with one write.
 //!
-//! [`extension::configured`] reads and changes the user's configured extensions, for [`api`] and for `gosling
+//! [`extension::configured`] reads and sets the user's configured extensions, for [`api`] and for `gosling
 //! extensions`. Before the program of an extension is started, [`screening`] checks its command line, asked by
 //! [`extension::screening_check`]: against the user's list of allowed ones, and its packages against advisories about
 //! malware. [`screening::launchers`] reads the line as `npx`, `uvx` and their like do, for the judgement of links,

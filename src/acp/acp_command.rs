@@ -2,10 +2,11 @@
 
 use crate::agent::{Registry, Stores};
 use crate::capabilities::SETUP;
-use crate::command_line::{Command, Failure, failed, logging, serve, words};
+use crate::command_line::{Command, Failure, failed, logging, serve};
 use crate::model_setup::ModelSetup;
 use crate::sys::{self, signal};
 use gosling_core::part;
+use gosling_shared::words;
 use std::io;
 use std::process;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use crate::conversation::{
 };
 use crate::mcp::jsonrpc::{self, RawJson};
 use crate::mcp::types::{CallToolResult, Content as Part};
-use crate::text::fenced_block;
+use gosling_shared::fenced_block;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -406,7 +406,7 @@ impl End {
     /// Whether no other process has written since.
     fn is_current(&self) -> bool {
         let metadata = self.file.metadata();
-        metadata.is_ok_and(|it| it.len() == self.size && sys::fs::links(&it) > 0)
+        metadata.is_ok_and(|it| it.len() == self.size && sys::file_owner::links(&it) > 0)
     }
 
     /// Appends a record with one write; returns its number. If that fails, nothing of it is left.

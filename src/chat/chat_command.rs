@@ -6,7 +6,7 @@ use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
 use crate::interrupt::Interrupts;
 use crate::note::print_note;
-use crate::provider::thinking_effort::EFFORTS;
+use crate::provider::thinking_effort::{EFFORT, EFFORTS};
 use crate::stdin_lines::{InputLine, STEER, StdinLines};
 use crate::store::{Paths, settings};
 use crate::sys::cancel::Cancel;
@@ -15,6 +15,7 @@ use crate::text::printable;
 use crate::turn_display::{DisplayState, SessionAnswers, TurnDisplay};
 use crate::{extension_options, mistyped_commands, stdin_lines};
 use gosling_core::part;
+use gosling_shared::set_effort;
 use lexopt::prelude::*;
 use std::env;
 use std::io::{self, IsTerminal};
@@ -286,21 +287,28 @@ impl<'a> Chat<'a> {
         AfterLine::Next
     }
 
+    /// How much the session's model is asked to think; empty if nothing is said.
+    fn current_effort(&self) -> Result<String, Error> {
+        let session = self.registry.files().session(&self.id)?;
+        let params = self.registry.models().of(&session)?.config.request_params;
+        let effort = params.as_ref().and_then(|params| params.get(EFFORT));
+        Ok(effort
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or_default()
+            .to_owned())
+    }
+
     /// Changes how much the model thinks, or shows it.
     fn effort(&mut self, effort: &str) {
         let known = EFFORTS.join(", ");
-        let models = self.registry.models();
         let said = if effort.is_empty() {
-            let effort = models
-                .effort(&self.id)
-                .map(|effort| effort.unwrap_or_default());
-            effort.map(|effort| match effort.as_str() {
+            self.current_effort().map(|effort| match effort.as_str() {
                 "" => format!("as the model does by default; /effort takes {known} or default"),
                 effort => format!("{effort}; /effort takes {known} or default"),
             })
         } else if effort == "default" || EFFORTS.contains(&effort) {
             let chosen = Some(effort).filter(|it| *it != "default");
-            let set = models.set_effort(&self.id, chosen);
+            let set = set_effort(self.registry, &self.id, chosen);
             set.map(|()| format!("effort: {effort}, from the next message on"))
         } else {
             self.failed |= !self.input.is_terminal();
@@ -397,13 +405,13 @@ pub(super) fn prepare(
         Error::NoSession => Failure::Failed(format!("there is no session {id:?}")),
         error => agent_failure(error),
     };
-    let has_provider = || {
+    let provider = || {
         let session = registry.files().session(id)?;
-        registry.models().has_provider(&session)
+        registry.models().provider_of(&session)
     };
     if options.provider.is_none()
         && options.model.is_none()
-        && !has_provider().map_err(no_session)?
+        && provider().map_err(no_session)?.is_none()
     {
         let settings = registry.stores().config.path().display().to_string();
         return Err(Failure::Failed(

@@ -9,14 +9,15 @@ mod show;
 use crate::activity;
 use crate::agent::Stores;
 use crate::builtin;
-use crate::command_line::{Command, Failure, failed, logging, paths, print, text, words};
-use crate::extension::configured::{self, Change, ChangeError, Entry};
+use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
+use crate::extension::configured::{self, Entry};
 use crate::extension::pinning_check::Pinning;
 use crate::extension::{ExtensionConfig, config};
 use crate::features;
 use crate::store::{self, Config, Secrets, files};
 use crate::text::printable;
-use gosling_shared::missing;
+use gosling_shared::configured_extensions::{self, Change, ChangeError};
+use gosling_shared::{missing, words};
 use lexopt::prelude::*;
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
@@ -205,7 +206,7 @@ fn change(parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
     let stores = Stores::new(&paths()?);
     let config = &stores.config;
     for name in names.iter().filter(|_| change == Change::Enable) {
-        let entry = configured::find(config, name).map_err(failed(UNREADABLE))?;
+        let entry = configured_extensions::find(config, name).map_err(failed(UNREADABLE))?;
         if entry.is_some_and(|entry| entry.config.is_ok_and(|config| is_missing(&config))) {
             let name = printable(name, WIDTH);
             return Err(Failure::Failed(format!(
@@ -214,7 +215,13 @@ fn change(parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
             )));
         }
     }
-    configured::change(config, &names, change).map_err(refused)?;
+    configured_extensions::change(config, &names, change).map_err(|error| match error {
+        ChangeError::NotSet(error) => refused(error),
+        unknown => Failure::Failed(printable(
+            &format!("{unknown}; `gosling extensions list` shows the names"),
+            WIDTH,
+        )),
+    })?;
     let done = match change {
         Change::Enable => "enabled",
         Change::Disable => "disabled",
@@ -223,7 +230,7 @@ fn change(parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
     for name in &names {
         print(&format!("{done} {}\n", printable(name, WIDTH)))?;
         if change == Change::Enable {
-            let entry = configured::find(config, name).map_err(failed(UNREADABLE))?;
+            let entry = configured_extensions::find(config, name).map_err(failed(UNREADABLE))?;
             if let Some(Ok(extension)) = entry.map(|entry| entry.config) {
                 say_missing(&extension, &stores.secrets)?;
             }
@@ -232,12 +239,9 @@ fn change(parser: lexopt::Parser, change: Change) -> Result<(), Failure> {
     Ok(())
 }
 
-fn refused(error: ChangeError) -> Failure {
+fn refused(error: configured::ChangeError) -> Failure {
     let reason = match error {
-        ChangeError::Unknown(_) => {
-            format!("{error}; `gosling extensions list` shows the names")
-        }
-        ChangeError::Store(error) => format!("{UNREADABLE}: {error}"),
+        configured::ChangeError::Store(error) => format!("{UNREADABLE}: {error}"),
         other => other.to_string(),
     };
     Failure::Failed(printable(&reason, WIDTH))

@@ -3,12 +3,13 @@
 use crate::agent::{Registry, Stores};
 use crate::catalogue::all_checks;
 use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
-use crate::extension::{ExtensionConfig, configured};
+use crate::extension::ExtensionConfig;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use crate::{CheckOptions, CheckReport, Profile, check_extension, report};
 use gosling_core::part;
+use gosling_shared::configured_extensions;
 use lexopt::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::env;
@@ -229,7 +230,7 @@ fn config(given: &Arguments, registry: &Registry) -> Result<ExtensionConfig, Fai
 
 fn configured(name: &str, registry: &Registry) -> Result<ExtensionConfig, Failure> {
     let config = &registry.stores().config;
-    let found = configured::find(config, name).map_err(failed("the configuration"));
+    let found = configured_extensions::find(config, name).map_err(failed("the configuration"));
     let shown = printable(name, 200);
     let Some(entry) = found.map_err(not_run)? else {
         return Err(Failure::NotChecked(format!(

@@ -11,6 +11,7 @@ use gosling_core::part::Part;
 use gosling_core::store::Config;
 use gosling_core::store::settings::{self, Setting};
 use gosling_core::text::printable;
+use gosling_shared::find_program;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -231,8 +232,7 @@ fn check(name: &str) -> Result<(), String> {
 
 fn runtime(wanted: Option<&str>, places: &[Vec<PathBuf>; 2]) -> Result<PathBuf, String> {
     // A relative path would be another program in each project.
-    let find =
-        |name: &str, folders: &[PathBuf]| program_lookup::find(name, Path::new("/"), folders);
+    let find = |name: &str, folders: &[PathBuf]| find_program(name, Path::new("/"), folders);
     if let Some(wanted) = wanted.map(str::trim).filter(|wanted| !wanted.is_empty()) {
         let found = find(wanted, &places.concat());
         return found.map_err(|reason| format!("the setting GOOSE_CONTAINER_RUNTIME: {reason}"));

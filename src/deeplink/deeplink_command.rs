@@ -1,13 +1,13 @@
 //! `gosling deeplink`: what a `goose://` link would do, and the installation of its extension.
 
 use crate::agent::{Stores, session_recipes};
-use crate::command_line::{Command, Failure, failed, paths, print, words};
+use crate::command_line::{Command, Failure, failed, paths, print};
 use crate::text::printable;
 use crate::{
     ExtensionLink, Installation, Installer, Judged, Judgement, Link, LinkTransport, MAX_LINK,
 };
 use gosling_core::part;
-use gosling_shared::{missing, quoted};
+use gosling_shared::{missing, quoted, words};
 use std::fmt::Write;
 use std::io::{self, Read};
 

@@ -7,6 +7,7 @@ use crate::provider::Catalog;
 use crate::store::{self, Config, Secrets};
 use crate::sys::cancel::Cancel;
 use gosling_screening::Settings as Screening;
+use gosling_shared::find_program;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::path::Path;
@@ -48,7 +49,7 @@ impl Installer<'_> {
         let failed = RefCell::new(None);
         let is_program = |name: &str| {
             let folders = program_lookup::search_path();
-            program_lookup::find(name, Path::new("."), &folders).is_ok()
+            find_program(name, Path::new("."), &folders).is_ok()
         };
         let secret = |name: &str| {
             let is_set = match self.secrets.get_for_extension(name) {

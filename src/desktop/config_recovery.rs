@@ -59,7 +59,7 @@ pub(crate) fn recover_config(config: &Config) -> Result<Recovered> {
 }
 
 fn newest_good_backup(config: &Config) -> Option<(PathBuf, Vec<u8>, Map<String, Value>)> {
-    config.backups().find_map(|path| {
+    config.file().backups().find_map(|path| {
         let (content, _) = files::read_file(&path, MAX_YAML).ok()??;
         let settings = parse_yaml_object(str::from_utf8(&content).ok()?).ok()?;
         Some((path, content, settings))

@@ -10,7 +10,9 @@ use crate::sys::clock;
 use crate::system_info::SystemInfo;
 use crate::text::{Cut, redact, redact_excerpt};
 use crate::zip::{DosTime, ZipWriter};
-use gosling_shared::{read_object, redact_credentials, render_yaml_object, url_userinfo};
+use gosling_shared::{
+    read_object, redact_credentials, render_yaml_object, stored_secrets, url_userinfo,
+};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::env;
@@ -203,7 +205,7 @@ impl Diagnostics {
 /// extensions.
 fn collect_secrets(registry: &Registry, secrets: &mut SecretValues) {
     let stores = registry.stores();
-    for secret in stores.secrets.values() {
+    for secret in stored_secrets(&stores.secrets) {
         secrets.add(secret.expose());
     }
     let declared: BTreeSet<String> = (registry.catalog().setting_names().into_iter())

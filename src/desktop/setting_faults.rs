@@ -3,8 +3,9 @@
 use crate::agent::Registry;
 use crate::store;
 use crate::store::Config;
-use crate::store::settings::{self, Fault, Kind, Setting, in_file, misplaced_secret, misspelled};
+use crate::store::settings::{self, Fault, Kind, Setting, in_file, misspelled};
 use gosling_providers::catalog::custom_providers::CustomProviders;
+use gosling_providers::catalog::misplaced_secret;
 
 /// What is wrong with the settings: values, names, secrets, and files of the user's providers.
 ///

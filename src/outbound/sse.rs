@@ -161,7 +161,8 @@ impl Decoder {
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
                 let digits = std::str::from_utf8(value).ok();
                 let millis = digits.and_then(|digits| digits.parse().ok());
-                self.retry = Some(TimeLimit::from_millis(millis.unwrap_or(u64::MAX)).get());
+                self.retry =
+                    Some(TimeLimit::new(Duration::from_millis(millis.unwrap_or(u64::MAX))).get());
             }
             // Not a field of the standard: some model servers write the error of a stream like this.
             b"error" if self.any_type => {

@@ -6,7 +6,8 @@
 //! root, who may write everywhere, all of it belongs to root: no other user can change it then.
 
 use crate::store::files;
-use crate::sys::fs::{Stamp, owner_and_mode};
+use crate::sys::file_owner::owner_and_mode;
+use crate::sys::fs::Stamp;
 use std::fs::Metadata;
 use std::path::Path;
 

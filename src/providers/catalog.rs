@@ -47,6 +47,7 @@ use gosling_core::provider::{
 };
 use known_facts::{KnownFacts, ProviderFacts};
 use model_table::{Model, ModelTable};
+pub use provider_settings::misplaced_secret;
 use provider_settings::{Settings, SettingsReader};
 use serde_json::{Map, Value};
 use std::collections::HashMap;

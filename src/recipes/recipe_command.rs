@@ -1,9 +1,9 @@
 //! `gosling recipe`: tools for the person who writes recipes.
 
-use crate::command_line::{Command, Failure, logging, print, words};
+use crate::command_line::{Command, Failure, logging, print};
 use crate::recipe::faults;
 use crate::text::printable;
-use gosling_shared::missing;
+use gosling_shared::{missing, words};
 use lexopt::prelude::*;
 use std::fmt::Write;
 use std::path::Path;

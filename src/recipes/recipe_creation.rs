@@ -1,9 +1,10 @@
 //! A recipe made from a session: its model describes how to do the task of the conversation again.
 
 use crate::agent::prompt_kind::PromptKind;
-use crate::agent::{Error, Registry, without_reasoning};
+use crate::agent::{Error, Registry, ask, digest, without_reasoning};
 use crate::recipe::Recipe;
 use crate::sys::cancel::Cancel;
+use gosling_core::provider::Purpose;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -62,13 +63,25 @@ pub fn create_recipe(
     cancel: &Cancel,
 ) -> Result<Recipe, Error> {
     let session = registry.files().session(id)?;
-    let answer = (registry.models()).ask_about(&session, &PROMPT, DIGEST_SIZE, cancel)?;
-    let described = parse(&answer.text)
+    let stores = registry.stores();
+    let messages = stores.sessions.conversation(id)?.unwrap_or_default();
+    let shown = messages
+        .iter()
+        .filter(|message| message.metadata.user_visible);
+    let text = digest(shown, DIGEST_SIZE);
+    if text.trim().is_empty() {
+        return Err(invalid("the session has no messages"));
+    }
+    let model = registry.models().of(&session)?;
+    let system = stores.prompts.text(&PROMPT, &Value::Null);
+    let (answer, _) = ask(&model, &system, "", &text, Purpose::Summary, cancel)?;
+    let described = parse(&answer)
         .ok_or_else(|| invalid("the model did not answer with a recipe; try again"))?;
     let mut recipe = fields(described);
     let extensions = session.enabled_extensions().iter().map(without_values);
     recipe.insert("extensions".to_owned(), extensions.collect());
-    let settings = json!({"goose_provider": answer.provider, "goose_model": answer.model});
+    let settings =
+        json!({"goose_provider": model.provider.name(), "goose_model": model.config.model_name});
     recipe.insert("settings".to_owned(), settings);
     if let Some(RecipeAuthor { contact, metadata }) = author {
         let author = json!({"contact": contact, "metadata": metadata});

@@ -2,12 +2,21 @@
 //! compile it.
 #![forbid(unsafe_code)]
 
+pub mod configured_extensions;
 mod credential_forms;
+mod fenced_block;
 mod object_files;
+mod program_files;
+mod session_effort;
+mod stored_secrets;
 mod temporary_folder;
 mod words;
 
 pub use credential_forms::{redact_credentials, url_userinfo};
+pub use fenced_block::fenced_block;
 pub use object_files::{parse_yaml_object, read_object, read_object_with_text, render_yaml_object};
+pub use program_files::find_program;
+pub use session_effort::set_effort;
+pub use stored_secrets::stored_secrets;
 pub use temporary_folder::TemporaryFolder;
-pub use words::{missing, quoted};
+pub use words::{missing, quoted, words};

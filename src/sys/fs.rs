@@ -2,9 +2,9 @@
 
 pub use super::stamp::Stamp;
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// An open folder, to read the states of many files in it without resolving its path again.
@@ -100,16 +100,6 @@ pub fn open_folder(path: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(libc::O_DIRECTORY)
         .open(path)
-}
-
-/// The user who owns a file, and its permission bits.
-pub fn owner_and_mode(metadata: &Metadata) -> (u32, u32) {
-    (metadata.uid(), metadata.mode() & 0o7777)
-}
-
-/// The number of hard links of a file.
-pub fn links(metadata: &Metadata) -> u64 {
-    metadata.nlink()
 }
 
 /// Makes the content of `file` durable.

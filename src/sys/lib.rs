@@ -27,13 +27,9 @@ mod unix;
 pub use parts::*;
 pub use threads::{SMALL_STACK, spawn};
 pub use time_limit::TimeLimit;
-pub use unix::{
-    effective_user, limit_arenas as limit_allocator_arenas, make_undumpable as protect_memory,
-};
+pub use unix::{limit_arenas as limit_allocator_arenas, make_undumpable as protect_memory};
 
 use std::io;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Locks a mutex, also a poisoned one: no code here leaves an inconsistent state behind when it panics.
@@ -71,10 +67,4 @@ pub fn take_variable(name: &str) -> Option<String> {
 pub fn trim_memory() {
     unix::trim_arenas();
     unix::unmap_code();
-}
-
-/// Whether the path is a file with any execute permission; the system decides whether this process may run it.
-pub fn is_executable(path: &Path) -> bool {
-    std::fs::metadata(path)
-        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }

@@ -11,5 +11,6 @@ pub mod walls;
 pub mod without_blocking;
 
 pub use family::Family;
+pub use file_owner::is_executable;
 pub use hidden_input::HiddenInput;
-pub use usage::{Usage, os_version, resident_of_group, usage};
+pub use usage::{Usage, effective_user, os_version, resident_of_group, usage};

@@ -24,18 +24,6 @@ impl TimeLimit {
         Self::new(Duration::from_secs(seconds))
     }
 
-    /// This many milliseconds, at most [`LONGEST`](Self::LONGEST).
-    pub fn from_millis(millis: u64) -> Self {
-        Self::new(Duration::from_millis(millis))
-    }
-
-    /// This many seconds, at most [`LONGEST`](Self::LONGEST); `None` if negative or not finite.
-    pub fn from_secs_f64(seconds: f64) -> Option<Self> {
-        let counts = seconds.is_finite() && seconds >= 0.0;
-        let longest = Self::LONGEST.as_secs_f64();
-        counts.then(|| TimeLimit(Duration::from_secs_f64(seconds.min(longest))))
-    }
-
     /// The duration, which can be added to an `Instant`.
     pub fn get(self) -> Duration {
         self.0

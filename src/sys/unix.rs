@@ -66,12 +66,6 @@ fn set_limit(soft: Option<u64>) {
     }
 }
 
-/// The user with whose rights this process acts; 0 is root.
-pub fn effective_user() -> u32 {
-    // SAFETY: a system call without arguments that cannot fail.
-    unsafe { libc::geteuid() }
-}
-
 /// The state of the file at the path, relative to `folder`, that `parts` form together.
 pub(super) fn stamp_at(folder: &File, parts: &[&str]) -> io::Result<Stamp> {
     // Long enough for every path of a session; avoids an allocation for each.

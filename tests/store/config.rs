@@ -133,7 +133,7 @@ fn a_broken_file_is_told_apart_and_never_touched() {
                 .set_extension("x", &json!({}), true)
                 .map(drop)
                 .unwrap_err(),
-            config.back_up().map(drop).unwrap_err(),
+            config.file().back_up().map(drop).unwrap_err(),
         ] {
             let shown = error.to_string();
             assert!(
@@ -315,9 +315,9 @@ fn a_backup_is_made_once_a_process_and_rotates() {
     );
 
     let config = config_in(&dir);
-    let made = config.back_up().unwrap().unwrap();
+    let made = config.file().back_up().unwrap().unwrap();
     assert_eq!(made, dir.path().join("config.yaml.bak"));
-    config.back_up().unwrap();
+    config.file().back_up().unwrap();
     assert_eq!(
         fs::read_to_string(dir.path().join("config.yaml.bak.1")).unwrap(),
         "n: 5\n"

@@ -9,6 +9,7 @@ use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use crate::open_session::OpenSession;
 use crate::provider::thinking_effort::{EFFORT, EFFORTS};
 use crate::sys::cancel::Cancel;
+use gosling_shared::{configured_extensions, set_effort};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -159,7 +160,8 @@ impl ConnectionState {
     ) -> Result<Value, ErrorObject> {
         let session = self.session(&params.session_id)?;
         let key = params.config_id.strip_prefix(EXTENSION).unwrap_or_default();
-        let known = configured::find(&self.registry.stores().config, key).map_err(error_object)?;
+        let known = configured_extensions::find(&self.registry.stores().config, key)
+            .map_err(error_object)?;
         let stored = self.stored(&session.id)?;
         let mut own = stored.enabled_extensions().iter();
         let own = own.find_map(|it| {
@@ -245,7 +247,7 @@ impl ConnectionState {
                     return Err(invalid("value", &format!("there is no effort {value:?}")));
                 }
                 let effort = Some(value).filter(|value| *value != DEFAULT_EFFORT);
-                let chosen = self.registry.models().set_effort(&session.id, effort);
+                let chosen = set_effort(&self.registry, &session.id, effort);
                 chosen.map_err(error_object)?;
             }
             other => {

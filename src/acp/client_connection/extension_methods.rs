@@ -5,12 +5,13 @@ use super::goose_params::{Outcome, Params};
 use super::session_methods::START_LIMIT;
 use crate::conversation::Session;
 use crate::error_objects::{error_object, invalid_params};
-use crate::extension::configured::{self, Change};
+use crate::extension::configured;
 use crate::extension::{ExtensionConfig, config};
 use crate::goose_extensions::{self, from_goose, to_goose};
 use crate::http::Method;
 use crate::mcp::jsonrpc::ErrorObject;
 use crate::sys::cancel::Cancel;
+use gosling_shared::configured_extensions::{self, Change};
 use serde_json::{Value, json};
 
 impl ConnectionState {
@@ -44,7 +45,7 @@ impl ConnectionState {
         extension: ExtensionConfig,
     ) -> Result<ExtensionConfig, ErrorObject> {
         let config = &self.registry.stores().config;
-        let before = configured::find(config, extension.name()).map_err(error_object)?;
+        let before = configured_extensions::find(config, extension.name()).map_err(error_object)?;
         Ok(match before.map(|entry| entry.config) {
             Some(Ok(before)) => goose_extensions::with_fields_of(extension, &before),
             _ => extension,
@@ -108,7 +109,7 @@ pub(crate) fn change_extension(
 ) -> Outcome {
     let store = &state.registry.stores().config;
     let key = params.text("configKey")?.to_owned();
-    let changed = configured::change(store, std::slice::from_ref(&key), change);
+    let changed = configured_extensions::change(store, std::slice::from_ref(&key), change);
     changed.map_err(|error| params.invalid("configKey", &error.to_string()))?;
     Ok(json!({}))
 }

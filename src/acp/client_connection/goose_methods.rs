@@ -8,11 +8,11 @@ use super::session_methods::commands;
 use super::{extension_methods, provider_methods, stored_session_methods};
 use crate::agent::ShownSetting;
 use crate::error_objects::error_object;
-use crate::extension::configured::Change;
 use crate::http::Method as Verb;
 use crate::mcp::jsonrpc::ErrorObject;
 use crate::store::settings::{self, Setting};
 use crate::sys::cancel::Cancel;
+use gosling_shared::configured_extensions::Change;
 use serde_json::{Value, json};
 use std::path::Path;
 

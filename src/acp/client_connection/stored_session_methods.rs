@@ -10,6 +10,7 @@ use crate::http::Method;
 use crate::mcp::jsonrpc::{ErrorObject, RawJson};
 use crate::prompt_content;
 use crate::sys::cancel::Cancel;
+use crate::sys::clock;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -43,7 +44,18 @@ pub(crate) fn truncate(state: &ConnectionState, params: &Params, _: &Cancel) -> 
 }
 
 pub(crate) fn archive(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    done((state.registry).archive(params.text("sessionId")?, true))
+    set_archived(state, params.text("sessionId")?, true)
+}
+
+/// Puts the session away for the clients that show such sessions apart, or takes it back.
+fn set_archived(state: &ConnectionState, id: &str, archived: bool) -> Outcome {
+    let at = archived.then(clock::now_rfc3339);
+    let sessions = &state.registry.stores().sessions;
+    done(
+        sessions
+            .update(id, |session| session.archived_at = at)
+            .map(drop),
+    )
 }
 
 /// Ends the session's turn and agent, and puts it away.
@@ -51,7 +63,7 @@ pub(crate) fn close_and_archive(state: &ConnectionState, params: &Params, _: &Ca
     let id = params.text("sessionId")?;
     state.stored(id)?;
     state.end_session(id);
-    done(state.registry.archive(id, true))
+    set_archived(state, id, true)
 }
 
 /// Sets the title, which a model never replaces, and answers the one that was stored.
@@ -70,7 +82,7 @@ pub(crate) fn status(state: &ConnectionState, params: &Params, _: &Cancel) -> Ou
 }
 
 pub(crate) fn unarchive(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {
-    done((state.registry).archive(params.text("sessionId")?, false))
+    set_archived(state, params.text("sessionId")?, false)
 }
 
 pub(crate) fn update_project(state: &ConnectionState, params: &Params, _: &Cancel) -> Outcome {

@@ -13,6 +13,7 @@ use crate::sys::process;
 use api_client::SpawnedServer;
 use gosling_core::extension::program_lookup;
 use gosling_core::text::printable;
+use gosling_shared::find_program;
 use lexopt::prelude::*;
 use serde_json::{Value as Json, json};
 use std::env;
@@ -195,7 +196,7 @@ struct OfferedTool {
 
 fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
     let folders = program_lookup::search_path();
-    let program = program_lookup::find(&server[0], working_dir, &folders)?;
+    let program = find_program(&server[0], working_dir, &folders)?;
     let mut command = process::Command::new(program);
     command.args(&server[1..]).current_dir(working_dir);
     command.envs(program_lookup::child_path(&folders).map(|path| ("PATH", path)));

@@ -115,7 +115,7 @@ pub(super) fn write(real: &Path, content: &str) -> Result<(), String> {
         }
     }
     let metadata = before.as_ref().map(File::metadata).transpose();
-    let has_names = |before: Metadata| sys::fs::links(&before) > 1;
+    let has_names = |before: Metadata| sys::file_owner::links(&before) > 1;
     if metadata.map_err(failed)?.is_some_and(has_names) {
         return write_in_place(real, folder, content.as_bytes());
     }

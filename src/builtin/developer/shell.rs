@@ -86,12 +86,17 @@ impl Shell {
         let Some(seconds) = self.timeout_secs else {
             return Ok(None);
         };
-        let limit = TimeLimit::from_secs_f64(seconds).map(TimeLimit::get);
-        let limit = limit.filter(|limit| !limit.is_zero());
+        let limit = duration(seconds).filter(|limit| !limit.is_zero());
         limit.map(Some).ok_or_else(|| {
             ToolError::Refused("`timeout_secs` is a number of seconds, more than 0".to_owned())
         })
     }
+}
+
+/// This many seconds, at most [`TimeLimit::LONGEST`]; `None` if negative or not finite.
+fn duration(seconds: f64) -> Option<Duration> {
+    let counts = seconds.is_finite() && seconds >= 0.0;
+    counts.then(|| Duration::from_secs_f64(seconds.min(TimeLimit::LONGEST.as_secs_f64())))
 }
 
 impl Developer {

@@ -13,7 +13,7 @@ use crate::call_context::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content};
 use crate::sys::lock;
-use gosling_core::text::fenced_block;
+use gosling_shared::fenced_block;
 use serde::Deserialize;
 use std::fmt::Write;
 use std::path::Path;

@@ -5,8 +5,8 @@ use super::redacted_config::{redacted_config, values_to_redact};
 use super::{UNREADABLE, WIDTH, secrets_of};
 use crate::agent::{Registry, Stores};
 use crate::builtin::InMemoryData;
-use crate::command_line::{Failure, failed, logging, paths, print, words};
-use crate::extension::configured::{self, Entry};
+use crate::command_line::{Failure, failed, logging, paths, print};
+use crate::extension::configured::Entry;
 use crate::extension::pinning_check::{Pinner, Pinning};
 use crate::extension::screening_check::Screening;
 use crate::extension::{Error, ExtensionConfig, Manager, Status, python_runner};
@@ -16,7 +16,9 @@ use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::text::{printable, redact};
 use gosling_core::part;
-use gosling_shared::{missing, quoted, redact_credentials};
+use gosling_shared::{
+    configured_extensions, missing, quoted, redact_credentials, stored_secrets, words,
+};
 use serde_json::{Map, Value as Json, json};
 use std::env;
 use std::fmt::Write;
@@ -33,7 +35,7 @@ pub(super) fn run(parser: lexopt::Parser) -> Result<(), Failure> {
     let paths = paths()?;
     let registry = Registry::new(Stores::new(&paths), part::all(), offline);
     let stores = registry.stores();
-    let found = configured::find(&stores.config, &name).map_err(failed(UNREADABLE))?;
+    let found = configured_extensions::find(&stores.config, &name).map_err(failed(UNREADABLE))?;
     let Some(entry) = found else {
         let name = printable(&name, WIDTH);
         return Err(Failure::Failed(format!(
@@ -120,7 +122,7 @@ impl Shown {
         let unreadable = "the secrets";
         let needed = secrets_of(config, store).map_err(failed(unreadable))?;
         let mut secrets = values_to_redact(config);
-        let stored = store.values();
+        let stored = stored_secrets(store);
         secrets.extend(stored.iter().map(|it| it.expose_text().into_owned()));
         for (name, _) in &needed {
             let secret = store.get(name).map_err(failed(unreadable))?;

@@ -5,7 +5,6 @@ pub mod serve;
 pub mod tls;
 
 use crate::store::Paths;
-use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
@@ -63,28 +62,6 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// The remaining arguments, none of which is parsed as an option.
 pub fn rest(parser: &mut lexopt::Parser) -> Result<Vec<OsString>, Failure> {
     Ok(parser.raw_args()?.collect())
-}
-
-/// The rest of a command line of at most `most` words: these, and for each of the options `flags` whether it is given.
-///
-/// # Errors
-/// [`Failure::Help`]; [`Failure::Usage`] for anything else.
-pub fn words<const N: usize>(
-    mut parser: lexopt::Parser,
-    most: usize,
-    flags: [&str; N],
-) -> Result<(Vec<String>, [bool; N]), Failure> {
-    let (mut words, mut given) = (Vec::new(), [false; N]);
-    while let Some(argument) = parser.next()? {
-        let flag = |name| flags.iter().position(|flag| *flag == name);
-        match argument {
-            Short('h') | Long("help") => return Err(Failure::Help),
-            Long(name) if let Some(at) = flag(name) => given[at] = true,
-            Value(word) if words.len() < most => words.push(text(word)?),
-            other => return Err(other.unexpected().into()),
-        }
-    }
-    Ok((words, given))
 }
 
 /// An argument as text.

@@ -1,12 +1,10 @@
-//! The extensions in the user's configuration: listing, adding, enabling, disabling and removing them, for the
-//! API and the command line. Other processes may change the file at the same time.
+//! The extensions in the user's configuration: listing and adding them. Other processes may change the file at the same
+//! time.
 
 use super::{ExtensionConfig, config, platform_extensions};
-use crate::builtin;
-use crate::store::{self, Config, yaml_text};
-use serde_json::{Value, json};
+use crate::store::{self, Config};
+use serde_json::Value;
 use std::fmt;
-use yaml_serde::{Mapping, Value as Yaml};
 
 /// An entry of the configuration, or a platform extension that the configuration does not name.
 pub struct Entry {
@@ -33,8 +31,6 @@ pub enum ChangeError {
     NoKey,
     /// The extension may not be configured.
     Refused(String),
-    /// There are no extensions of these names.
-    Unknown(Vec<String>),
     /// The file cannot be read or written.
     Store(store::Error),
 }
@@ -46,10 +42,6 @@ impl fmt::Display for ChangeError {
                 f.write_str("`name` has no characters that could identify the extension")
             }
             ChangeError::Refused(reason) => f.write_str(reason),
-            ChangeError::Unknown(names) => {
-                let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-                write!(f, "no extension is called {}", names.join(" or "))
-            }
             ChangeError::Store(error) => error.fmt(f),
         }
     }
@@ -59,17 +51,6 @@ impl From<store::Error> for ChangeError {
     fn from(error: store::Error) -> Self {
         ChangeError::Store(error)
     }
-}
-
-/// What happens to entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// New sessions start them.
-    Enable,
-    /// New sessions do not start them.
-    Disable,
-    /// They are taken out of the file.
-    Remove,
 }
 
 /// The configured extensions, and the platform extensions.
@@ -87,19 +68,9 @@ pub fn list(config: &Config) -> store::Result<Listed> {
     })
 }
 
-/// The entry of this name; `None` if there is none.
-///
-/// # Errors
-/// The configuration cannot be read.
-pub fn find(config: &Config, name: &str) -> store::Result<Option<Entry>> {
-    let mut entries = list(config)?.entries;
-    let position = |name: &str| entries.iter().position(|entry| entry.key == name);
-    let found = position(&config::key(name)).or_else(|| position(name));
-    Ok(found.map(|at| entries.swap_remove(at)))
-}
-
 impl Entry {
-    fn read((key, mut entry): (String, Value)) -> Self {
+    /// Reads the entry of a key.
+    pub fn read((key, mut entry): (String, Value)) -> Self {
         let fields = entry.as_object_mut();
         let enabled = fields.and_then(|fields| fields.shift_remove("enabled"));
         Entry {
@@ -131,82 +102,4 @@ pub fn set(
         .map_err(ChangeError::Refused)?;
     let entry = extension.to_entry(enabled);
     Ok(config.set_extension(&key, &entry, replace)?)
-}
-
-/// Enables, disables or removes the extensions of these names: all, or none if that fails for one. A platform
-/// extension, or a server that gosling ships, gets an entry when it is enabled and the configuration does not name it.
-///
-/// # Errors
-/// There is no such extension, one to enable is invalid, or the configuration cannot be read or written.
-pub fn change(config: &Config, names: &[String], change: Change) -> Result<(), ChangeError> {
-    config.edit_extensions(|section| {
-        let keys = names.iter().map(|name| key_in(section, name));
-        let keys: Vec<Option<String>> = keys.collect();
-        let unknown = names.iter().zip(&keys).filter(|(name, key)| {
-            key.is_none() && (change == Change::Remove || known_entry(name).is_none())
-        });
-        let unknown: Vec<String> = unknown.map(|(name, _)| name.clone()).collect();
-        if !unknown.is_empty() {
-            return Err(ChangeError::Unknown(unknown));
-        }
-        // Changes a copy, so that nothing is written if one of the entries is refused.
-        let mut changed = section.clone();
-        for (name, key) in names.iter().zip(keys) {
-            match (change, key) {
-                (Change::Remove, Some(key)) => drop(changed.shift_remove(key.as_str())),
-                (_, Some(key)) => set_enabled(&mut changed, &key, change == Change::Enable)?,
-                (Change::Enable, None) => {
-                    if let Some((key, entry)) = known_entry(name) {
-                        changed.insert(key.as_str().into(), yaml_text::from_json(&entry));
-                        set_enabled(&mut changed, &key, true)?;
-                    }
-                }
-                (Change::Disable | Change::Remove, None) => {}
-            }
-        }
-        *section = changed;
-        Ok(())
-    })?
-}
-
-/// The key of the entry for `name`: as the API makes it, or as it was written by hand.
-fn key_in(section: &Mapping, name: &str) -> Option<String> {
-    let key = config::key(name);
-    let found = [key.as_str(), name];
-    let found = found.into_iter().find(|key| section.contains_key(key));
-    found.map(str::to_owned)
-}
-
-/// Key and entry of a platform extension or a server that gosling ships, for a configuration without it.
-fn known_entry(name: &str) -> Option<(String, Value)> {
-    let wanted = config::key(name);
-    let all = platform_extensions::absent(|_| false);
-    all.into_iter().find(|(key, _)| *key == wanted).or_else(|| {
-        let shipped = builtin::has(&wanted).then(|| {
-            json!({
-                "enabled": false, "type": "builtin", "name": wanted, "description": "Part of gosling",
-                "display_name": wanted, "timeout": 300, "bundled": true, "available_tools": [],
-            })
-        });
-        Some((wanted, shipped?))
-    })
-}
-
-fn set_enabled(section: &mut Mapping, key: &str, enabled: bool) -> Result<(), ChangeError> {
-    let refused = |reason: &str| ChangeError::Refused(format!("the extension {key:?}: {reason}"));
-    let Some(Yaml::Mapping(entry)) = section.get_mut(key) else {
-        return Err(refused(
-            "its entry is not a mapping; remove it, and add the extension again",
-        ));
-    };
-    if enabled {
-        let read = Entry::read((
-            key.to_owned(),
-            yaml_text::to_json(&Yaml::Mapping(entry.clone())),
-        ));
-        let config = read.config.map_err(|reason| refused(&reason))?;
-        config.check_environment().map_err(ChangeError::Refused)?;
-    }
-    entry.insert("enabled".into(), enabled.into());
-    Ok(())
 }

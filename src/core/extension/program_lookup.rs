@@ -1,7 +1,6 @@
 //! Looks up the program of a `stdio` extension. Also searches the usual directories, because an application
 //! that was started from a desktop has a short PATH.
 
-use crate::sys::is_executable;
 use std::env;
 use std::ffi::OsString;
 use std::io;
@@ -56,7 +55,7 @@ pub fn child_path(folders: &[PathBuf]) -> Option<OsString> {
 ///
 /// # Errors
 /// `cmd` is empty.
-pub(super) fn program(cmd: &str, working_dir: &Path) -> Result<PathBuf, String> {
+pub fn program(cmd: &str, working_dir: &Path) -> Result<PathBuf, String> {
     if cmd.trim().is_empty() {
         return Err("`cmd` is empty; it names the program to run".to_owned());
     }
@@ -70,7 +69,7 @@ pub(super) fn program(cmd: &str, working_dir: &Path) -> Result<PathBuf, String> 
 }
 
 /// Whether `cmd` is a path, and not a name to look up.
-pub(super) fn is_path(cmd: &str) -> bool {
+pub fn is_path(cmd: &str) -> bool {
     cmd.contains('/')
 }
 
@@ -95,36 +94,13 @@ pub(super) fn explain(cmd: &str, folders: &[PathBuf], error: &io::Error) -> Stri
     }
 }
 
-fn not_found(cmd: &str, folders: &[PathBuf]) -> String {
+/// The error for a name that is in none of the directories.
+pub fn not_found(cmd: &str, folders: &[PathBuf]) -> String {
     format!(
         "the command {cmd:?} was not found in any of {} folders of PATH, or its interpreter is missing; \
          install it or give its full path",
         folders.len()
     )
-}
-
-/// The file of a program.
-///
-/// # Errors
-/// The program does not exist; the error names the searched directories.
-pub fn find(cmd: &str, working_dir: &Path, folders: &[PathBuf]) -> Result<PathBuf, String> {
-    let path = program(cmd, working_dir)?;
-    if is_path(cmd) {
-        if is_executable(&path) {
-            return Ok(path);
-        }
-        return Err(if path.exists() {
-            format!("{cmd:?} is not an executable file")
-        } else {
-            format!("there is no program {cmd:?}")
-        });
-    }
-    let found = folders
-        .iter()
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(cmd))
-        .find(|path| is_executable(path));
-    found.ok_or_else(|| not_found(cmd, folders))
 }
 
 #[cfg(test)]

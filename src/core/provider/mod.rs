@@ -10,6 +10,8 @@ mod error;
 mod in_process_catalog;
 pub mod key_names;
 pub mod lead_worker;
+#[cfg(any(test, feature = "openai", feature = "scripted"))]
+pub mod model_output;
 #[cfg(feature = "scripted")]
 pub mod scripted;
 pub mod thinking_effort;
@@ -26,15 +28,12 @@ pub(crate) use tool_result_conversion::{
     replace_images, response_size, result_text,
 };
 
-use crate::conversation::{Content, Message, Reasoning};
+use crate::conversation::{Content, Message};
 use crate::mcp::jsonrpc::RawJson;
 use crate::sys::cancel::Cancel;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
-
-/// The least room for a response, in tokens. With less, a summary helps more than a short response.
-pub const MIN_OUTPUT: u64 = 1_024;
 
 /// A request to a model.
 pub struct CompletionRequest<'a> {
@@ -52,18 +51,6 @@ pub struct CompletionRequest<'a> {
     /// The estimated number of input tokens. If a protocol counts the output as a part of the context, the
     /// limit on output leaves room for them; OpenAI's protocol does not.
     pub input: u64,
-}
-
-impl CompletionRequest<'_> {
-    /// `wanted` output tokens, or as many as the context has room for beside the input.
-    pub fn cap_output(&self, wanted: u64) -> u64 {
-        let Some(context) = self.model.context_limit else {
-            return wanted;
-        };
-        // The input is an estimate: it must not take all the room.
-        let room = context.saturating_sub(self.input).max(MIN_OUTPUT);
-        wanted.min(room)
-    }
 }
 
 /// What a completion is for.
@@ -154,31 +141,6 @@ pub struct Completion {
     pub usage: Usage,
     /// Why the response ended.
     pub stop: StopReason,
-}
-
-impl Completion {
-    /// Appends a piece of text and passes it on.
-    pub fn add_text(&mut self, text: &str, sink: &mut dyn DeltaSink) {
-        match self.content.last_mut() {
-            _ if text.is_empty() => return,
-            Some(Content::Text(all)) => all.text.push_str(text),
-            _ => self.content.push(Content::text(text)),
-        }
-        sink.text(text);
-    }
-
-    /// Appends a piece of reasoning and passes it on.
-    pub fn add_reasoning(&mut self, text: &str, sink: &mut dyn DeltaSink) {
-        match self.content.last_mut() {
-            _ if text.is_empty() => return,
-            Some(Content::Reasoning(all)) => all.text.push_str(text),
-            _ => {
-                let text = text.to_owned();
-                self.content.push(Content::Reasoning(Reasoning { text }));
-            }
-        }
-        sink.reasoning(text);
-    }
 }
 
 /// Numbers of tokens, as far as the provider reports them.

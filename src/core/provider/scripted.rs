@@ -44,7 +44,7 @@
 
 mod script;
 
-use super::tool_call_conversion::{reject_truncated_call, tool_request};
+use super::model_output::{reject_truncated_call, tool_request};
 use super::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, InProcessProvider, Provider,
     Purpose,

@@ -8,9 +8,7 @@ use yaml_serde::{Mapping, Value as Yaml};
 
 use super::settings::{self, Given};
 use super::shared_yaml_file::YamlFile;
-use super::{
-    Env, Error, Paths, Result, env_override, files, parse_env_value, process_env, yaml_text,
-};
+use super::{Env, Error, Paths, Result, env_override, parse_env_value, process_env, yaml_text};
 
 const EXTENSIONS: &str = "extensions";
 
@@ -139,26 +137,9 @@ impl Config {
         self.file.edit(change)
     }
 
-    /// Copies the file to `config.yaml.bak` and returns that path; `None` if there is no file.
-    ///
-    /// # Errors
-    /// As [`Config::edit`]; a file that does not parse is not copied.
-    pub fn back_up(&self) -> Result<Option<PathBuf>> {
-        self.file.back_up()
-    }
-
-    /// Whether the file exists; it parses then.
-    ///
-    /// # Errors
-    /// As [`Config::get`].
-    pub fn validate(&self) -> Result<bool> {
-        self.file.load()?;
-        Ok(files::stamp(self.path())?.is_some())
-    }
-
-    /// The paths of the backups, the newest first. They may not exist.
-    pub fn backups(&self) -> impl Iterator<Item = PathBuf> {
-        self.file.backups()
+    /// The file, with its backups.
+    pub fn file(&self) -> &YamlFile {
+        &self.file
     }
 
     /// The entries under `extensions:`.

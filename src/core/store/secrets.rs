@@ -8,8 +8,7 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::shared_yaml_file::{MAX_SIZE, YamlFile};
-use crate::sys::fs::read_start;
+use super::shared_yaml_file::YamlFile;
 use crate::sys::lock;
 
 use super::settings::Given;
@@ -155,25 +154,6 @@ impl Secrets {
         };
         let is_asked = lock(&self.asked).contains(&name);
         Ok(is_asked || self.file.load()?.keys().any(is_same))
-    }
-
-    /// All secrets in the file. Of a file that does not parse, whatever may be one, so that a text can be
-    /// searched for them.
-    pub fn values(&self) -> Vec<Secret> {
-        if let Ok(root) = self.file.load() {
-            return root
-                .values()
-                .map(|value| Secret(yaml_text::to_json(value)))
-                .collect();
-        }
-        let content = read_start(self.path(), MAX_SIZE).unwrap_or_default();
-        let text = String::from_utf8_lossy(&content);
-        let value = |line: &str| {
-            let value = line.split_once(": ").map_or(line, |(_, value)| value);
-            let value = value.trim_matches(|c: char| c.is_whitespace() || "\"'-,".contains(c));
-            Secret(value.into())
-        };
-        text.lines().map(value).collect()
     }
 
     /// Stores `value` under `key`.

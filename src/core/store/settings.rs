@@ -500,14 +500,6 @@ fn warn_once(key: impl Hash, text: impl FnOnce() -> String) {
     }
 }
 
-/// The sentence about a secret in `config.yaml`.
-pub fn misplaced_secret(name: &str, path: &Path) -> Fault {
-    Fault::warning(format!(
-        "{name} in {} is not used, as it is a secret: move it to secrets.yaml or to the environment",
-        path.display()
-    ))
-}
-
 /// Logs, once each, the names in the file that have no effect although they look like settings.
 pub(super) fn warn_of_names(path: &Path, root: &Mapping) {
     let names = root.keys().filter_map(yaml_serde::Value::as_str);

@@ -121,6 +121,9 @@ impl YamlFile {
 
     /// Copies the file to `.bak`, after moving older copies to `.bak.1` … `.bak.3`; returns the path, or `None`
     /// if there is no file. Makes no copy equal to the newest.
+    ///
+    /// # Errors
+    /// As [`Config::edit`](super::Config::edit); a file that does not parse is not copied.
     pub fn back_up(&self) -> Result<Option<PathBuf>> {
         let target = files::follow_links(&self.path)?;
         if files::stamp(&self.path)?.is_none() {

@@ -6,6 +6,7 @@ use crate::config_recovery::recover_config;
 use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response};
 use crate::setting_faults::setting_faults;
+use crate::store::files;
 
 pub(super) const ROUTES: &[Route] = &[
     (Post, "/config/init", init),
@@ -27,7 +28,9 @@ fn init(registry: &Registry, _: &Request) -> Result<Response, Error> {
 /// Goose only checks that the file parses. Wrong settings follow its sentence; one that makes requests fail is an
 /// error.
 fn validate(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let exists = registry.stores().config.validate()?;
+    let config = &registry.stores().config;
+    config.file().load()?;
+    let exists = files::stamp(config.path())?.is_some();
     let faults = setting_faults(registry)?;
     let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
     if faults.iter().any(|fault| fault.is_error) {
@@ -45,7 +48,7 @@ fn validate(registry: &Registry, _: &Request) -> Result<Response, Error> {
 
 fn back_up(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let config = &registry.stores().config;
-    let Some(copy) = config.back_up()? else {
+    let Some(copy) = config.file().back_up()? else {
         let path = config.path().display();
         return Err(Error::internal(format!(
             "{path} does not exist, so it has no backup"

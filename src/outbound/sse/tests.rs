@@ -136,7 +136,7 @@ fn retry_takes_digits_only() {
         ("99999999999999999999999", Some(u64::MAX)),
     ] {
         let decoded = decode(&[format!("retry: {text}\n\n").as_bytes()]);
-        let limit = millis.map(|millis| TimeLimit::from_millis(millis).get());
+        let limit = millis.map(|millis| TimeLimit::new(Duration::from_millis(millis)).get());
         assert_eq!(decoded.retry, limit, "{text:?}");
     }
 }

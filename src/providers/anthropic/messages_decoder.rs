@@ -3,9 +3,9 @@
 use crate::call_limit::check_call_count;
 use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::lenient_json::{JsonId, JsonStr, arguments_text, token_count};
+use crate::model_output::tool_request;
 use crate::response_body::{Part, ResponseBody};
 use crate::too_long::{CONTEXT_FULL, context_is_full};
-use crate::tool_call_conversion::tool_request;
 use crate::tool_name_encoding::ToolNames;
 use crate::wire_protocol::Decoder;
 use crate::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error};

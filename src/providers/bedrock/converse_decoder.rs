@@ -4,7 +4,7 @@ use super::event_frames::{Frame, FrameSplitter};
 use crate::call_limit::check_call_count;
 use crate::conversation::{Content, Reasoning, RedactedThinking, Thinking};
 use crate::lenient_json::JsonStr;
-use crate::tool_call_conversion::tool_request;
+use crate::model_output::tool_request;
 use crate::tool_name_encoding::ToolNames;
 use crate::wire_protocol::Decoder;
 use crate::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error};

@@ -5,11 +5,12 @@ use crate::model_facts::ModelFacts;
 use crate::outbound::is_loopback_url;
 use crate::provider_spec::{ProviderSpec, Setting, SettingRole, setting};
 use crate::server_url::{deployment_url, models_url, origin};
-use crate::store::settings::{self as store, Given, misplaced_secret};
+use crate::store::settings::{self as store, Fault, Given};
 use crate::store::{Config, Secrets};
 use crate::sys::TimeLimit;
 use crate::wire_protocol::{Endpoint, WireProtocol};
 use crate::{Error, ErrorClass, HttpProvider, HttpProviderOptions, Provider};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -265,6 +266,14 @@ fn unset(title: &str, name: &str) -> Error {
             "{title} needs {name}, which is not set: set it in the environment or in config.yaml"
         ),
     )
+}
+
+/// The sentence about a secret in `config.yaml`.
+pub fn misplaced_secret(name: &str, path: &Path) -> Fault {
+    Fault::warning(format!(
+        "{name} in {} is not used, as it is a secret: move it to secrets.yaml or to the environment",
+        path.display()
+    ))
 }
 
 pub(super) fn missing_key(title: &str, name: &str, reader: SettingsReader<'_>) -> Error {

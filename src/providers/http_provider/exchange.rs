@@ -2,6 +2,7 @@
 
 use super::{Failure, HttpProvider, HttpProviderOptions, MAX_ERROR_BODY};
 use crate::message_parts::has_images;
+use crate::model_output::reject_truncated_call;
 use crate::outbound::error_text::one_line;
 use crate::outbound::{
     Connection, Target, error_cause, is_compressed, media_type, read_whole_body, retry_after,
@@ -9,7 +10,6 @@ use crate::outbound::{
 use crate::output_limit;
 use crate::request_form::RequestForm;
 use crate::sys::cancel::{Cancel, HookGuard};
-use crate::tool_call_conversion::reject_truncated_call;
 use crate::wire_protocol::{Decoder, HttpRequest};
 use crate::{Completion, CompletionRequest, DeltaSink, Error, ErrorClass, classify_error};
 use std::io::{self, Read};

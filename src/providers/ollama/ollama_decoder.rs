@@ -5,7 +5,7 @@ use crate::classify_error;
 use crate::conversation::Content;
 use crate::json_splitter::JsonSplitter;
 use crate::lenient_json::{JsonId, JsonStr, arguments_text, token_count};
-use crate::tool_call_conversion::tool_request;
+use crate::model_output::tool_request;
 use crate::wire_protocol::Decoder;
 use crate::{Completion, DeltaSink, Error, ErrorClass, StopReason};
 use serde::Deserialize;

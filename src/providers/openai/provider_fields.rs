@@ -7,7 +7,7 @@
 //! - `provider_specific_fields` of a call: LiteLLM's name for the same.
 
 use crate::conversation::ToolRequest;
-use crate::tool_call_conversion::add_metadata;
+use crate::model_output::add_metadata;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

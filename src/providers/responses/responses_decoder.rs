@@ -9,8 +9,8 @@ use super::responses_json::{
 };
 use crate::conversation::{Content, Reasoning, Thinking};
 use crate::lenient_json::arguments_text;
+use crate::model_output::tool_request;
 use crate::response_body::{Part, ResponseBody};
-use crate::tool_call_conversion::tool_request;
 use crate::tool_name_encoding::ToolNames;
 use crate::wire_protocol::Decoder;
 use crate::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error};

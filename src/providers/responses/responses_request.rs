@@ -3,10 +3,10 @@
 use super::reasoning_signature::ReasoningSignature;
 use crate::body_fields::BodyFields;
 use crate::conversation::{Content, Message, Role, Thinking};
-use crate::message_parts::{as_data_url, users_text};
+use crate::message_parts::{as_data_url, as_text, users_text};
 use crate::request_form::{ENCRYPTED_CONTENT, RequestForm, SUMMARY};
 use crate::thinking_origin::is_own;
-use crate::tool_call_conversion::{as_text, replayed_call};
+use crate::tool_call_conversion::replayed_call;
 use crate::tool_name_encoding::encode_tool_name;
 use crate::tool_result_conversion::hash64;
 use crate::tool_result_conversion::{IMAGES, ImageData, tool_output, users_image};

@@ -1,8 +1,9 @@
 //! `gosling schedule`: the schedules, and when they run next.
 
-use crate::command_line::{Command, Failure, failed, print, words};
+use crate::command_line::{Command, Failure, failed, print};
 use crate::schedule::{self, Listed};
 use crate::text::printable;
+use gosling_shared::words;
 use std::fmt::Write;
 
 pub(crate) const COMMAND: Command = Command {

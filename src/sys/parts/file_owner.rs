@@ -1,4 +1,4 @@
-//! What a file has besides its content: owner, mode and extended attributes.
+//! What a file has besides its content: owner, mode, links and extended attributes.
 
 #[cfg(target_os = "linux")]
 mod attributes;
@@ -9,6 +9,22 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::Path;
+
+/// The user who owns a file, and its permission bits.
+pub fn owner_and_mode(metadata: &Metadata) -> (u32, u32) {
+    (metadata.uid(), metadata.mode() & 0o7777)
+}
+
+/// The number of hard links of a file.
+pub fn links(metadata: &Metadata) -> u64 {
+    metadata.nlink()
+}
+
+/// Whether the path is a file with any execute permission; the system decides whether this process may run it.
+pub fn is_executable(path: &Path) -> bool {
+    std::fs::metadata(path)
+        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
 
 /// Makes the file executable for everyone who may read it.
 ///

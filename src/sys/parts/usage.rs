@@ -2,6 +2,8 @@
 
 mod resources;
 
+pub use resources::effective_user;
+
 /// The version of the operating system: on Unix, of its kernel.
 pub fn os_version() -> String {
     resources::kernel_release().unwrap_or_else(|| "unknown".to_owned())

@@ -20,3 +20,12 @@ fn how_it_ended_is_on_a_line_of_its_own() {
     );
     assert_eq!(append_status("no end", ""), "no end");
 }
+
+#[test]
+fn a_number_of_seconds_is_a_duration_or_none() {
+    assert_eq!(duration(f64::MAX), Some(TimeLimit::LONGEST));
+    assert_eq!(duration(0.5), Some(Duration::from_millis(500)));
+    for seconds in [-1.0, -f64::MIN_POSITIVE, f64::NAN, f64::INFINITY] {
+        assert_eq!(duration(seconds), None, "{seconds}");
+    }
+}

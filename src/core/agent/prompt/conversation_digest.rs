@@ -13,10 +13,7 @@ const MAX_TOOL_TEXT: usize = 1_500;
 
 /// The conversation as text of about `budget` bytes at most. If it is longer, its middle is left out: the
 /// beginning says what the user wants, the end how far the work is.
-pub(in crate::agent) fn digest<'m>(
-    messages: impl IntoIterator<Item = &'m Message>,
-    budget: usize,
-) -> String {
+pub fn digest<'m>(messages: impl IntoIterator<Item = &'m Message>, budget: usize) -> String {
     let mut all = String::new();
     let mut with_page = HashSet::new();
     for message in messages

@@ -1,15 +1,10 @@
 //! Short answers of a model beside a turn: names, summaries and recipes.
 
-use crate::agent::Error;
-use crate::agent::prompt::conversation_digest::digest;
-use crate::agent::prompt::prompt_kind::PromptKind;
-use crate::agent::session::model_selection::Models;
 use crate::agent::turn::token_estimate::Estimate;
 use crate::agent::turn::turn_channel::Model;
-use crate::conversation::{Message, Role, Session};
+use crate::conversation::{Message, Role};
 use crate::provider::{self, CompletionRequest, DeltaSink, Purpose, StopReason};
 use crate::sys::cancel::Cancel;
-use serde_json::Value;
 
 /// The request is cancelled after so many bytes of its answer, reasoning included.
 ///
@@ -25,52 +20,12 @@ const REASONING_TAGS: [(&str, &str); 4] = [
     ("[THINK]", "[/THINK]"),
 ];
 
-/// What the model of a session answers beside a turn.
-pub struct SideAnswer {
-    /// The provider of the model.
-    pub provider: String,
-    /// The model.
-    pub model: String,
-    /// The text of the answer.
-    pub text: String,
-}
-
-impl Models<'_> {
-    /// Asks the session's model about its conversation, as far as the user sees it, beside a turn. The model gets it
-    /// as text of about `budget` bytes at most, with the system prompt `prompt`. Nothing is stored.
-    ///
-    /// # Errors
-    /// When the session has no messages or no model, or the model fails.
-    pub fn ask_about(
-        self,
-        session: &Session,
-        prompt: &PromptKind,
-        budget: usize,
-        cancel: &Cancel,
-    ) -> Result<SideAnswer, Error> {
-        let messages = (self.stores.sessions).conversation(&session.id)?;
-        let messages = messages.unwrap_or_default();
-        let shown = messages
-            .iter()
-            .filter(|message| message.metadata.user_visible);
-        let text = digest(shown, budget);
-        if text.trim().is_empty() {
-            return Err(Error::config("the session has no messages"));
-        }
-        let model = self.of(session)?;
-        let system = self.stores.prompts.text(prompt, &Value::Null);
-        let (text, _) = ask(&model, &system, "", &text, Purpose::Summary, cancel)?;
-        Ok(SideAnswer {
-            provider: model.provider.name().to_owned(),
-            model: model.config.model_name,
-            text,
-        })
-    }
-}
-
 /// Asks the model about a conversation, which `digest` is, with a line before it. Returns the text of the answer, and
 /// whether it is complete.
-pub(in crate::agent) fn ask(
+///
+/// # Errors
+/// The model fails.
+pub fn ask(
     model: &Model,
     system: &str,
     line: &str,

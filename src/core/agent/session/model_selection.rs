@@ -5,7 +5,7 @@ use crate::agent::session::session_recipes;
 use crate::agent::turn::turn_channel::Model;
 use crate::agent::{Error, Stores};
 use crate::conversation::Session;
-use crate::provider::thinking_effort::{self, EFFORT};
+use crate::provider::thinking_effort;
 use crate::provider::{
     self, Catalog, Choice, ErrorClass, LeadWorker, ModelConfig, Price, Progress,
 };
@@ -43,18 +43,12 @@ impl Models<'_> {
             .price(model.provider.name(), &model.config.model_name)
     }
 
-    /// Whether the session, its recipe or the configuration names a provider. Without one, every turn
-    /// of the session ends with an error.
+    /// The name of the provider for the session: its own, else its recipe's, else that of the
+    /// configuration. Without one, every turn of the session ends with an error.
     ///
     /// # Errors
     /// [`Error::Store`] when files cannot be read.
-    pub fn has_provider(self, session: &Session) -> Result<bool, Error> {
-        Ok(self.provider_of(session)?.is_some())
-    }
-
-    /// The name of the provider for the session: its own, else its recipe's, else that of the
-    /// configuration.
-    fn provider_of(self, session: &Session) -> Result<Option<String>, Error> {
+    pub fn provider_of(self, session: &Session) -> Result<Option<String>, Error> {
         let name = session.provider_name.clone();
         match name.or_else(|| session_recipes::setting(session, "goose_provider")) {
             None => Ok(settings::PROVIDER.text(&self.stores.config)?),
@@ -63,7 +57,10 @@ impl Models<'_> {
     }
 
     /// The session's model: its own, else its recipe's, else the configured one.
-    pub(in crate::agent) fn of(self, session: &Session) -> Result<Model, Error> {
+    ///
+    /// # Errors
+    /// When there is none, or its provider cannot be used.
+    pub fn of(self, session: &Session) -> Result<Model, Error> {
         let Some(name) = self.provider_of(session)? else {
             let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL in config.yaml or \
                        in the environment (`gosling help models`), or choose one for this session";
@@ -108,7 +105,7 @@ impl Models<'_> {
 
     /// Writes the model into `session` as clients see it: with its maximal number of output tokens, even if
     /// requests leave that number out.
-    pub(in crate::agent) fn set_shown(self, session: &mut Session, model: &Model) {
+    pub fn set_shown(self, session: &mut Session, model: &Model) {
         let provider = model.provider.name();
         let mut config = model.config.clone();
         if config.max_tokens.is_none() {
@@ -136,37 +133,6 @@ impl Models<'_> {
         config.context_limit = choice.context_limit.or(config.context_limit);
         config.request_params = choice.request_params.or(config.request_params);
         let model = self.permitted(Model { provider, config })?;
-        self.stores
-            .sessions
-            .update(id, |session| self.set_shown(session, &model))?;
-        Ok(())
-    }
-
-    /// How much the session's model is asked to think; `None` if nothing is said.
-    ///
-    /// # Errors
-    /// As [`set_effort`](Models::set_effort).
-    pub fn effort(self, id: &str) -> Result<Option<String>, Error> {
-        let session = self.stores.session_files().session(id)?;
-        let params = self.of(&session)?.config.request_params;
-        let effort = params.as_ref().and_then(|params| params.get(EFFORT));
-        Ok(effort.and_then(Value::as_str).map(str::to_owned))
-    }
-
-    /// Changes how much the session's model thinks, from the next turn on: one of
-    /// [`EFFORTS`](crate::provider::thinking_effort::EFFORTS), or as the settings say.
-    ///
-    /// # Errors
-    /// When there is no such session, or no model answers for it.
-    pub fn set_effort(self, id: &str, effort: Option<&str>) -> Result<(), Error> {
-        let session = self.stores.session_files().session(id)?;
-        let mut model = self.of(&session)?;
-        let params = model.config.request_params.get_or_insert_default();
-        params.remove(EFFORT);
-        if let Some(effort) = effort {
-            params.insert(EFFORT.to_owned(), effort.into());
-        }
-        model.config.request_params = model.config.request_params.filter(|it| !it.is_empty());
         self.stores
             .sessions
             .update(id, |session| self.set_shown(session, &model))?;

@@ -13,7 +13,6 @@ use crate::agent::{Error, Registry};
 use crate::conversation::{DisabledExtension, MAX_NAME, Message, Role, Session};
 use crate::extension::{Containers, ExtensionConfig, config};
 use crate::sys::cancel::Cancel;
-use crate::sys::clock;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,16 +85,6 @@ impl Registry {
         for observer in self.observers.all() {
             observer.named(id, name);
         }
-        Ok(())
-    }
-
-    /// Puts the session away for the clients that show such sessions apart, or takes it back.
-    ///
-    /// # Errors
-    /// When there is no such session, or it cannot be stored.
-    pub fn archive(&self, id: &str, archived: bool) -> Result<(), Error> {
-        let at = archived.then(clock::now_rfc3339);
-        (self.stores().sessions).update(id, |session| session.archived_at = at)?;
         Ok(())
     }
 

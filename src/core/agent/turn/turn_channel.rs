@@ -38,9 +38,11 @@ pub(in crate::agent) enum Notice {
 
 /// A model and the provider that serves it.
 #[derive(Clone)]
-pub(in crate::agent) struct Model {
-    pub(in crate::agent) provider: Arc<dyn Provider>,
-    pub(in crate::agent) config: ModelConfig,
+pub struct Model {
+    /// The provider.
+    pub provider: Arc<dyn Provider>,
+    /// The model's name and settings.
+    pub config: ModelConfig,
 }
 
 impl Model {

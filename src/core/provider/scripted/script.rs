@@ -130,7 +130,7 @@ impl TryFrom<Fields> for Step {
         let text = fields.text.map(|text| Step::Text {
             text,
             chunks: chunks.max(1),
-            delay: TimeLimit::from_millis(delay).get(),
+            delay: TimeLimit::new(Duration::from_millis(delay)).get(),
         });
         let one = |call| Step::Calls(vec![call]);
         let kinds = [
@@ -141,7 +141,8 @@ impl TryFrom<Fields> for Step {
             fields.raw_call.map(one),
             fields.image.map(Step::Image),
             fields.error.map(Step::Fail),
-            (fields.wait_ms).map(|wait| Step::Wait(TimeLimit::from_millis(wait).get())),
+            (fields.wait_ms)
+                .map(|wait| Step::Wait(TimeLimit::new(Duration::from_millis(wait)).get())),
             (fields.say_results == Some(true)).then_some(Step::SayResults),
             fields.expect.map(Step::Expect),
         ];
@@ -163,7 +164,7 @@ impl Failure {
             ClassName::RateLimit => ErrorClass::RateLimit {
                 after: self
                     .after_ms
-                    .map(|after| TimeLimit::from_millis(after).get()),
+                    .map(|after| TimeLimit::new(Duration::from_millis(after)).get()),
             },
             ClassName::ContextExceeded => ErrorClass::ContextExceeded,
             ClassName::Credits => ErrorClass::Credits,

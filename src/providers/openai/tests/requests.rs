@@ -37,7 +37,7 @@ fn body(
 }
 
 fn request(id: &str, name: &str, arguments: &str) -> Content {
-    let request = crate::tool_call_conversion::tool_request(
+    let request = crate::model_output::tool_request(
         Some(id.to_owned()),
         name.to_owned(),
         arguments.to_owned(),

@@ -1,4 +1,4 @@
-//! The release of the kernel, and the time that this process took.
+//! The release of the kernel, the user with whose rights this process acts, and the time that it took.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -18,6 +18,12 @@ pub(super) fn kernel_release() -> Option<String> {
     let bytes = name.release.map(|byte| byte as u8);
     let release = CStr::from_bytes_until_nul(&bytes).ok()?;
     Some(release.to_string_lossy().into_owned())
+}
+
+/// The user with whose rights this process acts; 0 is root.
+pub fn effective_user() -> u32 {
+    // SAFETY: a system call without arguments that cannot fail.
+    unsafe { libc::geteuid() }
 }
 
 /// The processor time of this process, of user and system.

@@ -8,8 +8,9 @@ use crate::sys::clock::unix_seconds;
 use crate::sys::pipe::PipeReader;
 use crate::sys::process::{Command, Grace, Process};
 use crate::{Error, ErrorClass};
-use gosling_core::extension::program_lookup::{find, on_path};
+use gosling_core::extension::program_lookup::on_path;
 use gosling_core::provider::key_names::KEY_NAMES;
+use gosling_shared::find_program;
 use serde::Deserialize;
 use std::io::Read;
 use std::path::Path;
@@ -37,7 +38,7 @@ struct Token {
 /// # Errors
 /// [`ErrorClass::Authentication`] if it gives no token, [`ErrorClass::Timeout`], [`ErrorClass::Cancelled`].
 pub(super) fn token(resource: &str, cancel: &Cancel) -> Result<Option<Fetched<String>>, Error> {
-    let Ok(program) = find("az", Path::new("/"), &on_path()) else {
+    let Ok(program) = find_program("az", Path::new("/"), &on_path()) else {
         return Ok(None);
     };
     let mut command = Command::new(program);
