@@ -40,7 +40,7 @@ use crate::mcp::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
     Malformed, Message, PARSE_ERROR, Payload,
 };
-use crate::mcp::params::read_params;
+use crate::mcp::server::params::read_params;
 use crate::store::settings::PROVIDER;
 use crate::sys;
 use crate::sys::cancel::Cancel;

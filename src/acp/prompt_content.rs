@@ -3,7 +3,7 @@
 use crate::conversation::{Content, Image};
 use crate::error_objects::invalid_params;
 use crate::mcp::jsonrpc::{ErrorObject, RawJson};
-use crate::mcp::params::place_and_reason;
+use crate::mcp::server::params::place_and_reason;
 use gosling_shared::fenced_block;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;

@@ -119,7 +119,6 @@ pub mod error;
 pub mod fuzzing;
 pub mod incoming_requests;
 pub mod jsonrpc;
-pub mod params;
 mod pending_requests;
 pub mod schema;
 #[cfg(feature = "server")]

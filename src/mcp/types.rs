@@ -25,29 +25,6 @@ pub struct Implementation {
     pub version: String,
 }
 
-/// The level of a log message, lowest first. MCP 2025-11-25, server/utilities/logging (the levels of RFC
-/// 5424).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Details for debugging.
-    Debug,
-    /// Normal events. The default of the lowest level that is sent.
-    Info,
-    /// Normal but significant events.
-    Notice,
-    /// Warnings.
-    Warning,
-    /// Failures.
-    Error,
-    /// Failures of a component.
-    Critical,
-    /// Action is needed at once.
-    Alert,
-    /// The system is unusable.
-    Emergency,
-}
-
 /// A directory that a client offers to its servers. MCP 2025-11-25, client/roots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
@@ -252,7 +229,7 @@ impl CallToolResult {
 }
 
 impl Content {
-    fn of(part: &serde_json::Value) -> Self {
+    pub(crate) fn of(part: &serde_json::Value) -> Self {
         Content(RawValue::from_string(part.to_string()).unwrap_or_default())
     }
 
@@ -264,15 +241,6 @@ impl Content {
     /// A part of type `image`; `data` is in base64.
     pub fn image(data: &str, mime_type: &str) -> Self {
         Content::of(&serde_json::json!({"type": "image", "data": data, "mimeType": mime_type}))
-    }
-
-    /// A text for the `audience` (`user`, `assistant`), and its importance, from 0 to 1.
-    pub fn text_for(audience: &str, priority: Option<f64>, text: &str) -> Self {
-        let mut annotations = serde_json::json!({ "audience": [audience] });
-        if let Some(priority) = priority {
-            annotations["priority"] = priority.into();
-        }
-        Content::of(&serde_json::json!({"type": "text", "text": text, "annotations": annotations}))
     }
 
     /// The JSON text.

@@ -24,7 +24,7 @@ pub(crate) struct Params {
 impl Params {
     pub(crate) fn read(method: &str, params: Option<&RawValue>) -> Result<Self, ErrorObject> {
         let all = match params {
-            Some(params) => crate::mcp::params::read_params(method, Some(params))?,
+            Some(params) => crate::mcp::server::params::read_params(method, Some(params))?,
             None => json!({}),
         };
         Ok(Params {

@@ -5,7 +5,8 @@
 use crate::declaration::{Check, declare_checks};
 use crate::field_types::{self, FieldType, NUMBER, Optional, STRING, Typed};
 use crate::findings::CheckFindings;
-use crate::mcp::types::{CreateMessageParams, ElicitParams, Level};
+use crate::mcp::server::Level;
+use crate::mcp::types::{CreateMessageParams, ElicitParams};
 use serde_json::{Map, Value, json};
 
 declare_checks! {

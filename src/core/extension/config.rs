@@ -346,35 +346,29 @@ impl ExtensionConfig {
     /// The container of this extension, which takes precedence over the session's: the field `container` of a
     /// `stdio` or `builtin` entry. The field is an addition of gosling and may hold any JSON value.
     pub fn container(&self) -> Option<&Value> {
-        let rest = match self {
-            ExtensionConfig::Stdio(c) => &c.rest,
-            ExtensionConfig::Builtin(c) => &c.rest,
-            _ => return None,
-        };
-        rest.get("container").filter(|named| !named.is_null())
+        let has_one = !matches!(self, ExtensionConfig::InlinePython(_));
+        self.addition("container").filter(|_| has_one)
     }
 
-    /// The walls around this extension, which take precedence over the setting: the field `sandbox` of an entry. The
-    /// field is an addition of gosling and may hold any JSON value.
-    pub fn sandbox(&self) -> Option<&Value> {
-        let rest = match self {
-            ExtensionConfig::Stdio(c) => &c.rest,
-            ExtensionConfig::Builtin(c) => &c.rest,
-            ExtensionConfig::InlinePython(c) => &c.rest,
-            _ => return None,
-        };
-        rest.get("sandbox").filter(|named| !named.is_null())
-    }
-
-    /// Where the program starts: the field `cwd` of a `stdio` or `inline_python` entry. The field is an addition of
-    /// gosling and may hold any JSON value.
+    /// Where the program starts: the field `cwd` of a `stdio` or `inline_python` entry, as `container`.
     pub fn cwd(&self) -> Option<&Value> {
+        let has_one = !matches!(self, ExtensionConfig::Builtin(_));
+        self.addition("cwd").filter(|_| has_one)
+    }
+
+    /// The walls around the extension, which take precedence over the setting: the field `sandbox`, as `container`.
+    pub fn sandbox(&self) -> Option<&Value> {
+        self.addition("sandbox")
+    }
+
+    fn addition(&self, field: &str) -> Option<&Value> {
         let rest = match self {
             ExtensionConfig::Stdio(c) => &c.rest,
+            ExtensionConfig::Builtin(c) => &c.rest,
             ExtensionConfig::InlinePython(c) => &c.rest,
             _ => return None,
         };
-        rest.get("cwd").filter(|named| !named.is_null())
+        rest.get(field).filter(|named| !named.is_null())
     }
 
     /// Whether a tool of this name may be listed and called.

@@ -3,7 +3,7 @@
 use super::container::Containers;
 use super::inline_python::PythonRunner;
 use super::pinning_check::Pinning;
-use super::sandbox::{self, Sandboxing};
+use super::sandbox::{Level, Sandboxing};
 use super::screening_check::{Screening, is_wanted};
 use crate::part;
 use crate::store::{Config, Paths, settings};
@@ -34,8 +34,13 @@ impl Sandboxing {
     /// The walls, if the program has them.
     pub fn read(config: &Config, paths: &Paths) -> Self {
         let create = part::all().iter().find_map(|part| part.sandbox);
+        let is_wanted = || {
+            let policy = part::policy();
+            !matches!(settings::EXTENSION_SANDBOX.word(config), "" | "off")
+                || policy.is_some_and(|policy| policy.least_sandbox().0 != Level::Off)
+        };
         Sandboxing {
-            is_missing: create.is_none() && sandbox::is_wanted(config, part::policy().as_deref()),
+            is_missing: create.is_none() && is_wanted(),
             sandbox: create.map(|create| create(config, paths)),
         }
     }

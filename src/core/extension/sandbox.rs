@@ -2,9 +2,7 @@
 //! some.
 
 use super::ExtensionConfig;
-use crate::activity::Policy;
 use crate::features;
-use crate::store::settings::EXTENSION_SANDBOX;
 use crate::store::{Config, Paths};
 use crate::sys::process::{Command, Confinement};
 use serde::{Deserialize, Serialize};
@@ -107,10 +105,4 @@ impl Sandboxing {
         }
         Ok(sandbox.filter(|_| is_wanted))
     }
-}
-
-/// Whether the setting or the policy wants walls.
-pub(super) fn is_wanted(config: &Config, policy: Option<&dyn Policy>) -> bool {
-    !matches!(EXTENSION_SANDBOX.word(config), "" | "off")
-        || policy.is_some_and(|policy| policy.least_sandbox().0 != Level::Off)
 }

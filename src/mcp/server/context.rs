@@ -1,8 +1,9 @@
 //! The request that a handler works on, and the messages that it may send to the client.
 
+use super::Level;
 use super::reply::ReplySink;
 use crate::jsonrpc;
-use crate::types::{Level, Progress};
+use crate::types::Progress;
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;
 use serde::Serialize;

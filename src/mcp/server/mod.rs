@@ -37,9 +37,12 @@
 //!   [`Connection::refusing`] for the exception.
 //! - A cancelled request gets no answer, and its id may be reused at once.
 
+mod audience;
 mod context;
 mod in_process;
+mod level;
 mod pagination;
+pub mod params;
 mod prompt;
 mod reply;
 mod request_dispatch;
@@ -47,9 +50,9 @@ mod resource;
 mod serve;
 mod tool;
 
-pub use crate::types::Level;
 pub use context::Context;
 pub use in_process::InProcess;
+pub use level::Level;
 pub use prompt::Prompt;
 pub use reply::ReplySink;
 pub use request_dispatch::Connection;
@@ -59,8 +62,8 @@ pub use tool::{Tool, ToolError};
 
 use super::incoming_requests::Limits;
 use super::jsonrpc::RawJson;
-use super::params::reason;
 use super::types::{self, Capability, Implementation, ServerCapabilities};
+use params::reason;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;

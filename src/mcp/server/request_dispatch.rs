@@ -9,7 +9,7 @@ use crate::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
     Malformed, Message, PARSE_ERROR, Payload, RawJson, UNUSABLE_ID, begins_with,
 };
-use crate::params::read_params as read;
+use crate::server::params::read_params as read;
 use crate::types::{
     CallToolResult, GetPromptResult, Implementation, InitializeResult, ReadResourceResult, VERSIONS,
 };

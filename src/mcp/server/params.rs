@@ -1,6 +1,6 @@
 //! Parameters of requests and notifications, and what is wrong with them.
 
-use super::jsonrpc::{ErrorObject, INVALID_PARAMS, begins_with};
+use crate::jsonrpc::{ErrorObject, INVALID_PARAMS, begins_with};
 use gosling_text::printable;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
