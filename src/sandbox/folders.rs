@@ -91,6 +91,18 @@ impl Folders<'_> {
         }
         // The program may be a link in a folder that is closed.
         open.read.push(real(place.program));
+        // The file with its code, which gosling has written.
+        for named in place.files.iter().map(Path::new) {
+            let named = real(named);
+            if named.is_absolute() && named.is_file() {
+                check(
+                    &named,
+                    &closed,
+                    &format!("its command line names {named:?}"),
+                )?;
+                open.read.push(named);
+            }
+        }
         open.write.push(temporary.to_owned());
         let folder = real(place.folder);
         if folder != working_dir {
@@ -182,7 +194,8 @@ fn split(
 
 /// The devices that programs may use.
 pub(crate) fn devices() -> Vec<PathBuf> {
-    DEVICES.split_whitespace().map(PathBuf::from).collect()
+    let devices = DEVICES.split_whitespace().map(Path::new);
+    devices.map(real).collect()
 }
 
 #[cfg(test)]

@@ -543,6 +543,10 @@ impl Context {
                         working_dir: &self.working_dir,
                         folder: &folder,
                         program: &program,
+                        files: match config {
+                            ExtensionConfig::InlinePython(_) => args,
+                            _ => &[],
+                        },
                     };
                     walls = sandbox.walls(config, place).map_err(forbidden)?;
                 }

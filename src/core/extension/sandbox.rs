@@ -35,6 +35,8 @@ pub struct Place<'a> {
     pub folder: &'a Path,
     /// The program.
     pub program: &'a Path,
+    /// Arguments that may be files which it must read.
+    pub files: &'a [String],
 }
 
 /// Walls that are ready for one program.

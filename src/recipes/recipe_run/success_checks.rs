@@ -100,6 +100,7 @@ impl Checks {
             working_dir: &self.working_dir,
             folder: &self.working_dir,
             program: Path::new("/bin/sh"),
+            files: &[],
         };
         // As the commands of the builtin server.
         let developer = json!({"type": "builtin", "name": "developer"});

@@ -29,6 +29,7 @@ impl Tree {
             working_dir: &working_dir,
             folder: &working_dir,
             program: Path::new("/bin/sh"),
+            files: &[],
         };
         folders.choose(wanted, place, &self.at("tmp"))
     }

@@ -59,7 +59,8 @@ pub enum Mounts {
 /// What a child may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    /// Files and folders, with all below, that it may read and run. Missing ones are skipped, here and below.
+    /// Files and folders, with all below, that it may read and run. Here and below, missing ones are skipped, and no
+    /// part of a path may be a symbolic link.
     pub read: Vec<PathBuf>,
     /// Folders in which, and below which, it may list the names.
     pub list: Vec<PathBuf>,

@@ -55,6 +55,11 @@ const CONNECT_TCP: u64 = 1 << 1;
 const SCOPE_ABSTRACT_UNIX_SOCKET: u64 = 1 << 0;
 const SCOPE_SIGNAL: u64 = 1 << 1;
 
+/// openat2(2).
+const RESOLVE_NO_SYMLINKS: u64 = 0x04;
+/// The errors for a file that is not there, or not for this user.
+const IS_CLOSED: [Option<i32>; 3] = [Some(libc::ENOENT), Some(libc::ENOTDIR), Some(libc::EACCES)];
+
 const CREATE_RULESET_VERSION: u32 = 1 << 0;
 const RULE_PATH_BENEATH: i32 = 1;
 const RULE_NET_PORT: i32 = 2;
@@ -81,6 +86,13 @@ struct RulesetAttributes {
 struct PathBeneath {
     allowed_access: u64,
     parent_fd: i32,
+}
+
+#[repr(C)]
+struct OpenHow {
+    flags: u64,
+    mode: u64,
+    resolve: u64,
 }
 
 #[repr(C)]
@@ -185,17 +197,23 @@ impl Walls {
 
     fn allow_path(&self, path: &Path, access: u64) -> io::Result<()> {
         let name = CString::new(path.as_os_str().as_bytes())?;
+        // A link would be one that was put there after the paths were chosen.
+        let how = OpenHow {
+            flags: (libc::O_PATH | libc::O_CLOEXEC) as u64,
+            mode: 0,
+            resolve: RESOLVE_NO_SYMLINKS,
+        };
         // SAFETY: `name` ends in NUL, and the kernel writes the status that was reserved for it.
         let (fd, is_dir) = unsafe {
-            let fd = libc::open(name.as_ptr(), libc::O_PATH | libc::O_CLOEXEC);
-            if fd == -1 {
+            let how = &raw const how;
+            let size = size_of::<OpenHow>();
+            let fd = libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, name.as_ptr(), how, size);
+            let fd = match checked(fd) {
+                Ok(fd) => OwnedFd::from_raw_fd(i32::try_from(fd).unwrap_or(-1)),
                 // The child could not open it either.
-                return match io::Error::last_os_error() {
-                    error if error.raw_os_error() == Some(libc::EMFILE) => Err(error),
-                    _ => Ok(()),
-                };
-            }
-            let fd = OwnedFd::from_raw_fd(fd);
+                Err(error) if IS_CLOSED.contains(&error.raw_os_error()) => return Ok(()),
+                Err(error) => return Err(error),
+            };
             let mut status: libc::stat = std::mem::zeroed();
             checked(libc::fstat(fd.as_raw_fd(), &raw mut status).into())?;
             (fd, status.st_mode & libc::S_IFMT == libc::S_IFDIR)

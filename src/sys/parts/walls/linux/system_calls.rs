@@ -76,12 +76,18 @@ macro_rules! calls {
 const FORBIDDEN: &[libc::c_long] = calls! {
     SYS_mount SYS_umount2 SYS_pivot_root SYS_move_mount SYS_open_tree SYS_fsopen SYS_fsconfig SYS_fsmount SYS_fspick
     SYS_mount_setattr SYS_unshare SYS_setns SYS_open_by_handle_at
-    SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_kexec_load SYS_kexec_file_load SYS_init_module SYS_finit_module
+    SYS_bpf SYS_perf_event_open SYS_userfaultfd SYS_kexec_load SYS_init_module SYS_finit_module
     SYS_delete_module SYS_reboot SYS_swapon SYS_swapoff SYS_acct SYS_quotactl SYS_quotactl_fd
     SYS_keyctl SYS_add_key SYS_request_key SYS_fanotify_init SYS_settimeofday SYS_clock_settime SYS_clock_adjtime
     SYS_adjtimex SYS_sethostname SYS_setdomainname SYS_syslog SYS_vhangup SYS_pidfd_getfd SYS_process_vm_writev
     #[cfg(target_arch = "x86_64")] SYS_iopl
     #[cfg(target_arch = "x86_64")] SYS_ioperm
+};
+
+/// `kexec_file_load`, which the C library's crate does not name for every system.
+const KEXEC_FILE_LOAD: libc::c_long = match cfg!(target_arch = "aarch64") {
+    true => 294,
+    false => 320,
 };
 
 /// Calls that strict walls forbid as well: looking into other processes, and memory that outlives and connects them.
@@ -108,6 +114,7 @@ pub(super) fn filter(network: &Network, strict: bool) -> Vec<Instruction> {
     filter.end(ERROR | ENOSYS);
     filter.end_all(ABSENT, ENOSYS);
     filter.end_all(FORBIDDEN, EPERM);
+    filter.end_all(&[KEXEC_FILE_LOAD], EPERM);
     if strict {
         filter.end_all(FORBIDDEN_STRICTLY, EPERM);
     }
