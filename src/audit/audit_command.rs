@@ -244,7 +244,7 @@ fn follow(folder: &Path, options: &Options) -> store::Result<()> {
 }
 
 impl Options {
-    fn fits(&self, record: &Record) -> bool {
+    fn fits(&self, record: &Record<'_>) -> bool {
         let is_it = |(name, wanted): &(&str, String)| match *name {
             "kind" => record.kind == *wanted,
             "session" => record.session == *wanted,
@@ -258,7 +258,7 @@ impl Options {
     }
 
     /// The record for a person, or its line with everything invisible escaped.
-    fn shown(&self, record: &Record, line: &[u8]) -> String {
+    fn shown(&self, record: &Record<'_>, line: &[u8]) -> String {
         if self.as_json {
             return printable(&String::from_utf8_lossy(line), usize::MAX) + "\n";
         }
