@@ -280,7 +280,8 @@ impl Options {
                 Some(value) => add(&mut out, " = ", value),
                 None if shape.is_null() => {}
                 None => {
-                    let shape = printable(&shape.to_string(), MAX_SHOWN);
+                    let shape = serde_json::to_string(shape).unwrap_or_default();
+                    let shape = printable(&shape, MAX_SHOWN);
                     let _ = write!(out, " {shape}");
                 }
             }

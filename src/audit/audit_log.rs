@@ -15,13 +15,17 @@ use std::fmt;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long nothing waits for the lock after another process has held it for too long.
 const LOCK_PAUSE: Duration = Duration::from_secs(5);
 /// How many refused requests are recorded in a second; of more only the number is.
 const MAX_REFUSED: u64 = 20;
+/// The time of a record from which on the disk is what it waits for, and the longest pause of processes that wait for
+/// the lock.
+const SLOW_WRITE: Duration = Duration::from_millis(1);
+const LONGEST_POLL: Duration = Duration::from_millis(20);
 /// How long the clock has to go on after a jump until the age of files is counted with it, in seconds.
 const TRUSTED_AFTER: i64 = 7 * 24 * 3600;
 /// How often what was written is on the disk with [`Sync::Second`], and the files are looked for.
@@ -164,6 +168,15 @@ impl AuditLog {
             if !was_kept {
                 self.shared.has_work.notify_one();
             }
+            return Ok(seq);
+        }
+        drop(held);
+        if let Some(lock) = &state.lock
+            && now.elapsed() > SLOW_WRITE
+            && lock.is_wanted()
+        {
+            // It is free for a moment only, in which a process that waits need not look.
+            thread::sleep(LONGEST_POLL);
         }
         Ok(seq)
     }

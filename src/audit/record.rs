@@ -1,16 +1,15 @@
 //! The line of a record: JSON, with the hash of the record before it, and its own at the end.
 
 use crate::activity::{Caller, Entry};
-use crate::argument_shape::shape;
+use crate::argument_shape::Shape;
 use crate::store::settings::{self, Kind};
 use crate::text::printable;
 use gosling_shared::redact_credentials;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::fmt::Write;
+use std::net::SocketAddr;
 use std::sync::LazyLock;
 use std::time::SystemTime;
 
@@ -89,8 +88,8 @@ pub(crate) struct Arguments {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) sha256: String,
     pub(crate) bytes: usize,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub(crate) shape: Value,
+    #[serde(skip_serializing_if = "Shape::is_null")]
+    pub(crate) shape: Shape,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<String>,
 }
@@ -120,7 +119,7 @@ impl<'a> Record<'a> {
         } else {
             ""
         };
-        let address = caller.address.map(|address| address.to_string());
+        let address = caller.address.map(address_of);
         Record {
             of: entry.of,
             turn: caller.turn,
@@ -204,8 +203,8 @@ impl Arguments {
             },
             bytes: text.len(),
             shape: match text.len() <= MAX_SHAPED {
-                true => shape(text),
-                false => Value::Null,
+                true => Shape::of(text),
+                false => Shape::Null,
             },
             value,
         })
@@ -213,7 +212,7 @@ impl Arguments {
 }
 
 /// A text that may come from anywhere, without credentials and in this many visible characters.
-fn told(text: &str, limit: usize) -> Cow<'_, str> {
+pub(crate) fn told(text: &str, limit: usize) -> Cow<'_, str> {
     let text = match text.len() < MIN_CREDENTIAL {
         true => Cow::Borrowed(text),
         false => redact_credentials(text),
@@ -265,8 +264,9 @@ pub(crate) fn sealed(begin: &[u8]) -> Vec<u8> {
 }
 
 thread_local! {
-    /// A second and its time without `Z`: formatting it takes longer than anything else of a record.
+    /// What this thread has formatted last, because many records have it: a second, without `Z`, and an address.
     static SECOND: RefCell<(i64, String)> = const { RefCell::new((i64::MIN, String::new())) };
+    static ADDRESS: RefCell<Option<(SocketAddr, String)>> = const { RefCell::new(None) };
 }
 
 /// A time in UTC with milliseconds (RFC 3339).
@@ -284,8 +284,20 @@ fn time_of(now: SystemTime) -> String {
         }
         text.push_str(formatted);
     });
-    let _ = write!(text, ".{:03}Z", since.subsec_millis());
+    text.push('.');
+    for unit in [100, 10, 1] {
+        let digit = since.subsec_millis() / unit % 10;
+        text.push(char::from_digit(digit, 10).unwrap_or_default());
+    }
+    text.push('Z');
     text
+}
+
+fn address_of(address: SocketAddr) -> String {
+    ADDRESS.with_borrow_mut(|known| match known {
+        Some((known, text)) if *known == address => text.clone(),
+        _ => known.insert((address, address.to_string())).1.clone(),
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 use super::*;
-use serde_json::json;
+use serde_json::{Map, json};
 
 fn shape_of(value: &Value) -> Value {
-    shape(value.to_string().as_bytes())
+    let shape = Shape::of(value.to_string().as_bytes());
+    serde_json::to_value(shape).unwrap()
 }
 
 #[test]
@@ -33,4 +34,17 @@ fn large_and_deep_arguments_have_small_shapes() {
     assert_eq!(shape_of(&many.into())["…"], 9_960);
     let deep = (0..90).fold(json!(1), |inner, _| json!({ "a": inner }));
     assert!(shape_of(&deep).to_string().len() < 100);
+}
+
+#[test]
+fn each_name_stands_once_in_a_shape() {
+    let of = |text: &str| serde_json::to_string(&Shape::of(text.as_bytes())).unwrap();
+    assert_eq!(
+        of(r#"{"a": 1, "b": 2, "a": "x"}"#),
+        r#"{"a":"string of 1","b":"number"}"#
+    );
+    let many: Vec<String> = (0..50).map(|n| format!("\"{n}\":1")).collect();
+    let text = of(&format!("{{\"…\":1,{}}}", many.join(",")));
+    assert_eq!(text.matches('…').count(), 1, "{text}");
+    assert_eq!(of("{\"a\": "), "null");
 }

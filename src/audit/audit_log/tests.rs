@@ -6,7 +6,6 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 /// A folder for a log, which is removed at the end of the test.
 struct Folder(PathBuf);
@@ -512,4 +511,26 @@ fn records_are_synced_a_second_later_by_a_thread_that_waits_for_them() {
     }
     note(&log, "b");
     assert!(unsynced());
+}
+
+#[test]
+fn a_process_that_syncs_each_record_lets_others_record() {
+    let folder = Folder::new();
+    let (mut server, other) = (folder.log_of_server(), folder.log());
+    server.options.sync = Sync::Each;
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    note(&server, "of the server");
+                }
+            });
+        }
+        for _ in 0..20 {
+            note(&other, "of another process");
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    folder.is_whole();
 }
