@@ -397,7 +397,10 @@ fn what_cannot_be_recorded_is_refused_if_the_log_is_required() {
 #[test]
 fn a_server_gives_the_lock_that_it_keeps_to_another_process() {
     let folder = Folder::new();
-    let (server, other) = (folder.log_of_server(), folder.log());
+    let (mut server, mut other) = (folder.log_of_server(), folder.log());
+    for log in [&mut server, &mut other] {
+        log.options.file_size = u64::MAX;
+    }
     let is_done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
