@@ -6,6 +6,7 @@ use crate::log_end::End;
 use crate::log_files;
 use crate::log_lock::{KeptLock, LogLock};
 use crate::record::{NO_HASH, Record};
+use crate::store::file_lock::FileLock;
 use crate::store::{Error, Result, files};
 use crate::sys::clock::Utc;
 use crate::sys::threads::with_origin;
@@ -22,9 +23,9 @@ use std::time::{Duration, Instant};
 const LOCK_PAUSE: Duration = Duration::from_secs(5);
 /// How many refused requests are recorded in a second; of more only the number is.
 const MAX_REFUSED: u64 = 20;
-/// The time of a record from which on the disk is what it waits for, and the longest pause of processes that wait for
-/// the lock.
+/// A record that takes longer waits for the disk, with the lock held nearly all the time.
 const SLOW_WRITE: Duration = Duration::from_millis(1);
+/// The longest pause between two attempts of a process that waits for the lock.
 const LONGEST_POLL: Duration = Duration::from_millis(20);
 /// How long the clock has to go on after a jump until the age of files is counted with it, in seconds.
 const TRUSTED_AFTER: i64 = 7 * 24 * 3600;
@@ -108,30 +109,8 @@ impl AuditLog {
 
     /// Appends a record, after the number of the refused requests that have none; returns its number.
     fn append(&self, state: &mut State, record: Record<'_>, now: Instant) -> Result<u64> {
-        self.find_lock(state, now)?;
-        let kept = state.kept.take();
-        let was_kept = kept.is_some();
-        let held = match (kept, &state.lock) {
-            (Some(held), Some(lock)) => {
-                if state.kept.is_check_due(now) {
-                    if lock.is_wanted() {
-                        state.kept.share(now);
-                    }
-                    // No other process of gosling has written, but the file may be gone.
-                    state.end = state.end.take().and_then(End::follow);
-                }
-                held
-            }
-            (_, None) => return Err(self.locked()),
-            (None, Some(lock)) => {
-                let (held, was_shared) = lock.acquire()?;
-                if was_shared {
-                    state.kept.share(now);
-                }
-                state.end = state.end.take().and_then(End::follow);
-                held
-            }
-        };
+        let was_kept = state.kept.due().is_some();
+        let held = self.hold_lock(state, now)?;
         let mut end = match state.end.take() {
             Some(end) => end,
             None => self.find_end()?,
@@ -175,35 +154,47 @@ impl AuditLog {
             && now.elapsed() > SLOW_WRITE
             && lock.is_wanted()
         {
-            // It is free for a moment only, in which a process that waits need not look.
+            // Otherwise the lock would be free only while that process pauses.
             thread::sleep(LONGEST_POLL);
         }
         Ok(seq)
     }
 
-    fn locked(&self) -> Error {
-        Error::Locked {
-            path: self.options.folder.join("lock"),
-            waited: Duration::ZERO,
-        }
-    }
-
-    /// Opens the lock, again if its file was moved away: otherwise two processes could hold different ones for long.
-    fn find_lock(&self, state: &mut State, now: Instant) -> Result<()> {
-        let is_due = state.looked.is_none_or(|at| now > at + SYNC_INTERVAL);
-        if is_due {
+    /// Takes the lock, or the one that was kept. The end of the log is no longer known if it is another one now.
+    fn hold_lock(&self, state: &mut State, now: Instant) -> Result<FileLock> {
+        if state.looked.is_none_or(|at| now > at + SYNC_INTERVAL) {
             state.looked = Some(now);
+            // Otherwise two processes could hold locks of different files for long.
             state.lock.take_if(|lock| !lock.is_in_place());
             state.end.take_if(|end| !end.is_in_place());
         }
-        if state.lock.is_none() {
-            // The files may have been moved away with it.
-            state.end = None;
-            drop(state.kept.take());
-            files::ensure_dir(&self.options.folder)?;
-            state.lock = Some(LogLock::open(&self.options.folder)?);
+        let lock = match &mut state.lock {
+            Some(lock) => lock,
+            missing => {
+                // The files may have been moved away with it.
+                state.end = None;
+                drop(state.kept.take());
+                files::ensure_dir(&self.options.folder)?;
+                missing.insert(LogLock::open(&self.options.folder)?)
+            }
+        };
+        let (held, is_shared, is_due) = match state.kept.take() {
+            Some(held) => {
+                let is_due = state.kept.is_check_due(now);
+                (held, is_due && lock.is_wanted(), is_due)
+            }
+            None => {
+                let (held, was_shared) = lock.acquire()?;
+                (held, was_shared, true)
+            }
+        };
+        if is_shared {
+            state.kept.share(now);
         }
-        Ok(())
+        if is_due {
+            state.end = state.end.take().and_then(End::follow);
+        }
+        Ok(held)
     }
 
     /// The end of the log as it is on the disk; begins the first file, and the one that follows a finished one.
@@ -428,7 +419,10 @@ impl Recorder for AuditLog {
         let now = Instant::now();
         state.blocked_until.take_if(|until| *until < now);
         let appended = match state.blocked_until {
-            Some(_) => Err(self.locked()),
+            Some(_) => Err(Error::Locked {
+                path: self.options.folder.join("lock"),
+                waited: Duration::ZERO,
+            }),
             None => self.append(&mut state, record, now),
         };
         if matches!(appended, Err(Error::Locked { .. })) && state.blocked_until.is_none() {
