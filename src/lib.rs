@@ -135,6 +135,8 @@
 //!   connection reads and one writes. One serves each request that may wait, such as a prompt, and one waits a
 //!   moment after a question that the user dismissed;
 //! - one writes log records to stderr and one to the log file, each from the first record on;
+//! - one releases the lock of the audit log when nothing is recorded, from the first time on that it is kept, and makes
+//!   records durable if that is to happen a second later;
 //! - for each stdio MCP server, also in a container, one reads its stdout and one its stderr; a third writes to
 //!   its stdin only while the server does not keep up;
 //! - one for each running request over Streamable HTTP, and one for each request of an MCP server while the

@@ -6,9 +6,13 @@ mod support;
 
 use serde_json::{Value, json};
 use std::fs;
-use std::process::Output;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
+use support::client::{Answer, KEY};
 use support::server::{Extension, RunningServer, Server, gosling};
 use support::{temp_dir, until};
 
@@ -391,6 +395,126 @@ fn two_servers_share_a_log_that_survives_the_death_of_one() {
         said.contains("1.jsonl, line") && said.contains("THE LOG WAS CHANGED"),
         "{said}"
     );
+}
+
+/// Lets a server record many things, one after the other, until `work` is done. Each of them has to be recorded.
+fn under_load<T>(server: &RunningServer, work: impl FnOnce() -> T) -> T {
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                read_setting(server).is(200);
+            }
+        });
+        let done = work();
+        is_done.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+fn read_setting(server: &RunningServer) -> Answer {
+    server.post("/config/read", json!({"key": "X", "is_secret": false}))
+}
+
+/// Whether a process holds the lock of the log.
+fn is_locked(server: &RunningServer) -> bool {
+    let lock = fs::File::open(server.root().join("data/audit/lock"));
+    lock.is_ok_and(|lock| lock.try_lock().is_err())
+}
+
+#[test]
+#[cfg(feature = "chat")]
+fn a_busy_server_lets_other_processes_record() {
+    let server = Server::scripted(runs("true")).env("GOOSE_AUDIT", "required");
+    let server = server.start();
+    let beside = server.beside();
+    let command = |arguments: &[&str]| {
+        let mut command = gosling();
+        command
+            .env("GOOSE_PATH_ROOT", server.root())
+            .env("GOOSE_AUDIT", "required")
+            .env("GOOSE_SCRIPT", server.root().join("script.json"))
+            .env("HOME", server.root())
+            .current_dir(server.work())
+            .stdin(Stdio::null());
+        let output = command.args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    under_load(&server, || {
+        until("the server keeps the lock", || {
+            is_locked(&server).then_some(())
+        });
+        for _ in 0..50 {
+            read_setting(&beside).is(200);
+        }
+        command(&["extensions", "add", "mine", "--", "/bin/true"]);
+        command(&["chat", "--provider", "scripted", "--message", "go"]);
+    });
+    is_whole(&server);
+    assert_eq!(records(&server, &["--kind", "gap"]), [] as [Value; 0]);
+    let pid = u64::from(beside.pid());
+    let requests = records(&server, &["--kind", "request"]);
+    let of_it = requests
+        .iter()
+        .filter(|it| it["pid"] == pid && it["of"].is_null());
+    assert_eq!(of_it.count(), 50);
+    assert!(!records(&server, &["--front", "chat", "--kind", "turn"]).is_empty());
+}
+
+#[test]
+fn a_server_that_is_killed_while_it_keeps_the_lock_blocks_none() {
+    let server = Server::new().env("GOOSE_AUDIT", "required").start();
+    let beside = server.beside();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let body = r#"{"key": "X", "is_secret": false}"#;
+            let head = format!(
+                "POST /config/read HTTP/1.1\r\nHost: localhost\r\nX-Secret-Key: {KEY}\r\nContent-Type: \
+                 application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            while let Ok(mut stream) = TcpStream::connect(server.address()) {
+                let sent = stream.write_all((head.clone() + body).as_bytes());
+                let _ = sent.and_then(|()| stream.read_to_end(&mut Vec::new()));
+            }
+        });
+        until("the server keeps the lock", || {
+            is_locked(&server).then_some(())
+        });
+        server.kill();
+    });
+    assert!(!is_locked(&beside));
+    under_load(&beside, || {
+        until("the other one keeps the lock", || {
+            is_locked(&beside).then_some(())
+        });
+    });
+    is_whole(&beside);
+}
+
+#[test]
+fn a_server_that_is_stopped_while_it_keeps_the_lock_goes_on_with_it() {
+    let server = Server::new().start();
+    let beside = server.beside();
+    under_load(&server, || {
+        until("the server is stopped while it keeps the lock", || {
+            server.signal("STOP");
+            let is_stopped = is_locked(&server);
+            if !is_stopped {
+                server.signal("CONT");
+            }
+            is_stopped.then_some(())
+        });
+        // The other one works without the log.
+        read_setting(&beside).is(200);
+        server.signal("CONT");
+        until("the other one records again", || {
+            read_setting(&beside).is(200);
+            let gaps = records(&server, &["--kind", "gap"]);
+            (!gaps.is_empty()).then_some(())
+        });
+    });
+    is_whole(&server);
 }
 
 #[test]

@@ -1,40 +1,165 @@
 //! What arguments look like: names, types and sizes, without what they say.
 
-use crate::text::printable;
-use gosling_shared::redact_credentials;
-use serde_json::{Map, Value, json};
+use crate::record::told;
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::fmt;
+use std::result::Result;
 
 /// The most members of an object, and the most levels, that are told.
 const MAX_MEMBERS: usize = 40;
 const MAX_DEPTH: usize = 3;
+/// Stands for the members that are not told.
+const MORE: &str = "…";
 /// The longest name that is told, in characters.
 const MAX_NAME: usize = 60;
 
-/// The shape of a value: of an object its members, of anything else its type and its size.
-pub(crate) fn shape(value: &Value) -> Value {
-    shape_at(value, 0)
+/// What a value looks like.
+#[derive(Debug, Default)]
+pub(crate) enum Shape {
+    /// `null`, or not JSON.
+    #[default]
+    Null,
+    /// A type alone.
+    Type(&'static str),
+    /// A type and its size: bytes of a string, items of an array, members of an object.
+    Sized(&'static str, usize),
+    /// The first members of an object, and how many more there are.
+    Members(Vec<(String, Shape)>, usize),
+    /// As it stands in a record.
+    Recorded(Value),
 }
 
-fn shape_at(value: &Value, depth: usize) -> Value {
-    match value {
-        Value::Object(members) if depth < MAX_DEPTH => {
-            let named = members.iter().take(MAX_MEMBERS);
-            let named = named.map(|(name, value)| {
-                let name = printable(&redact_credentials(name), MAX_NAME);
-                (name, shape_at(value, depth + 1))
-            });
-            let mut shape = Map::from_iter(named);
-            if members.len() > MAX_MEMBERS {
-                shape.insert("…".to_owned(), (members.len() - MAX_MEMBERS).into());
+impl Shape {
+    /// The shape of a JSON text.
+    pub(crate) fn of(text: &[u8]) -> Shape {
+        let read = crate::json::from_slice(text);
+        read.map_or(Shape::Null, |Read(shape)| shape)
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Shape::Null | Shape::Recorded(Value::Null))
+    }
+}
+
+impl Serialize for Shape {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Shape::Null => out.serialize_unit(),
+            Shape::Type(name) => out.serialize_str(name),
+            Shape::Sized(name, size) => out.collect_str(&format_args!("{name} of {size}")),
+            Shape::Members(members, more) => {
+                let mut object = out.serialize_map(None)?;
+                for (name, shape) in members {
+                    object.serialize_entry(name, shape)?;
+                }
+                if *more > 0 {
+                    object.serialize_entry(MORE, more)?;
+                }
+                object.end()
             }
-            shape.into()
+            Shape::Recorded(value) => value.serialize(out),
         }
-        Value::Object(members) => json!(format!("object of {}", members.len())),
-        Value::Array(items) => json!(format!("array of {}", items.len())),
-        Value::String(text) => json!(format!("string of {}", text.len())),
-        Value::Number(_) => json!("number"),
-        Value::Bool(_) => json!("boolean"),
-        Value::Null => Value::Null,
+    }
+}
+
+impl<'de> Deserialize<'de> for Shape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(Shape::Recorded)
+    }
+}
+
+/// Reads the shape of a value, without building the value.
+struct Read(Shape);
+
+impl<'de> Deserialize<'de> for Read {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        AtDepth(0).deserialize(deserializer).map(Read)
+    }
+}
+
+/// Reads the shape of a value inside so many objects.
+#[derive(Clone, Copy)]
+struct AtDepth(usize);
+
+impl<'de> DeserializeSeed<'de> for AtDepth {
+    type Value = Shape;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Shape, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for AtDepth {
+    type Value = Shape;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Shape, E> {
+        Ok(Shape::Type("boolean"))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Shape, E> {
+        Ok(Shape::Type("number"))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Shape, E> {
+        Ok(Shape::Type("number"))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Shape, E> {
+        Ok(Shape::Type("number"))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Shape, E> {
+        Ok(Shape::Sized("string", text.len()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Shape, E> {
+        Ok(Shape::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Shape, A::Error> {
+        let mut count = 0;
+        while items.next_element::<IgnoredAny>()?.is_some() {
+            count += 1;
+        }
+        Ok(Shape::Sized("array", count))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Shape, A::Error> {
+        let (mut shapes, mut more) = (Vec::<(String, Shape)>::new(), 0);
+        let most = if self.0 < MAX_DEPTH { MAX_MEMBERS } else { 0 };
+        while let Some(name) = members.next_key::<String>()? {
+            if shapes.len() < most {
+                let shown = match told(&name, MAX_NAME) {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(shown) => Some(shown),
+                };
+                let name = shown.unwrap_or(name);
+                let shape = members.next_value_seed(AtDepth(self.0 + 1))?;
+                match shapes.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, known)) => *known = shape,
+                    None => shapes.push((name, shape)),
+                }
+            } else {
+                members.next_value::<IgnoredAny>()?;
+                more += 1;
+            }
+        }
+        if more > 0 {
+            shapes.retain(|(name, _)| name != MORE);
+        }
+        Ok(match most {
+            0 => Shape::Sized("object", more),
+            _ => Shape::Members(shapes, more),
+        })
     }
 }
 

@@ -244,7 +244,7 @@ fn follow(folder: &Path, options: &Options) -> store::Result<()> {
 }
 
 impl Options {
-    fn fits(&self, record: &Record) -> bool {
+    fn fits(&self, record: &Record<'_>) -> bool {
         let is_it = |(name, wanted): &(&str, String)| match *name {
             "kind" => record.kind == *wanted,
             "session" => record.session == *wanted,
@@ -258,7 +258,7 @@ impl Options {
     }
 
     /// The record for a person, or its line with everything invisible escaped.
-    fn shown(&self, record: &Record, line: &[u8]) -> String {
+    fn shown(&self, record: &Record<'_>, line: &[u8]) -> String {
         if self.as_json {
             return printable(&String::from_utf8_lossy(line), usize::MAX) + "\n";
         }
@@ -280,7 +280,8 @@ impl Options {
                 Some(value) => add(&mut out, " = ", value),
                 None if shape.is_null() => {}
                 None => {
-                    let shape = printable(&shape.to_string(), MAX_SHOWN);
+                    let shape = serde_json::to_string(shape).unwrap_or_default();
+                    let shape = printable(&shape, MAX_SHOWN);
                     let _ = write!(out, " {shape}");
                 }
             }

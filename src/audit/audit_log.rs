@@ -1,42 +1,55 @@
-//! Appends records to the log, which several processes share: each holds the lock for one write.
+//! Appends records to the log, which several processes share: each holds the lock for one write, and a server for many
+//! while it is the only one that writes.
 
 use crate::activity::{Caller, Entry, Recorder};
-use crate::log_files::{self, Ending, Lines};
+use crate::log_end::End;
+use crate::log_files;
+use crate::log_lock::{KeptLock, LogLock};
 use crate::record::{NO_HASH, Record};
-use crate::store::file_lock::LockFile;
+use crate::store::file_lock::FileLock;
 use crate::store::{Error, Result, files};
-use crate::sys::clock::{Utc, unix_seconds};
-use crate::sys::fs::{Stamp, open_regular_with, private};
+use crate::sys::clock::Utc;
+use crate::sys::threads::with_origin;
 use crate::sys::{self, lock};
 use crate::{Options, Sync};
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long another process may hold the lock, and how long nothing waits for it after that.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long nothing waits for the lock after another process has held it for too long.
 const LOCK_PAUSE: Duration = Duration::from_secs(5);
 /// How many refused requests are recorded in a second; of more only the number is.
 const MAX_REFUSED: u64 = 20;
-/// How much of the end of a file is read to find its last record: several of the longest.
-const TAIL: u64 = 256 << 10;
+/// A record that takes longer waits for the disk, with the lock held nearly all the time.
+const SLOW_WRITE: Duration = Duration::from_millis(1);
+/// The longest pause between two attempts of a process that waits for the lock.
+const LONGEST_POLL: Duration = Duration::from_millis(20);
+/// How long the clock has to go on after a jump until the age of files is counted with it, in seconds.
+const TRUSTED_AFTER: i64 = 7 * 24 * 3600;
 /// How often what was written is on the disk with [`Sync::Second`], and the files are looked for.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The log of one root.
 pub(crate) struct AuditLog {
     options: Options,
+    shared: Arc<Shared>,
+}
+
+/// What the thread of the log needs.
+#[derive(Default)]
+struct Shared {
     state: Mutex<State>,
-    unsynced: Arc<Mutex<Option<Arc<File>>>>,
+    /// There is something to do for the thread.
+    has_work: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    lock: Option<LockFile>,
+    lock: Option<LogLock>,
+    kept: KeptLock,
     end: Option<End>,
     /// The number and the hash of the record that this process has written or seen last.
     last: (u64, String),
@@ -49,23 +62,13 @@ struct State {
     blocked_until: Option<Instant>,
     /// Whether the log could not be written last time.
     has_failed: bool,
-    has_sync_thread: bool,
+    /// The file that the thread makes durable, and when.
+    unsynced: Option<(Arc<File>, Instant)>,
+    /// Releases the lock and makes records durable; started when there is something to do for it.
+    thread: Option<JoinHandle<()>>,
+    is_closed: bool,
     /// The buffer for lines, reused.
     line: Vec<u8>,
-}
-
-/// The end of the log, to which the next record is appended.
-struct End {
-    number: u64,
-    path: PathBuf,
-    file: Arc<File>,
-    size: u64,
-    seq: u64,
-    hash: String,
-    /// The day of the last record (UTC); empty before the first.
-    day: String,
-    /// The last line has no end, because a process ended while it wrote it.
-    is_cut: bool,
 }
 
 /// The refused requests of a second.
@@ -100,17 +103,17 @@ impl AuditLog {
     pub(crate) fn new(options: Options) -> Self {
         AuditLog {
             options,
-            state: Mutex::default(),
-            unsynced: Arc::default(),
+            shared: Arc::default(),
         }
     }
 
     /// Appends a record, after the number of the refused requests that have none; returns its number.
-    fn append(&self, state: &mut State, record: Record) -> Result<u64> {
-        let held = self.lock(state)?.acquire(LOCK_TIMEOUT)?;
+    fn append(&self, state: &mut State, record: Record<'_>, now: Instant) -> Result<u64> {
+        let was_kept = state.kept.due().is_some();
+        let held = self.hold_lock(state, now)?;
         let mut end = match state.end.take() {
-            Some(end) if end.is_current() => end,
-            _ => self.find_end()?,
+            Some(end) => end,
+            None => self.find_end()?,
         };
         if end.seq < state.last.0 {
             let (lost, seq) = (end.seq, state.last.0);
@@ -121,46 +124,77 @@ impl AuditLog {
         let more = state.refused.next_second();
         if more > 0 {
             let mut summary = Record::new("refused");
-            summary.detail = format!("{more} more requests were refused within a second");
+            summary.detail = format!("{more} more requests were refused within a second").into();
             end.write(summary, &mut state.line)?;
         }
         if state.unrecorded > 0 {
             let mut gap = Record::new("gap");
-            gap.detail = format!("{} entries could not be recorded", state.unrecorded);
+            gap.detail = format!("{} entries could not be recorded", state.unrecorded).into();
             end.write(gap, &mut state.line)?;
             state.unrecorded = 0;
         }
         // A clock that jumps back begins no file.
         if end.size > self.options.file_size || !end.day.is_empty() && *record.day() > *end.day {
-            end = self.begin_file(end, &mut state.line)?;
+            end = self.begin_file(end, &record.time, &mut state.line)?;
         }
         let seq = end.write(record, &mut state.line)?;
-        self.sync(state, &end)?;
-        state.last = (end.seq, end.hash.clone());
+        self.sync(state, &end, now)?;
+        state.last.0 = end.seq;
+        state.last.1.clone_from(&end.hash);
         state.end = Some(end);
+        if self.options.keeps_lock && state.kept.count(now) && self.has_thread(state) {
+            state.kept.keep(held);
+            if !was_kept {
+                self.shared.has_work.notify_one();
+            }
+            return Ok(seq);
+        }
         drop(held);
+        if let Some(lock) = &state.lock
+            && now.elapsed() > SLOW_WRITE
+            && lock.is_wanted()
+        {
+            // Otherwise the lock would be free only while that process pauses.
+            thread::sleep(LONGEST_POLL);
+        }
         Ok(seq)
     }
 
-    fn lock<'s>(&self, state: &'s mut State) -> Result<&'s LockFile> {
-        let known = state.lock.take();
-        // Otherwise two processes could hold locks of different files for long.
-        let is_due = state.looked.is_none_or(|at| at.elapsed() > SYNC_INTERVAL);
-        let known = known.filter(|known| !is_due || known.is_in_place().unwrap_or(false));
-        if is_due {
-            state.looked = Some(Instant::now());
+    /// Takes the lock, or the one that was kept. The end of the log is no longer known if it is another one now.
+    fn hold_lock(&self, state: &mut State, now: Instant) -> Result<FileLock> {
+        if state.looked.is_none_or(|at| now > at + SYNC_INTERVAL) {
+            state.looked = Some(now);
+            // Otherwise two processes could hold locks of different files for long.
+            state.lock.take_if(|lock| !lock.is_in_place());
             state.end.take_if(|end| !end.is_in_place());
         }
-        let made = match known {
-            Some(known) => known,
-            None => {
+        let lock = match &mut state.lock {
+            Some(lock) => lock,
+            missing => {
                 // The files may have been moved away with it.
                 state.end = None;
+                drop(state.kept.take());
                 files::ensure_dir(&self.options.folder)?;
-                LockFile::open(&self.options.folder.join("lock"))?
+                missing.insert(LogLock::open(&self.options.folder)?)
             }
         };
-        Ok(state.lock.insert(made))
+        let (held, is_shared, is_due) = match state.kept.take() {
+            Some(held) => {
+                let is_due = state.kept.is_check_due(now);
+                (held, is_due && lock.is_wanted(), is_due)
+            }
+            None => {
+                let (held, was_shared) = lock.acquire()?;
+                (held, was_shared, true)
+            }
+        };
+        if is_shared {
+            state.kept.share(now);
+        }
+        if is_due {
+            state.end = state.end.take().and_then(End::follow);
+        }
+        Ok(held)
     }
 
     /// The end of the log as it is on the disk; begins the first file, and the one that follows a finished one.
@@ -168,7 +202,7 @@ impl AuditLog {
         let folder = &self.options.folder;
         let mut numbers = log_files::numbers(folder)?;
         let Some(number) = numbers.pop() else {
-            return End::create(folder, 1, 0, NO_HASH.to_owned());
+            return self.create(1, 0, NO_HASH.to_owned());
         };
         let (mut end, is_finished) = End::read(folder, number)?;
         // A file that was just begun goes on where the last one ended.
@@ -179,22 +213,32 @@ impl AuditLog {
             (end.seq, end.hash) = (before.seq, before.hash);
         }
         match is_finished {
-            true => End::create(folder, number + 1, end.seq, end.hash),
+            true => self.create(number + 1, end.seq, end.hash),
             false => Ok(end),
         }
     }
 
-    /// Finishes a file and begins the next one; removes those that are too old.
-    fn begin_file(&self, mut end: End, line: &mut Vec<u8>) -> Result<End> {
-        let folder = &self.options.folder;
+    /// Begins a file behind the record with this number and this hash.
+    fn create(&self, number: u64, seq: u64, hash: String) -> Result<End> {
+        let end = End::create(&self.options.folder, number, seq, hash)?;
+        if self.options.sync != Sync::None {
+            files::sync_names(&self.options.folder)?;
+        }
+        Ok(end)
+    }
+
+    /// Finishes a file and begins the next one at this time; removes those that are too old.
+    fn begin_file(&self, mut end: End, now: &str, line: &mut Vec<u8>) -> Result<End> {
         let mut last = Record::new("closed");
-        last.file = log_files::path_of(Path::new(""), end.number + 1)
-            .display()
-            .to_string();
+        last.time = now.into();
+        last.file = log_files::name_of(end.number + 1).into();
         end.write(last, line)?;
-        let mut next = End::create(folder, end.number + 1, end.seq, end.hash)?;
+        if self.options.sync != Sync::None {
+            end.sync()?;
+        }
+        let mut next = self.create(end.number + 1, end.seq, end.hash)?;
         if let Some(keep) = self.options.keep
-            && let Err(error) = self.remove_old(&mut next, keep, line)
+            && let Err(error) = self.remove_old(&mut next, now, keep, line)
         {
             log::warn!("old files of the audit log not removed reason={error}");
         }
@@ -202,64 +246,147 @@ impl AuditLog {
     }
 
     /// Removes the files whose last record is too old; records each in the file that was just begun.
-    fn remove_old(&self, next: &mut End, keep: Duration, line: &mut Vec<u8>) -> Result<()> {
+    fn remove_old(
+        &self,
+        next: &mut End,
+        now: &str,
+        keep: Duration,
+        line: &mut Vec<u8>,
+    ) -> Result<()> {
         let folder = &self.options.folder;
-        for number in log_files::numbers(folder)? {
-            let path = log_files::path_of(folder, number);
-            let (removed, _) = End::read(folder, number)?;
-            if number == next.number || removed.age().is_none_or(|age| age <= keep) {
+        let Some(today) = now.get(..10).and_then(midnight) else {
+            return Ok(());
+        };
+        let keep = i64::try_from(keep.as_secs()).unwrap_or(i64::MAX);
+        let mut numbers = log_files::numbers(folder)?;
+        numbers.retain(|number| *number != next.number);
+        let mut trusted = None;
+        for number in &numbers {
+            let (old, _) = End::read(folder, *number)?;
+            let is_old = |at: i64| midnight(&old.day).is_some_and(|day| at - day > keep);
+            if !is_old(today) {
+                break;
+            }
+            if trusted.is_none() {
+                trusted = trusted_time(folder, &numbers, today, keep)?;
+            }
+            if !trusted.is_some_and(is_old) {
                 break;
             }
             let mut record = Record::new("removed");
-            record.file = log_files::path_of(Path::new(""), number)
-                .display()
-                .to_string();
-            record.last = removed.hash;
+            record.time = now.into();
+            record.file = log_files::name_of(*number).into();
+            record.last = old.hash.into();
             next.write(record, line)?;
+            let path = log_files::path_of(folder, *number);
             fs::remove_file(&path).map_err(Error::io("remove", &path))?;
         }
         Ok(())
     }
 
-    fn sync(&self, state: &mut State, end: &End) -> Result<()> {
+    fn sync(&self, state: &mut State, end: &End, now: Instant) -> Result<()> {
         match self.options.sync {
             Sync::None => {}
-            Sync::Each => {
-                let synced = end.file.sync_data();
-                synced.map_err(Error::io("sync", &end.path))?;
-            }
+            Sync::Each => end.sync()?,
             Sync::Second => {
-                *lock(&self.unsynced) = Some(end.file.clone());
-                if !state.has_sync_thread {
-                    let unsynced = Arc::downgrade(&self.unsynced);
-                    let work = move || {
-                        loop {
-                            thread::sleep(SYNC_INTERVAL);
-                            let Some(unsynced) = unsynced.upgrade() else {
-                                return;
-                            };
-                            sync(&unsynced);
-                        }
-                    };
-                    let started = sys::spawn("audit".to_owned(), Some(sys::SMALL_STACK), work);
-                    state.has_sync_thread = started.is_ok();
+                let due = state.unsynced.take().map(|(_, due)| due);
+                if due.is_none() && !self.has_thread(state) {
+                    return end.sync();
+                }
+                // A file that was finished since is on the disk already.
+                let file = end.file.clone();
+                state.unsynced = Some((file, due.unwrap_or(now + SYNC_INTERVAL)));
+                if due.is_none() {
+                    self.shared.has_work.notify_one();
                 }
             }
         }
         Ok(())
     }
+
+    /// Whether the thread runs; starts it if it does not.
+    fn has_thread(&self, state: &mut State) -> bool {
+        if state.thread.is_none() {
+            let shared = self.shared.clone();
+            let work = move || shared.work();
+            let started = with_origin(None, || {
+                sys::spawn("audit".to_owned(), Some(sys::SMALL_STACK), work)
+            });
+            state.thread = started.ok();
+        }
+        state.thread.is_some()
+    }
 }
 
-fn sync(unsynced: &Mutex<Option<Arc<File>>>) {
-    let file = lock(unsynced).take();
-    if let Some(Err(error)) = file.map(|file| file.sync_data()) {
+impl Shared {
+    /// Releases a kept lock and makes records durable when it is time, until the log is closed.
+    fn work(&self) {
+        let mut state = lock(&self.state);
+        while !state.is_closed {
+            let now = Instant::now();
+            if state.kept.due().is_some_and(|due| due <= now) {
+                drop(state.kept.take());
+            }
+            if let Some((file, _)) = state.unsynced.take_if(|(_, due)| *due <= now) {
+                drop(state);
+                sync(&file);
+                state = lock(&self.state);
+                continue;
+            }
+            let sync_due = state.unsynced.as_ref().map(|(_, due)| *due);
+            let due = state.kept.due().into_iter().chain(sync_due).min();
+            state = match due {
+                None => {
+                    let woken = self.has_work.wait(state);
+                    woken.unwrap_or_else(PoisonError::into_inner)
+                }
+                Some(due) => {
+                    let woken = self.has_work.wait_timeout(state, due - now);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+}
+
+fn sync(file: &File) {
+    if let Err(error) = file.sync_data() {
         log::error!("audit log not synced reason={error}");
     }
 }
 
+/// The time up to which the clock is trusted: a week behind the newest file that was begun at least a week ago. So a
+/// clock that jumps ahead makes no file old, until it has gone on from there for a week.
+fn trusted_time(folder: &Path, numbers: &[u64], today: i64, keep: i64) -> Result<Option<i64>> {
+    let week = TRUSTED_AFTER.min(keep);
+    for number in numbers.iter().rev() {
+        let begun = midnight(&log_files::first_day(folder, *number)?);
+        if let Some(begun) = begun.filter(|begun| today - begun >= week) {
+            return Ok(Some(begun + week));
+        }
+    }
+    Ok(None)
+}
+
+/// The beginning of a day, in seconds since 1970.
+fn midnight(day: &str) -> Option<i64> {
+    Some(Utc::parse(day)?.unix_seconds())
+}
+
 impl Drop for AuditLog {
     fn drop(&mut self) {
-        sync(&self.unsynced);
+        let (thread, unsynced) = {
+            let mut state = lock(&self.shared.state);
+            state.is_closed = true;
+            (state.thread.take(), state.unsynced.take())
+        };
+        self.shared.has_work.notify_one();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+        if let Some((file, _)) = unsynced {
+            sync(&file);
+        }
     }
 }
 
@@ -280,13 +407,13 @@ impl Recorder for AuditLog {
         entry: &Entry<'_>,
     ) -> std::result::Result<Option<u64>, String> {
         let record = Record::of(caller, entry, self.options.has_values);
-        let mut state = lock(&self.state);
+        let mut state = lock(&self.shared.state);
         if entry.kind == "refused" {
             state.refused.count += 1;
             if state.refused.count > MAX_REFUSED
                 && state.refused.begin.elapsed() < Duration::from_secs(1)
             {
-                return Ok(Some(0));
+                return Ok(None);
             }
         }
         let now = Instant::now();
@@ -296,7 +423,7 @@ impl Recorder for AuditLog {
                 path: self.options.folder.join("lock"),
                 waited: Duration::ZERO,
             }),
-            None => self.append(&mut state, record),
+            None => self.append(&mut state, record, now),
         };
         if matches!(appended, Err(Error::Locked { .. })) && state.blocked_until.is_none() {
             state.blocked_until = Some(Instant::now() + LOCK_PAUSE);
@@ -314,125 +441,9 @@ impl Recorder for AuditLog {
             }
             match self.options.required {
                 true => Err(format!("it cannot be recorded in the audit log: {error}")),
-                false => Ok(Some(0)),
+                false => Ok(None),
             }
         })
-    }
-}
-
-impl End {
-    /// Begins a file behind the record with this number and this hash.
-    fn create(folder: &Path, number: u64, seq: u64, hash: String) -> Result<Self> {
-        let path = log_files::path_of(folder, number);
-        let mut options = OpenOptions::new();
-        options.create_new(true).append(true);
-        let file = private(&mut options).open(&path);
-        let file = file.map_err(Error::io("create", &path))?;
-        Ok(End {
-            number,
-            path,
-            file: Arc::new(file),
-            size: 0,
-            seq,
-            hash,
-            day: String::new(),
-            is_cut: false,
-        })
-    }
-
-    /// The end of a file, and whether it is finished.
-    fn read(folder: &Path, number: u64) -> Result<(Self, bool)> {
-        let path = log_files::path_of(folder, number);
-        let mut options = OpenOptions::new();
-        let file = open_regular_with(options.append(true), &path);
-        let file = file.map_err(Error::io("open", &path))?;
-        let size = file.metadata().map_err(Error::io("read", &path))?.len();
-        let mut end = End {
-            number,
-            path: path.clone(),
-            file: Arc::new(file),
-            size,
-            seq: 0,
-            hash: NO_HASH.to_owned(),
-            day: String::new(),
-            is_cut: false,
-        };
-        let mut is_finished = false;
-        for from in [size.saturating_sub(TAIL), 0] {
-            let Some(mut lines) = Lines::open(&path, from)? else {
-                break;
-            };
-            let mut has_record = false;
-            while let Some((line, ending)) = lines.next().map_err(Error::io("read", &path))? {
-                end.is_cut = ending == Ending::None;
-                if let Ok((record, hash)) = Record::read(&line) {
-                    has_record = true;
-                    is_finished = record.kind == "closed";
-                    end.date(&record);
-                    (end.seq, end.hash) = (record.seq, hash);
-                }
-            }
-            if has_record {
-                break;
-            }
-        }
-        if end.seq == 0 && size > 0 {
-            log::error!("the audit log has no readable record file={path:?}");
-        }
-        Ok((end, is_finished))
-    }
-
-    /// Keeps the day of the last record; the one that finishes a file may be of a later day.
-    fn date(&mut self, record: &Record) {
-        if self.day != record.day() && record.kind != "closed" {
-            self.day = record.day().to_owned();
-        }
-    }
-
-    /// How long ago the day of the last record was.
-    fn age(&self) -> Option<Duration> {
-        let day = Utc::parse(&format!("{}T00:00:00Z", self.day))?;
-        let seconds = unix_seconds() - day.unix_seconds();
-        u64::try_from(seconds).ok().map(Duration::from_secs)
-    }
-
-    /// Whether its file still has its name.
-    fn is_in_place(&self) -> bool {
-        let ours = self.file.metadata().and_then(|it| Stamp::of(&it));
-        let named = files::stamp(&self.path);
-        ours.is_ok_and(|ours| named.is_ok_and(|named| named == Some(ours)))
-    }
-
-    /// Whether no other process has written since.
-    fn is_current(&self) -> bool {
-        let metadata = self.file.metadata();
-        metadata.is_ok_and(|it| it.len() == self.size && sys::file_owner::links(&it) > 0)
-    }
-
-    /// Appends a record with one write; returns its number. If that fails, nothing of it is left.
-    fn write(&mut self, mut record: Record, line: &mut Vec<u8>) -> Result<u64> {
-        record.seq = self.seq.saturating_add(1);
-        record.prev = std::mem::take(&mut self.hash);
-        line.clear();
-        if self.is_cut {
-            line.push(b'\n');
-        }
-        let hash = record.write(line);
-        let written = match &hash {
-            Some(_) => (&*self.file).write_all(line),
-            None => Err(std::io::ErrorKind::InvalidData.into()),
-        };
-        if let Err(error) = written {
-            // What was written of it would be taken for a record that was changed.
-            let _ = self.file.set_len(self.size);
-            return Err(Error::io("write", &self.path)(error));
-        }
-        self.size += line.len() as u64;
-        self.seq = record.seq;
-        self.date(&record);
-        self.hash = hash.unwrap_or_default();
-        self.is_cut = false;
-        Ok(record.seq)
     }
 }
 

@@ -5,7 +5,8 @@
 //! removed or added is found (`gosling audit verify`). Whoever can write the files can write a new log from its
 //! beginning: a copy of the last hash elsewhere tells.
 //!
-//! - `audit_log` appends records, begins new files and removes old ones.
+//! - `audit_log` appends records, begins new files and removes old ones; `log_end` is the end of the last one.
+//! - `log_lock` lets one process append at a time, and a server many records while no other process waits.
 //! - `record` makes the line of a record and its hash, and reads them.
 //! - `argument_shape` tells of arguments what they look like, not what they say.
 //! - `log_files` reads all files in their order; `verification` checks them.
@@ -17,10 +18,13 @@ mod audit_command;
 mod audit_log;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod log_end;
 mod log_files;
+mod log_lock;
 mod record;
 mod verification;
 
+use crate::activity::Caller;
 use crate::audit_log::AuditLog;
 use crate::store::{Config, Paths, settings};
 use gosling_core::part::Part;
@@ -62,6 +66,8 @@ struct Options {
     /// Records have the arguments of tools.
     has_values: bool,
     sync: Sync,
+    /// The lock is kept from one record to the next.
+    keeps_lock: bool,
     /// The size from which on a new file is begun, in bytes.
     file_size: u64,
     /// After which time a file is removed, if it is.
@@ -84,6 +90,8 @@ impl Options {
                 "second" => Sync::Second,
                 _ => Sync::None,
             },
+            // Others may be stopped in a terminal, and would block it.
+            keeps_lock: Caller::current().front == "agent",
             file_size: settings::AUDIT_FILE_SIZE.count(config),
             keep: (days > 0).then(|| day.saturating_mul(days)),
         })

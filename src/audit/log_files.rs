@@ -1,5 +1,6 @@
 //! The files of the log, `1.jsonl`, `2.jsonl` and so on, and their lines.
 
+use crate::record::Record;
 use crate::store::files;
 use crate::store::{Error, Result};
 use std::fs::{self, File};
@@ -13,9 +14,14 @@ const EXTENSION: &str = "jsonl";
 /// The longest line that is read, in bytes: longer than any that is written.
 pub(crate) const MAX_LINE: usize = 1 << 20;
 
+/// The name of the file with this number.
+pub(crate) fn name_of(number: u64) -> String {
+    format!("{number}.{EXTENSION}")
+}
+
 /// The path of the file with this number.
 pub(crate) fn path_of(folder: &Path, number: u64) -> PathBuf {
-    folder.join(format!("{number}.{EXTENSION}"))
+    folder.join(name_of(number))
 }
 
 /// The numbers of the files, in their order; none if there is no folder.
@@ -41,6 +47,16 @@ pub(crate) fn numbers(folder: &Path) -> Result<Vec<u64>> {
     let mut numbers: Vec<u64> = names.filter_map(number).collect();
     numbers.sort_unstable();
     Ok(numbers)
+}
+
+/// The day of the first record of a file (UTC); empty if it has none.
+pub(crate) fn first_day(folder: &Path, number: u64) -> Result<String> {
+    let path = path_of(folder, number);
+    let lines = Lines::open(&path, 0)?;
+    let line = lines.and_then(|mut lines| lines.next().transpose());
+    let line = line.transpose().map_err(Error::io("read", &path))?;
+    let first = line.and_then(|(line, _)| Record::read(&line).ok());
+    Ok(first.map_or_else(String::new, |(record, _)| record.day().to_owned()))
 }
 
 /// How a line ends.

@@ -1,14 +1,16 @@
 //! The line of a record: JSON, with the hash of the record before it, and its own at the end.
 
 use crate::activity::{Caller, Entry};
-use crate::argument_shape::shape;
+use crate::argument_shape::Shape;
 use crate::store::settings::{self, Kind};
 use crate::text::printable;
 use gosling_shared::redact_credentials;
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::fmt::Write;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::sync::LazyLock;
 use std::time::SystemTime;
 
 /// What comes before the hash of a record, which ends its line.
@@ -26,54 +28,57 @@ const MIN_CREDENTIAL: usize = 12;
 const MAX_SHAPED: usize = 64 << 10;
 const MAX_VALUE: usize = 8 << 10;
 
+/// The process, asked of the system once.
+static PID: LazyLock<u32> = LazyLock::new(std::process::id);
+
 /// A record as it is written; what is empty is left out.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Record {
+pub(crate) struct Record<'a> {
     pub(crate) seq: u64,
-    pub(crate) time: String,
-    pub(crate) prev: String,
-    pub(crate) kind: String,
+    pub(crate) time: Cow<'a, str>,
+    pub(crate) prev: Cow<'a, str>,
+    pub(crate) kind: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) of: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<u64>,
     pub(crate) pid: u32,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) front: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) key: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) address: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) session: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) extension: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) subject: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) request: String,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) front: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) key: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) address: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) session: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) extension: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) subject: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) request: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<Arguments>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) decision: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) by: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) outcome: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) detail: String,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) decision: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) by: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) outcome: Cow<'a, str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) detail: Cow<'a, str>,
     /// Milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<usize>,
     /// The next file, in the last record of one; the file, in the record of its removal.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) file: String,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) file: Cow<'a, str>,
     /// The last hash of the file that was removed.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(crate) last: String,
+    #[serde(skip_serializing_if = "is_empty")]
+    pub(crate) last: Cow<'a, str>,
 }
 
 /// What is told of arguments.
@@ -83,29 +88,25 @@ pub(crate) struct Arguments {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) sha256: String,
     pub(crate) bytes: usize,
-    #[serde(skip_serializing_if = "Value::is_null")]
-    pub(crate) shape: Value,
+    #[serde(skip_serializing_if = "Shape::is_null")]
+    pub(crate) shape: Shape,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<String>,
 }
 
-impl Record {
+impl<'a> Record<'a> {
     /// A record of this kind, of now.
-    pub(crate) fn new(kind: &str) -> Self {
+    pub(crate) fn new(kind: &'a str) -> Self {
         Record {
-            kind: kind.to_owned(),
-            time: time_of(SystemTime::now()),
-            pid: std::process::id(),
+            kind: kind.into(),
+            time: time_of(SystemTime::now()).into(),
+            pid: *PID,
             ..Record::default()
         }
     }
 
     /// The record of an entry. `has_values`: arguments are told whole.
-    pub(crate) fn of(caller: &Caller, entry: &Entry<'_>, has_values: bool) -> Self {
-        let name = |text: &str| match text.len() < MIN_CREDENTIAL {
-            true => printable(text, MAX_NAME),
-            false => printable(&redact_credentials(text), MAX_NAME),
-        };
+    pub(crate) fn of(caller: &'a Caller, entry: &Entry<'a>, has_values: bool) -> Self {
         let is_setting = entry.kind == "setting";
         let tells = match is_setting {
             true => is_plain_setting(entry.subject),
@@ -118,24 +119,22 @@ impl Record {
         } else {
             ""
         };
+        let address = caller.address.map(address_of);
         Record {
             of: entry.of,
             turn: caller.turn,
-            front: caller.front.to_owned(),
-            key: name(caller.key.get().map_or("", String::as_str)),
-            address: caller
-                .address
-                .map(|address| address.to_string())
-                .unwrap_or_default(),
-            session: name(entry.session),
-            extension: name(entry.extension),
-            subject: name(entry.subject),
-            request: name(entry.request),
+            front: caller.front.into(),
+            key: told(caller.key.get().map_or("", String::as_str), MAX_NAME),
+            address: address.unwrap_or_default().into(),
+            session: told(entry.session, MAX_NAME),
+            extension: told(entry.extension, MAX_NAME),
+            subject: told(entry.subject, MAX_NAME),
+            request: told(entry.request, MAX_NAME),
             arguments: Arguments::of(entry.arguments, tells, is_setting),
-            decision: entry.decision.to_owned(),
-            by: entry.by.to_owned(),
-            outcome: name(entry.outcome),
-            detail: printable(&redact_credentials(detail), MAX_DETAIL),
+            decision: entry.decision.into(),
+            by: entry.by.into(),
+            outcome: told(entry.outcome, MAX_NAME),
+            detail: told(detail, MAX_DETAIL),
             ms: entry
                 .took
                 .map(|took| (took.as_secs_f64() * 1e6).round() / 1e3),
@@ -166,7 +165,7 @@ impl Record {
     ///
     /// # Errors
     /// Why it is no record, or not as it was written.
-    pub(crate) fn read(line: &[u8]) -> Result<(Self, String), String> {
+    pub(crate) fn read(line: &[u8]) -> Result<(Record<'static>, String), String> {
         let cut = || "it is no record, or a part of one".to_owned();
         let tail = HASH.len() + HASH_LENGTH + 2;
         let (hashed, end) = line
@@ -181,7 +180,7 @@ impl Record {
         if hash_of(hashed) != hash {
             return Err("it was changed: its hash does not fit".to_owned());
         }
-        let record: Record =
+        let record =
             crate::json::from_slice(line).map_err(|error| format!("it cannot be read: {error}"))?;
         Ok((record, hash.to_owned()))
     }
@@ -193,10 +192,7 @@ impl Arguments {
         if text.is_empty() {
             return None;
         }
-        let small = Some(text).filter(|text| text.len() <= MAX_SHAPED);
-        let value: Option<Value> = small.and_then(|text| crate::json::from_slice(text).ok());
-        let told = Some(text).filter(|text| tells && text.len() <= MAX_VALUE);
-        let told = told.map(|text| {
+        let value = (tells && text.len() <= MAX_VALUE).then(|| {
             let text = String::from_utf8_lossy(text);
             printable(&redact_credentials(&text), MAX_VALUE)
         });
@@ -206,10 +202,32 @@ impl Arguments {
                 false => hash_of(text),
             },
             bytes: text.len(),
-            shape: value.as_ref().map(shape).unwrap_or_default(),
-            value: told,
+            shape: match text.len() <= MAX_SHAPED {
+                true => Shape::of(text),
+                false => Shape::Null,
+            },
+            value,
         })
     }
+}
+
+/// A text that may come from anywhere, without credentials and in this many visible characters.
+pub(crate) fn told(text: &str, limit: usize) -> Cow<'_, str> {
+    let text = match text.len() < MIN_CREDENTIAL {
+        true => Cow::Borrowed(text),
+        false => redact_credentials(text),
+    };
+    let is_plain = text.len() <= limit && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    if is_plain {
+        text
+    } else {
+        printable(&text, limit).into()
+    }
+}
+
+/// Whether a member of a record is left out.
+fn is_empty(text: &str) -> bool {
+    text.is_empty()
 }
 
 /// Whether the value of a setting may be told: it is a number, a switch or one of some words, or names the model.
@@ -228,11 +246,11 @@ fn is_plain_setting(name: &str) -> bool {
 
 /// SHA-256 in hexadecimal digits.
 fn hash_of(bytes: &[u8]) -> String {
-    let digest = digest(&SHA256, bytes);
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(HASH_LENGTH);
-    for byte in digest.as_ref() {
+    for byte in digest(&SHA256, bytes).as_ref() {
         for digit in [byte >> 4, byte & 15] {
-            text.push(char::from_digit(digit.into(), 16).unwrap_or_default());
+            text.push(DIGITS[usize::from(digit)].into());
         }
     }
     text
@@ -245,16 +263,41 @@ pub(crate) fn sealed(begin: &[u8]) -> Vec<u8> {
     [begin, HASH.as_bytes(), hash.as_bytes(), b"\"}"].concat()
 }
 
+thread_local! {
+    /// What this thread has formatted last, because many records have it: a second, without `Z`, and an address.
+    static SECOND: RefCell<(i64, String)> = const { RefCell::new((i64::MIN, String::new())) };
+    static ADDRESS: RefCell<Option<(SocketAddr, String)>> = const { RefCell::new(None) };
+}
+
 /// A time in UTC with milliseconds (RFC 3339).
 fn time_of(now: SystemTime) -> String {
     let since = now
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-    let mut text = crate::sys::clock::Utc::from_unix(seconds).to_string();
-    text.pop();
-    let _ = write!(text, ".{:03}Z", since.subsec_millis());
+    let mut text = String::with_capacity(24);
+    SECOND.with_borrow_mut(|(second, formatted)| {
+        if *second != seconds {
+            *formatted = crate::sys::clock::Utc::from_unix(seconds).to_string();
+            formatted.pop();
+            *second = seconds;
+        }
+        text.push_str(formatted);
+    });
+    text.push('.');
+    for unit in [100, 10, 1] {
+        let digit = since.subsec_millis() / unit % 10;
+        text.push(char::from_digit(digit, 10).unwrap_or_default());
+    }
+    text.push('Z');
     text
+}
+
+fn address_of(address: SocketAddr) -> String {
+    ADDRESS.with_borrow_mut(|known| match known {
+        Some((known, text)) if *known == address => text.clone(),
+        _ => known.insert((address, address.to_string())).1.clone(),
+    })
 }
 
 #[cfg(test)]

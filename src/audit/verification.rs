@@ -52,7 +52,7 @@ pub(crate) fn verify(folder: &Path) -> Result<Verified> {
             continue;
         };
         found.files += 1;
-        let name = format!("{number}.jsonl");
+        let name = log_files::name_of(number);
         let mut at = 0;
         while let Some((line, ending)) = lines.next().map_err(Error::io("read", &path))? {
             at += 1;
@@ -80,19 +80,19 @@ pub(crate) fn verify(folder: &Path) -> Result<Verified> {
                 }
             }
             if record.kind == "removed" {
-                removed.insert(record.last.clone());
+                removed.insert(record.last.to_string());
             }
             if found.first.is_empty() {
-                found.first.clone_from(&record.time);
+                found.first = record.time.to_string();
             }
-            found.last.clone_from(&record.time);
+            found.last = record.time.to_string();
             found.records += 1;
             (found.seq, found.hash) = (record.seq, hash.clone());
             before = Some((record.seq, hash));
         }
     }
     if let Some((file, line, prev)) = first_prev
-        && !removed.contains(&prev)
+        && !removed.contains(&*prev)
     {
         found.fault(&file, line, "the records before it are missing".to_owned());
     }

@@ -1,4 +1,10 @@
 use super::*;
+use serde_json::{Map, json};
+
+fn shape_of(value: &Value) -> Value {
+    let shape = Shape::of(value.to_string().as_bytes());
+    serde_json::to_value(shape).unwrap()
+}
 
 #[test]
 fn a_shape_has_names_types_and_sizes_and_no_value() {
@@ -6,7 +12,7 @@ fn a_shape_has_names_types_and_sizes_and_no_value() {
         "command": "rm -rf secret", "lines": [1, 2, 3], "n": 7, "on": true, "none": null,
         "deep": {"a": {"b": {"c": "secret"}}}, "odd\u{1b}[31m": 1,
     });
-    let shape = shape(&arguments);
+    let shape = shape_of(&arguments);
     assert_eq!(shape["command"], "string of 13");
     assert_eq!(shape["lines"], "array of 3");
     assert_eq!(
@@ -25,7 +31,20 @@ fn a_shape_has_names_types_and_sizes_and_no_value() {
 #[test]
 fn large_and_deep_arguments_have_small_shapes() {
     let many: Map<String, Value> = (0..10_000).map(|n| (n.to_string(), json!(n))).collect();
-    assert_eq!(shape(&many.into())["…"], 9_960);
+    assert_eq!(shape_of(&many.into())["…"], 9_960);
     let deep = (0..90).fold(json!(1), |inner, _| json!({ "a": inner }));
-    assert!(shape(&deep).to_string().len() < 100);
+    assert!(shape_of(&deep).to_string().len() < 100);
+}
+
+#[test]
+fn each_name_stands_once_in_a_shape() {
+    let of = |text: &str| serde_json::to_string(&Shape::of(text.as_bytes())).unwrap();
+    assert_eq!(
+        of(r#"{"a": 1, "b": 2, "a": "x"}"#),
+        r#"{"a":"string of 1","b":"number"}"#
+    );
+    let many: Vec<String> = (0..50).map(|n| format!("\"{n}\":1")).collect();
+    let text = of(&format!("{{\"…\":1,{}}}", many.join(",")));
+    assert_eq!(text.matches('…').count(), 1, "{text}");
+    assert_eq!(of("{\"a\": "), "null");
 }

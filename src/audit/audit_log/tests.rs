@@ -1,6 +1,11 @@
 use super::*;
+use crate::log_lock::LOCK_TIMEOUT;
+use crate::store::file_lock::LockFile;
 use crate::verification::{Verified, verify};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A folder for a log, which is removed at the end of the test.
 struct Folder(PathBuf);
@@ -17,6 +22,7 @@ impl Folder {
             required: true,
             has_values: false,
             sync: Sync::None,
+            keeps_lock: false,
             file_size: 1 << 20,
             keep: None,
         })
@@ -27,6 +33,13 @@ impl Folder {
         let mut log = self.log();
         log.options.file_size = 1_500;
         log.options.keep = keep;
+        log
+    }
+
+    /// The log of a server, which keeps the lock.
+    fn log_of_server(&self) -> AuditLog {
+        let mut log = self.log();
+        log.options.keeps_lock = true;
         log
     }
 
@@ -53,24 +66,40 @@ impl Drop for Folder {
     }
 }
 
-fn note_as(log: &AuditLog, kind: &'static str, subject: &str) -> std::result::Result<u64, String> {
+fn note_as(
+    log: &AuditLog,
+    kind: &'static str,
+    subject: &str,
+) -> std::result::Result<Option<u64>, String> {
     let entry = Entry {
         kind,
         subject,
         ..Entry::default()
     };
-    let number = log.record(&Caller::default(), &entry)?;
-    Ok(number.unwrap_or_default())
+    log.record(&Caller::default(), &entry)
 }
 
 fn note(log: &AuditLog, subject: &str) -> u64 {
-    note_as(log, "setting", subject).unwrap()
+    note_as(log, "setting", subject).unwrap().unwrap()
+}
+
+/// Whether it holds the lock between records.
+fn keeps_lock(log: &AuditLog) -> bool {
+    log.shared.state.lock().unwrap().kept.due().is_some()
+}
+
+/// Appends records until it keeps the lock.
+fn note_until_kept(log: &AuditLog) {
+    while !keeps_lock(log) {
+        note(log, "of many");
+    }
 }
 
 fn append_on(log: &AuditLog, day: &str) {
     let mut record = Record::new("setting");
-    record.time = format!("{day}T08:00:00.000Z");
-    log.append(&mut log.state.lock().unwrap(), record).unwrap();
+    record.time = format!("{day}T08:00:00.000Z").into();
+    let mut state = log.shared.state.lock().unwrap();
+    log.append(&mut state, record, Instant::now()).unwrap();
 }
 
 #[test]
@@ -134,18 +163,54 @@ fn each_day_has_a_file_of_its_own() {
 fn old_files_are_removed_and_the_log_says_so() {
     let folder = Folder::new();
     let log = folder.log_of_small_files(Some(Duration::from_secs(365 * 24 * 3600)));
-    for day in ["2019-01-01", "2020-01-01", "2020-01-02"] {
+    for day in ["2025-01-01", "2025-01-02", "2026-01-01", "2026-01-02"] {
         append_on(&log, day);
-        assert_eq!(folder.is_whole().files, 1);
     }
-    note(&log, "today");
+    assert_eq!(folder.is_whole().files, 4);
+    append_on(&log, "2026-01-08");
     let found = folder.is_whole();
     assert_eq!(
-        (found.files, found.first.get(..4)),
-        (1, found.last.get(..4))
+        (found.files, &*found.first),
+        (3, "2026-01-01T08:00:00.000Z")
     );
-    let text = fs::read_to_string(folder.0.join("4.jsonl")).unwrap();
-    assert_eq!(text.matches(r#""kind":"removed""#).count(), 1, "{text}");
+    let text = fs::read_to_string(folder.0.join("5.jsonl")).unwrap();
+    assert_eq!(text.matches(r#""kind":"removed""#).count(), 2, "{text}");
+}
+
+#[test]
+fn a_clock_that_jumps_ahead_removes_no_file() {
+    let folder = Folder::new();
+    let log = folder.log_of_small_files(Some(Duration::from_secs(365 * 24 * 3600)));
+    for day in ["2026-11-26", "2026-11-27", "2036-03-01", "2036-03-02"] {
+        append_on(&log, day);
+    }
+    // Full files begin new ones, too.
+    for _ in 0..40 {
+        append_on(&log, "2036-03-07");
+    }
+    let files = folder.is_whole().files;
+    assert!(files > 8, "{files}");
+    // The clock is right again.
+    for _ in 0..40 {
+        append_on(&log, "2026-11-28");
+    }
+    assert!(folder.is_whole().files > files);
+    assert!(folder.0.join("1.jsonl").exists());
+}
+
+#[test]
+fn days_are_kept_even_if_they_are_few() {
+    let folder = Folder::new();
+    let log = folder.log_of_small_files(Some(Duration::from_secs(24 * 3600)));
+    for day in ["2026-11-24", "2026-11-25", "2026-11-26", "2026-11-27"] {
+        append_on(&log, day);
+    }
+    // That of the day before yesterday is more than a day old.
+    let found = folder.is_whole();
+    assert_eq!(
+        (found.files, &*found.first),
+        (2, "2026-11-26T08:00:00.000Z")
+    );
 }
 
 #[test]
@@ -197,7 +262,7 @@ fn what_was_changed_is_found() {
     // A record with a right hash of its own.
     let forge = |lines: &mut Vec<String>| {
         let (mut record, _) = Record::read(lines[2].as_bytes()).unwrap();
-        record.subject = "another".to_owned();
+        record.subject = "another".into();
         let mut line = Vec::new();
         record.write(&mut line).unwrap();
         lines[2] = String::from_utf8(line).unwrap().trim().to_owned();
@@ -214,7 +279,7 @@ fn a_flood_of_refused_requests_is_counted() {
         note_as(&log, "refused", "GET /config").unwrap();
     }
     let seconds = begin.elapsed().as_secs() + 1;
-    log.state.lock().unwrap().refused.begin -= Duration::from_secs(1);
+    log.shared.state.lock().unwrap().refused.begin -= Duration::from_secs(1);
     note(&log, "after");
     let found = folder.is_whole();
     assert!(
@@ -286,7 +351,7 @@ fn a_process_does_not_forget_what_it_has_written() {
     // A file that was moved away gets no more records.
     let moved = folder.0.join("moved");
     fs::rename(folder.0.join("1.jsonl"), &moved).unwrap();
-    log.state.lock().unwrap().looked = None;
+    log.shared.state.lock().unwrap().looked = None;
     assert_eq!(note(&log, "c"), 7);
     assert_eq!(folder.lines().len(), 1);
     assert_eq!(verify(&folder.0).unwrap().faults.len(), 1);
@@ -303,12 +368,12 @@ fn what_was_not_recorded_is_counted() {
     let held = held.acquire(Duration::ZERO).unwrap();
     let begin = Instant::now();
     for _ in 0..50 {
-        assert_eq!(note_as(&log, "tool_call", "shell"), Ok(0));
+        assert_eq!(note_as(&log, "tool_call", "shell"), Ok(None));
     }
     // Each of them would wait otherwise.
     assert!(begin.elapsed() < 10 * LOCK_TIMEOUT);
     drop(held);
-    log.state.lock().unwrap().blocked_until = None;
+    log.shared.state.lock().unwrap().blocked_until = None;
     note(&log, "b");
     assert_eq!(folder.is_whole().records, 3);
     assert!(folder.lines()[1].contains("50 entries could not be recorded"));
@@ -322,9 +387,153 @@ fn what_cannot_be_recorded_is_refused_if_the_log_is_required() {
     let why = note_as(&log, "tool_call", "shell").unwrap_err();
     assert!(why.contains("audit log"), "{why}");
     log.options.required = false;
-    assert_eq!(note_as(&log, "tool_call", "shell"), Ok(0));
+    assert_eq!(note_as(&log, "tool_call", "shell"), Ok(None));
     fs::remove_file(&folder.0).unwrap();
     // It goes on when it can, with the number of those that have no record.
     assert_eq!(note(&log, "a"), 2);
+    folder.is_whole();
+}
+
+#[test]
+fn a_server_gives_the_lock_that_it_keeps_to_another_process() {
+    let folder = Folder::new();
+    let (mut server, mut other) = (folder.log_of_server(), folder.log());
+    for log in [&mut server, &mut other] {
+        log.options.file_size = u64::MAX;
+    }
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                note(&server, "of the server");
+            }
+        });
+        for n in 0..20 {
+            if n % 10 == 0 {
+                // As if no other process had needed it for long.
+                server.shared.state.lock().unwrap().kept = KeptLock::default();
+                while !keeps_lock(&server) {
+                    thread::yield_now();
+                }
+            }
+            note(&other, "of another process");
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    folder.is_whole();
+    let subjects = folder.lines();
+    let others = subjects.iter().filter(|it| it.contains("another process"));
+    assert_eq!(others.count(), 20);
+}
+
+#[test]
+fn servers_and_other_processes_append_to_one_chain() {
+    let folder = Folder::new();
+    let logs = [folder.log_of_server(), folder.log_of_server(), folder.log()];
+    thread::scope(|scope| {
+        for log in &logs {
+            for _ in 0..2 {
+                scope.spawn(move || (0..300).map(|n| note(log, &n.to_string())).max());
+            }
+        }
+    });
+    let found = folder.is_whole();
+    assert_eq!((found.records, found.files), (1_800, 1));
+}
+
+#[test]
+fn files_end_while_the_lock_is_kept() {
+    let folder = Folder::new();
+    let log = folder.log_of_small_files(None);
+    let (one, mut two) = (folder.log_of_small_files(None), log);
+    two.options.keeps_lock = true;
+    for n in 0..60 {
+        note(&two, "x");
+        if n % 20 == 0 {
+            note(&one, "y");
+        }
+    }
+    let found = folder.is_whole();
+    assert!(found.files > 5, "{found:?}");
+}
+
+#[test]
+fn a_lock_that_is_kept_is_released_when_nothing_is_recorded() {
+    let folder = Folder::new();
+    let log = folder.log_of_server();
+    note_until_kept(&log);
+    let lock = LockFile::open(&folder.0.join("lock")).unwrap();
+    assert!(lock.acquire(Duration::ZERO).is_err());
+    // No process has asked for it.
+    drop(lock.acquire(Duration::from_secs(60)).unwrap());
+    assert!(!keeps_lock(&log));
+    // The end of a log releases it at once.
+    note_until_kept(&log);
+    drop(log);
+    lock.acquire(Duration::ZERO).unwrap();
+}
+
+#[test]
+fn single_records_do_not_keep_the_lock() {
+    let folder = Folder::new();
+    let log = folder.log_of_server();
+    let mut now = Instant::now();
+    for _ in 0..30 {
+        now += Duration::from_millis(100);
+        let mut state = log.shared.state.lock().unwrap();
+        log.append(&mut state, Record::new("setting"), now).unwrap();
+        assert!(state.kept.due().is_none());
+    }
+    assert!(log.shared.state.lock().unwrap().thread.is_none());
+}
+
+#[test]
+fn a_file_that_is_cut_off_while_the_lock_is_kept_is_found() {
+    let folder = Folder::new();
+    let log = folder.log_of_server();
+    note_until_kept(&log);
+    let lines = folder.lines();
+    folder.set_lines(&lines[..2]);
+    // It is looked at a moment later.
+    let now = Instant::now() + Duration::from_millis(20);
+    let mut state = log.shared.state.lock().unwrap();
+    log.append(&mut state, Record::new("setting"), now).unwrap();
+    assert_eq!(verify(&folder.0).unwrap().faults[0].1, 3);
+}
+
+#[test]
+fn records_are_synced_a_second_later_by_a_thread_that_waits_for_them() {
+    let folder = Folder::new();
+    let mut log = folder.log();
+    log.options.sync = Sync::Second;
+    note(&log, "a");
+    let unsynced = || log.shared.state.lock().unwrap().unsynced.is_some();
+    assert!(unsynced());
+    while unsynced() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    note(&log, "b");
+    assert!(unsynced());
+}
+
+#[test]
+fn a_process_that_syncs_each_record_lets_others_record() {
+    let folder = Folder::new();
+    let (mut server, other) = (folder.log_of_server(), folder.log());
+    server.options.sync = Sync::Each;
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    note(&server, "of the server");
+                }
+            });
+        }
+        for _ in 0..20 {
+            note(&other, "of another process");
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
     folder.is_whole();
 }

@@ -24,7 +24,8 @@ fn entry() -> Entry<'static> {
 
 #[test]
 fn a_record_is_one_line_that_is_read_again() {
-    let record = Record::of(&Caller::default(), &entry(), false);
+    let caller = Caller::default();
+    let record = Record::of(&caller, &entry(), false);
     let line = line(&record);
     let text = String::from_utf8(line.clone()).unwrap();
     assert!(!text.contains('\n') && !text.contains('\u{1b}') && !text.contains("me:secret"));
@@ -37,7 +38,7 @@ fn a_record_is_one_line_that_is_read_again() {
     assert!(!text.contains("break"), "{text}");
     let (read, _) = Record::read(&line).unwrap();
     assert_eq!((&*read.subject, &*read.by), ("shell", "mode"));
-    let told = Record::of(&Caller::default(), &entry(), true);
+    let told = Record::of(&caller, &entry(), true);
     assert!(told.detail.contains("break") && !told.detail.contains("me:secret"));
     let value = told.arguments.unwrap().value.unwrap();
     assert!(
@@ -67,7 +68,8 @@ fn values_of_settings_are_told_unless_they_may_be_secrets() {
             arguments: b"\"auto\"",
             ..Entry::new("setting", "")
         };
-        let record = Record::of(&Caller::default(), &entry, true);
+        let caller = Caller::default();
+        let record = Record::of(&caller, &entry, true);
         let arguments = record.arguments.unwrap();
         // A short one could be guessed from its hash.
         assert_eq!(arguments.sha256.is_empty(), arguments.value.is_none());

@@ -1,0 +1,164 @@
+//! The end of the log, to which the next record is appended.
+
+use crate::log_files::{self, Ending, Lines};
+use crate::record::{NO_HASH, Record};
+use crate::store::{Error, Result, files};
+use crate::sys;
+use crate::sys::fs::{Stamp, open_regular_with, private};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How much of the end of a file is read to find its last record: several of the longest.
+const TAIL: u64 = 256 << 10;
+
+/// The end of the log: of its last file.
+pub(crate) struct End {
+    pub(crate) number: u64,
+    path: PathBuf,
+    pub(crate) file: Arc<File>,
+    pub(crate) size: u64,
+    pub(crate) seq: u64,
+    pub(crate) hash: String,
+    /// The day of the last record (UTC); empty before the first.
+    pub(crate) day: String,
+    /// The last line has no end, because a process ended while it wrote it.
+    is_cut: bool,
+}
+
+impl End {
+    /// Begins a file behind the record with this number and this hash.
+    pub(crate) fn create(folder: &Path, number: u64, seq: u64, hash: String) -> Result<Self> {
+        let path = log_files::path_of(folder, number);
+        let mut options = OpenOptions::new();
+        options.create_new(true).append(true);
+        let file = private(&mut options).open(&path);
+        let file = file.map_err(Error::io("create", &path))?;
+        Ok(End {
+            number,
+            path,
+            file: Arc::new(file),
+            size: 0,
+            seq,
+            hash,
+            day: String::new(),
+            is_cut: false,
+        })
+    }
+
+    /// The end of a file, and whether it is finished.
+    pub(crate) fn read(folder: &Path, number: u64) -> Result<(Self, bool)> {
+        let path = log_files::path_of(folder, number);
+        let mut options = OpenOptions::new();
+        let file = open_regular_with(options.append(true), &path);
+        let file = file.map_err(Error::io("open", &path))?;
+        let size = file.metadata().map_err(Error::io("read", &path))?.len();
+        let mut end = End {
+            number,
+            path: path.clone(),
+            file: Arc::new(file),
+            size,
+            seq: 0,
+            hash: NO_HASH.to_owned(),
+            day: String::new(),
+            is_cut: false,
+        };
+        let mut is_finished = false;
+        for from in [size.saturating_sub(TAIL), 0] {
+            let Some(mut lines) = Lines::open(&path, from)? else {
+                break;
+            };
+            let mut has_record = false;
+            while let Some((line, ending)) = lines.next().map_err(Error::io("read", &path))? {
+                end.is_cut = ending == Ending::None;
+                if let Ok((record, hash)) = Record::read(&line) {
+                    has_record = true;
+                    is_finished = record.kind == "closed";
+                    end.date(&record);
+                    (end.seq, end.hash) = (record.seq, hash);
+                }
+            }
+            if has_record {
+                break;
+            }
+        }
+        if end.seq == 0 && size > 0 {
+            log::error!("the audit log has no readable record file={path:?}");
+        }
+        Ok((end, is_finished))
+    }
+
+    /// Keeps the day of the last record; the one that finishes a file may be of a later day.
+    fn date(&mut self, record: &Record<'_>) {
+        if self.day != record.day() && record.kind != "closed" {
+            self.day = record.day().to_owned();
+        }
+    }
+
+    /// Whether its file still has its name.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let ours = self.file.metadata().and_then(|it| Stamp::of(&it));
+        let named = files::stamp(&self.path);
+        ours.is_ok_and(|ours| named.is_ok_and(|named| named == Some(ours)))
+    }
+
+    /// The end after what other processes have appended; `None` if the files have to be read for it.
+    pub(crate) fn follow(mut self) -> Option<Self> {
+        let metadata = self.file.metadata().ok()?;
+        if sys::file_owner::links(&metadata) == 0 {
+            return None;
+        }
+        let added = metadata.len().checked_sub(self.size)?;
+        if added == 0 {
+            return Some(self);
+        }
+        if added > TAIL {
+            return None;
+        }
+        let mut lines = Lines::open(&self.path, self.size).ok()??;
+        while let Some((line, ending)) = lines.next().ok()? {
+            let (record, hash) = Record::read(&line).ok()?;
+            let follows = record.prev == self.hash && record.seq == self.seq + 1;
+            if !follows || ending != Ending::Whole || record.kind == "closed" {
+                return None;
+            }
+            self.date(&record);
+            (self.seq, self.hash) = (record.seq, hash);
+        }
+        self.size = lines.at;
+        (self.size == metadata.len()).then_some(self)
+    }
+
+    /// Makes sure that what was written is on the disk.
+    pub(crate) fn sync(&self) -> Result<()> {
+        let synced = self.file.sync_data();
+        synced.map_err(Error::io("sync", &self.path))
+    }
+
+    /// Appends a record with one write; returns its number. If that fails, nothing of it is left.
+    pub(crate) fn write(&mut self, mut record: Record<'_>, line: &mut Vec<u8>) -> Result<u64> {
+        record.seq = self.seq.saturating_add(1);
+        record.prev = std::mem::take(&mut self.hash).into();
+        line.clear();
+        if self.is_cut {
+            line.push(b'\n');
+        }
+        let hash = record.write(line);
+        let written = match &hash {
+            Some(_) => (&*self.file).write_all(line),
+            None => Err(std::io::ErrorKind::InvalidData.into()),
+        };
+        if let Err(error) = written {
+            // What was written of it would be taken for a record that was changed.
+            let _ = self.file.set_len(self.size);
+            return Err(Error::io("write", &self.path)(error));
+        }
+        self.size += line.len() as u64;
+        self.seq = record.seq;
+        self.date(&record);
+        self.hash = hash.unwrap_or_default();
+        self.is_cut = false;
+        Ok(record.seq)
+    }
+}
