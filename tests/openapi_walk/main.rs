@@ -13,6 +13,7 @@
 mod support;
 
 mod cases;
+mod documentation;
 mod schema;
 
 use cases::{Ask, Case, cases};
