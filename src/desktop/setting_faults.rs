@@ -2,10 +2,10 @@
 
 use crate::agent::Registry;
 use crate::store;
-use crate::store::Config;
-use crate::store::settings::{self, Fault, Kind, Setting, in_file, misspelled};
+use crate::store::settings::{Fault, Kind};
 use gosling_providers::catalog::custom_providers::CustomProviders;
 use gosling_providers::catalog::misplaced_secret;
+use gosling_shared::value_and_name_faults;
 
 /// What is wrong with the settings: values, names, secrets, and files of the user's providers.
 ///
@@ -21,34 +21,15 @@ pub(crate) fn setting_faults(registry: &Registry) -> store::Result<Vec<Fault>> {
     Ok(faults)
 }
 
-/// The faults of the settings: wrong values of those in `ALL` and of `more`, and wrong names in the file and in the
-/// environment. Secrets are not read.
-///
-/// # Errors
-/// As [`Config::get`].
-fn value_and_name_faults(config: &Config, more: &[Setting<'_>]) -> store::Result<Vec<Fault>> {
-    let root = config.all()?;
-    let mut found = Vec::new();
-    for setting in settings::ALL.iter().copied().chain(more) {
-        if matches!(setting.kind, Kind::Secret) {
-            let is_misplaced = root.contains_key(setting.name) && !setting.environment_only;
-            found.extend(is_misplaced.then(|| misplaced_secret(setting.name, config.path())));
-        } else if let Some(given) = config.given(setting.name)?
-            && (!given.is_in_file() || !setting.environment_only)
-        {
-            found.extend(setting.fault_of(&given));
-        }
-    }
-    found.extend(settings::variables().filter_map(|name| misspelled(&name, None)));
-    found.extend(in_file(config.path(), root.keys().map(String::as_str)));
-    Ok(found)
-}
-
 /// What is wrong with the secrets of providers, and with the files of the user's own.
 fn provider_faults(registry: &Registry) -> store::Result<Vec<Fault>> {
     let (catalog, stores) = (registry.catalog(), registry.stores());
     let mut found = Vec::new();
     for setting in catalog.settings() {
+        let can_be_misplaced = matches!(setting.kind, Kind::Secret) && !setting.environment_only;
+        if can_be_misplaced && stores.config.has(setting.name)? {
+            found.push(misplaced_secret(setting.name, stores.config.path()));
+        }
         let is_secret = matches!(setting.kind, Kind::Secret | Kind::Headers);
         if is_secret && let Some(given) = stores.secrets.given(setting.name)? {
             found.extend(setting.fault_of(&given));
