@@ -25,6 +25,7 @@ parts! {
     "demo" => gosling_builtin::demo_server::PART,
     "desktop" => gosling_desktop::PART,
     "developer" => gosling_builtin::developer::PART,
+    "info" => gosling_info::PART,
     "inline-python" => gosling_inline_python::PART,
     "keys" => gosling_keys::PART,
     "manual" => crate::manual::PART,

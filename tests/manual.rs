@@ -32,7 +32,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 2] = ["3000", "8123"];
 
 /// Pages whose commands need a feature that a build may leave out.
-const NEEDS: [(&str, &str); 13] = [
+const NEEDS: [(&str, &str); 14] = [
     ("README", "chat"),
     ("acp", "acp"),
     ("api", "demo"),
@@ -40,6 +40,7 @@ const NEEDS: [(&str, &str); 13] = [
     ("chat", "chat"),
     ("check", "check"),
     ("deeplinks", "deeplinks"),
+    ("info", "info"),
     ("logs", "chat"),
     ("policy", "policy"),
     ("sandbox", "chat"),
@@ -176,7 +177,7 @@ fn help_prints_a_page_as_it_is() {
         // A command of this name has its options before the page.
         let is_command = match topic.name {
             "chat" | "extensions" => !is_left_out("chat"),
-            name @ ("acp" | "audit" | "check" | "keys" | "policy") => !is_left_out(name),
+            name @ ("acp" | "audit" | "check" | "info" | "keys" | "policy") => !is_left_out(name),
             "models" => true,
             _ => false,
         };

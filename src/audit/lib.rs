@@ -27,8 +27,9 @@ mod verification;
 use crate::activity::Caller;
 use crate::audit_log::AuditLog;
 use crate::store::{Config, Paths, settings};
-use gosling_core::part::Part;
+use gosling_core::part::{Fact, Part};
 use gosling_core::{activity, command_line, json, store, sys, text};
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,11 +41,38 @@ pub const PART: Part = Part {
         let options = Options::read(config, paths)?;
         Some(Arc::new(AuditLog::new(options)))
     }),
+    info: Some(facts),
     ..Part::new("audit")
 };
 
 /// The folder of the log, in the data folder.
 const FOLDER: &str = "audit";
+/// A day, in seconds.
+const DAY: u64 = 24 * 3600;
+
+/// Whether there is a log, where, and how large it is.
+fn facts(config: &Config, paths: &Paths) -> Vec<(&'static str, Fact)> {
+    let value = |value: Value| Fact::Value(value);
+    let folder = paths.data.join(FOLDER);
+    let mut facts = vec![
+        ("mode", value(settings::AUDIT.word(config).into())),
+        ("folder", Fact::Private(folder.clone())),
+    ];
+    match log_files::sizes(&folder) {
+        Ok(sizes) => {
+            facts.push(("files", value(sizes.len().into())));
+            facts.push(("bytes", value(sizes.iter().sum::<u64>().into())));
+        }
+        Err(error) => facts.push(("log", Fact::Fault(error.to_string()))),
+    }
+    if let Some(options) = Options::read(config, paths) {
+        let arguments = if options.has_values { "values" } else { "hash" };
+        let days = options.keep.map(|keep| keep.as_secs() / DAY);
+        facts.push(("arguments", value(arguments.into())));
+        facts.push(("keep_days", value(days.into())));
+    }
+    facts
+}
 
 /// When what was written is on the disk for sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +107,7 @@ impl Options {
     fn read(config: &Config, paths: &Paths) -> Option<Self> {
         let mode = settings::AUDIT.word(config);
         let days = settings::AUDIT_KEEP_DAYS.count(config);
-        let day = Duration::from_secs(24 * 3600);
+        let day = Duration::from_secs(DAY);
         let days = u32::try_from(days).unwrap_or(u32::MAX);
         (mode != "off").then(|| Options {
             folder: paths.data.join(FOLDER),

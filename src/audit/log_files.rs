@@ -59,6 +59,16 @@ pub(crate) fn first_day(folder: &Path, number: u64) -> Result<String> {
     Ok(first.map_or_else(String::new, |(record, _)| record.day().to_owned()))
 }
 
+/// The sizes of the files, in bytes.
+pub(crate) fn sizes(folder: &Path) -> Result<Vec<u64>> {
+    let size = |number| {
+        let path = path_of(folder, number);
+        let found = files::if_exists(path.metadata()).map_err(Error::io("read", &path))?;
+        Ok(found.map_or(0, |it| it.len()))
+    };
+    numbers(folder)?.into_iter().map(size).collect()
+}
+
 /// How a line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {

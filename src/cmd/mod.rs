@@ -40,6 +40,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("audit", &["audit"]),
     ("keys", &["keys"]),
     ("policy", &["policy"]),
+    ("info", &["info"]),
     ("mcp", &[]),
     ("help", &[]),
 ];
@@ -155,7 +156,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
     activity::set_front(found.name);
     let arguments = rest(&mut parser)?;
     let parser = lexopt::Parser::from_args(match name {
-        "help" | "policy" => arguments,
+        "help" | "info" | "policy" => arguments,
         _ => with_policy(name, arguments)?,
     });
     match (found.run)(parser, server_key) {

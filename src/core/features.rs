@@ -68,6 +68,7 @@ features! {
     "developer", "", [];
     "google", "", [];
     "image", "", [];
+    "info", "", [];
     "inline-python", "", [];
     "keys", "the server's key is the only one", [Post "/ticket"];
     "manual", "This server does not have its OpenAPI document", [Get "/openapi.json"];

@@ -16,6 +16,7 @@ use crate::http::{Encryption, Router};
 use crate::provider::{Catalog, InProcessCatalog, InProcessProvider};
 use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
+use serde_json::Value;
 use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,19 @@ pub type CreateRecorder = fn(&Config, &Paths) -> Option<Arc<dyn Recorder>>;
 
 /// Reads the file of the policy. If it cannot be used, why.
 pub type OpenPolicy = fn(&Path) -> Result<Arc<dyn Policy>, String>;
+
+/// What `gosling info` shows of a part.
+pub enum Fact {
+    /// Anything but a secret.
+    Value(Value),
+    /// A file or folder that no other user may use; it may not exist.
+    Private(PathBuf),
+    /// What is wrong, and what to do.
+    Fault(String),
+}
+
+/// Says how a part stands, with a name for each fact. It writes and starts nothing.
+pub type Inform = fn(&Config, &Paths) -> Vec<(&'static str, Fact)>;
 
 /// Creates the work of a part for a server.
 pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
@@ -84,6 +98,8 @@ pub struct Part {
     pub recipes: Option<&'static dyn Recipes>,
     /// Its prompts that the user can change.
     pub prompts: &'static [PromptKind],
+    /// Its facts for `gosling info`.
+    pub info: Option<Inform>,
     /// Its pages of the manual.
     pub topics: &'static [Topic],
 }
@@ -111,6 +127,7 @@ impl Part {
             shell: None,
             recipes: None,
             prompts: &[],
+            info: None,
             topics: &[],
         }
     }

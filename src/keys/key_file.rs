@@ -4,13 +4,17 @@
 
 use crate::key_text::{Hash, from_hex, to_hex};
 use crate::roles::Role;
-use crate::store::{Error, Paths, Result, YamlFile};
+use crate::store::{Config, Error, MAX_YAML, Paths, Result, YamlFile, files, parse_yaml};
 use crate::sys::clock::{Utc, now_rfc3339, unix_seconds};
 use crate::sys::lock;
 use crate::text::printable;
 use gosling_core::http::SERVER;
+use gosling_core::part::Fact;
 use std::sync::{Arc, Mutex};
 use yaml_serde::{Mapping, Value};
+
+/// Its name.
+const FILE: &str = "keys.yaml";
 
 /// The longest name of a key, in bytes.
 const MAX_NAME: usize = 64;
@@ -78,7 +82,7 @@ impl KeyFile {
     /// That of these folders. Does no I/O.
     pub(crate) fn of(paths: &Paths) -> Self {
         KeyFile {
-            file: YamlFile::secret(paths.config.join("keys.yaml")),
+            file: YamlFile::secret(paths.config.join(FILE)),
             read: Mutex::default(),
             complaint: Mutex::default(),
         }
@@ -240,6 +244,34 @@ pub(crate) fn read_end(text: &str, now: i64) -> std::result::Result<Utc, String>
         return Err(format!("{end} is not within the next hundred years"));
     }
     Ok(end)
+}
+
+/// The file and how many keys it has. The file is read as it is: its mode is not corrected.
+pub(crate) fn facts(_: &Config, paths: &Paths) -> Vec<(&'static str, Fact)> {
+    let path = paths.config.join(FILE);
+    let mut facts = vec![("file", Fact::Private(path.clone()))];
+    let content = match files::read_file(&path, MAX_YAML) {
+        Ok(content) => content.map(|(content, _)| content).unwrap_or_default(),
+        Err(error) => {
+            facts.push(("file", Fact::Fault(error.to_string())));
+            return facts;
+        }
+    };
+    let Ok(mapping) = parse_yaml(&content) else {
+        let why = "it is not valid YAML, so no key but the server's is valid: correct it";
+        facts.push(("file", Fact::Fault(why.to_owned())));
+        return facts;
+    };
+    let entries = read_entries(&mapping);
+    let count = |is_it: &dyn Fn(&Entry) -> bool| {
+        let count = entries.iter().filter(|entry| is_it(entry)).count();
+        Fact::Value(count.into())
+    };
+    let is_expired = |entry: &Entry| entry.as_ref().is_ok_and(Key::is_expired);
+    facts.push(("valid", count(&|it| it.is_ok() && !is_expired(it))));
+    facts.push(("expired", count(&is_expired)));
+    facts.push(("not_understood", count(&|it| it.is_err())));
+    facts
 }
 
 /// Reads all entries of the file.

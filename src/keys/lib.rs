@@ -35,5 +35,6 @@ pub use roles::{Role, operations, role_of};
 pub const PART: Part = Part {
     commands: &[keys_command::COMMAND],
     routes: Some(known_clients::install),
+    info: Some(key_file::facts),
     ..Part::new("keys")
 };

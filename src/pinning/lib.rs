@@ -21,7 +21,7 @@ mod report;
 mod tool_hashes;
 
 use crate::store::{Config, Paths, settings};
-use gosling_core::part::Part;
+use gosling_core::part::{Fact, Part};
 use gosling_core::{agent, api, extension, http, json, mcp, store, sys, text};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,6 +30,14 @@ use std::sync::Arc;
 pub const PART: Part = Part {
     routes: Some(accept_tools_endpoint::routes),
     pinner: Some(|config, paths| Arc::new(Settings::read(config, paths))),
+    info: Some(|config, paths| {
+        let mode = settings::TOOL_PINNING.word(config);
+        let folder = paths.data.join(FOLDER);
+        vec![
+            ("mode", Fact::Value(mode.into())),
+            ("folder", Fact::Private(folder)),
+        ]
+    }),
     ..Part::new("pinning")
 };
 

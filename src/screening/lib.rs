@@ -31,5 +31,6 @@ use std::sync::Arc;
 pub const PART: Part = Part {
     commands: &[advisories_command::COMMAND],
     screener: Some(|config, paths, offline| Arc::new(Settings::read(config, paths, offline))),
+    info: Some(|config, paths| Settings::read(config, paths, false).facts()),
     ..Part::new("screening")
 };

@@ -13,6 +13,7 @@ use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use crate::versions::{self, Affects};
 use crate::{look_alikes, osv_server, sources};
+use gosling_core::part::Fact;
 use gosling_outbound::is_loopback_url;
 use log::Level;
 use std::path::PathBuf;
@@ -73,6 +74,26 @@ impl Settings {
     pub fn is_configured(&self) -> bool {
         let sources = [&self.endpoint, &self.allowlist, &self.fault];
         self.strict || self.advisories.is_some() || sources.iter().any(|it| it.is_some())
+    }
+
+    /// How it stands, for `gosling info`. The list and the server that is asked may have a password in their address.
+    pub(crate) fn facts(&self) -> Vec<(&'static str, Fact)> {
+        let index = self.index.as_ref().filter(|path| path.exists());
+        let advisories = self.advisories.as_ref().or(index);
+        let advisories = advisories.map(|path| path.display().to_string());
+        let mode = if self.strict { "strict" } else { "warn" };
+        let mut facts = vec![
+            ("mode", Fact::Value(mode.into())),
+            ("advisories", Fact::Value(advisories.into())),
+            ("asks_a_server", Fact::Value(self.endpoint.is_some().into())),
+            (
+                "has_allowlist",
+                Fact::Value(self.allowlist.is_some().into()),
+            ),
+        ];
+        let fault = self.fault.as_ref();
+        facts.extend(fault.map(|why| ("settings", Fact::Fault(why.clone()))));
+        facts
     }
 
     /// The settings of the user.

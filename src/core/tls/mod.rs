@@ -17,7 +17,7 @@ mod self_signed;
 pub use certificate_renewal::Credentials;
 
 use crate::http::Encryption;
-use crate::part::Part;
+use crate::part::{Fact, Part};
 use crate::store;
 use std::fmt;
 use std::io::{self, Write};
@@ -27,6 +27,7 @@ use std::sync::Arc;
 /// What TLS adds to gosling.
 pub const PART: Part = Part {
     encryption: Some(announced),
+    info: Some(|_, paths| vec![("folder", Fact::Private(paths.state.join("tls")))]),
     ..Part::new("tls")
 };
 

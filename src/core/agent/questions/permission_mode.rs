@@ -77,7 +77,7 @@ impl Mode {
     }
 
     /// The mode of this name. An unknown one means [`Mode::Approve`], since some restriction was wanted.
-    pub(in crate::agent) fn named(name: &str) -> Self {
+    pub fn named(name: &str) -> Self {
         let mut modes = Mode::ALL.into_iter();
         let mode = modes.find(|mode| mode.as_str().eq_ignore_ascii_case(name.trim()));
         mode.unwrap_or_else(|| {
