@@ -139,6 +139,7 @@ fn text_and_json_have_the_same_rows_and_the_parts_of_the_build() {
         ("audit", cfg!(feature = "audit")),
         ("keys", cfg!(feature = "keys")),
         ("pinning", cfg!(feature = "pinning")),
+        ("sandbox", cfg!(feature = "sandbox")),
         ("screening", cfg!(feature = "screening")),
         ("tls", cfg!(feature = "tls")),
     ] {
@@ -392,7 +393,7 @@ fn the_command_line_is_checked() {
 fn a_policy_is_in_force_or_says_why_not() {
     let root = temp_dir();
     let file = root.path().join("policy.yaml");
-    let policy = "default: allow\nleast_mode: approve\noffline: true\n";
+    let policy = "default: allow\nleast_mode: approve\noffline: true\nsandbox: {least: strict}\n";
     fs::write(&file, policy).unwrap();
     let with_policy = || {
         let mut command = info(root.path());
@@ -404,10 +405,14 @@ fn a_policy_is_in_force_or_says_why_not() {
     if is_root() {
         assert_eq!(
             found["policy"],
-            json!({"state": "in_force", "file": file, "least_mode": "approve", "offline": true})
+            json!({"state": "in_force", "file": file, "least_mode": "approve", "offline": true,
+                "least_sandbox": "strict"})
         );
         assert_eq!(found["settings"]["mode"], "approve");
-        assert_eq!(faults(&found), [""; 0]);
+        // The kernel may offer less.
+        let found = faults(&found);
+        let others = found.iter().filter(|it| !it.starts_with("sandbox."));
+        assert_eq!(others.count(), 0, "{found:?}");
     } else {
         assert_eq!(found["policy"]["state"], "unusable");
     }
@@ -426,6 +431,26 @@ fn a_policy_is_in_force_or_says_why_not() {
     fs::remove_file(&file).unwrap();
     let found = as_json(&mut with_policy());
     assert_eq!(found["policy"]["state"], "unusable");
+}
+
+#[cfg(feature = "sandbox")]
+#[test]
+fn walls_that_the_kernel_cannot_give_are_a_fault() {
+    let root = temp_dir();
+    for level in ["off", "workspace", "strict"] {
+        let found = as_json(info(root.path()).env("GOOSE_EXTENSION_SANDBOX", level));
+        let walls = &found["sandbox"];
+        assert_eq!(walls["level"], level);
+        let landlock = walls["landlock"].as_u64().unwrap();
+        let seccomp = walls["seccomp"].as_bool().unwrap();
+        assert_eq!(walls["workspace"], landlock >= 3 && seccomp);
+        let mounts = ["own", "with_users"].map(Value::from);
+        let has_mounts = mounts.contains(&walls["mounts"]);
+        assert_eq!(walls["strict"], landlock >= 6 && seccomp && has_mounts);
+        let is_given = level == "off" || walls[level] == true;
+        let is_it = |it: &&str| it.starts_with("sandbox.level: a sandbox");
+        assert_eq!(faults(&found).iter().any(is_it), !is_given, "{found}");
+    }
 }
 
 #[cfg(not(feature = "policy"))]

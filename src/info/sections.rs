@@ -11,7 +11,7 @@ use crate::store::{Config, MAX_YAML, Paths, files, parse_yaml};
 use crate::sys::effective_user;
 use gosling_core::agent::Mode;
 use gosling_shared::value_and_name_faults;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// What the facts are about.
@@ -126,7 +126,9 @@ fn policy(report: &mut Report, file: Option<&Path>) -> Mode {
     }
     let least = policy.as_ref().map(|policy| policy.least_mode());
     report.value("least_mode", least);
-    report.value("offline", policy.map(|policy| policy.is_offline()));
+    report.value("offline", policy.as_ref().map(|it| it.is_offline()));
+    let walls = policy.map(|policy| policy.least_sandbox().0);
+    report.value("least_sandbox", json!(walls));
     least.map_or(Mode::Auto, Mode::named)
 }
 

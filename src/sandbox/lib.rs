@@ -16,10 +16,11 @@ use folders::Folders;
 use gosling_core::activity;
 use gosling_core::extension::ExtensionConfig;
 use gosling_core::extension::sandbox::{Level, Place, Sandbox, Walls};
-use gosling_core::part::{self, Part};
+use gosling_core::part::{self, Fact, Part};
 use gosling_core::store::{Config, Paths, settings};
 use gosling_shared::TemporaryFolder;
-use gosling_sys::walls::{self, Network, Offer, Plan};
+use gosling_sys::walls::{self, Mounts, Network, Offer, Plan};
+use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 use wanted::Wanted;
@@ -27,6 +28,7 @@ use wanted::Wanted;
 /// What walls add to gosling.
 pub const PART: Part = Part {
     sandbox: Some(|config, paths| Arc::new(Settings::read(config, paths))),
+    info: Some(|config, paths| Settings::read(config, paths).facts(walls::offer())),
     ..Part::new("sandbox")
 };
 
@@ -57,6 +59,28 @@ impl Settings {
             level,
             own: [&paths.config, &paths.data, &paths.state].map(Clone::clone),
         }
+    }
+
+    /// The level of extensions that name none, and which levels the kernel can give.
+    fn facts(&self, offer: Offer) -> Vec<(&'static str, Fact)> {
+        let least = part::policy().map_or(Level::Off, |policy| policy.least_sandbox().0);
+        let level = self.level.max(least);
+        let mounts = offer.mounts.map(|mounts| match mounts {
+            Mounts::Own => "own",
+            Mounts::WithUsers => "with_users",
+        });
+        let is_given = |level| Fact::Value(check(offer, level).is_ok().into());
+        let mut facts = vec![
+            ("level", Fact::Value(json!(level))),
+            ("landlock", Fact::Value(offer.landlock.into())),
+            ("seccomp", Fact::Value(offer.seccomp.into())),
+            ("mounts", Fact::Value(mounts.into())),
+            ("workspace", is_given(Level::Workspace)),
+            ("strict", is_given(Level::Strict)),
+        ];
+        let missing = check(offer, level).err();
+        facts.extend(missing.map(|why| ("level", Fact::Fault(why))));
+        facts
     }
 
     fn wanted(&self, config: &ExtensionConfig) -> Result<Wanted, String> {
@@ -181,3 +205,6 @@ fn check(offer: Offer, level: Level) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;
