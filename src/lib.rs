@@ -90,7 +90,9 @@
 //! Dependencies point one way: [`cmd`] → [`http`] → [`api`], [`acp`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`].
 //! [`conversation`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`] and
 //! [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use [`mcp::server`];
-//! [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests, responses, routes; [`acp`]
+//! [`extension`] runs them in this process. The processes of an extension that shall have walls
+//! ([`extension::sandbox`]) get them between fork and exec; a builtin server with commands is a process of its own
+//! then. ([`api`] uses the types of [`http`]: requests, responses, routes; [`acp`]
 //! also its connections.) [`agent`] also calls the models behind [`provider`]; [`providers`], which has those
 //! behind HTTP, and [`mcp`] send requests with [`outbound`]. `builtin::mcp_endpoint` serves an [`mcp::server`] over [`http`], for `gosling mcp NAME
 //! --http`. [`http`] serves https with the certificate of `tls`, which keeps its files with [`store`]. `check`,
@@ -263,6 +265,7 @@ offer! {
     "openai" => gosling_providers as providers,
     "openai" => gosling_providers::outbound as outbound,
     "pinning" => gosling_pinning as pinning,
+    "policy" => gosling_policy as policy,
     "recipes" => gosling_recipes::recipe as recipe,
     "recipes" => gosling_recipes::recipe_run as recipe_run,
     "schedules" => gosling_recipes::schedule as schedule,

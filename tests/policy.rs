@@ -365,6 +365,17 @@ fn extensions_models_settings_and_imports_are_limited() {
         added.text
     );
 
+    // What users and schedules find later, also by another way to write the path.
+    let recipe = json!({"title": "T", "description": "D", "prompt": "go"});
+    let job = json!({"id": "s", "recipe": recipe, "cron": "0 0 0 29 2 *"});
+    let why = "clients change no configuration";
+    server.post("/schedule/create", job.clone()).is(403).says(why);
+    server.post("/schedule/%63reate", job).is(403).says(why);
+    let saved = server.post("/recipes/save", json!({"recipe": recipe}));
+    saved.is(403).says(why);
+    server.delete("/config/prompts/system.md").is(403).says(why);
+    server.get("/schedule/list").is(200);
+
     let session = server.start(json!({"working_dir": server.work()}));
     session.say("go").finishes();
     assert!(marker.exists());
@@ -519,4 +530,70 @@ fn no_entry_or_setting_takes_walls_down_that_the_policy_wants() {
     let other = server.session([Extension::builtin("developer").with("sandbox", exception)]);
     let called = other.call("developer__shell", json!({"command": touch(&target)}));
     assert!(target.exists(), "{}", called.text);
+}
+
+/// What needs the role `configure` or more, and is no change of the configuration, or is judged by itself: settings,
+/// extensions, imports.
+#[cfg(feature = "keys")]
+const OTHERWISE: &[&str] = &[
+    "POST /agent/check_extension",
+    "POST /agent/extensions/accept",
+    "POST /agent/set_container",
+    "POST /config/backup",
+    "POST /config/check_provider",
+    "POST /config/detect-provider",
+    "POST /config/extensions",
+    "POST /config/extensions/deeplink",
+    "DELETE /config/extensions/{name}",
+    "POST /config/read",
+    "POST /config/remove",
+    "POST /config/set_provider",
+    "POST /config/upsert",
+    "POST /sessions/import",
+    "POST /sessions/import/nostr",
+    "POST /sessions/{session_id}/share/nostr",
+    "POST /tunnel/start",
+    "POST /tunnel/stop",
+    "acp providers/disable",
+    "acp providers/list",
+    "acp providers/set",
+    "acp _goose/unstable/config/extensions/add",
+    "acp _goose/unstable/config/extensions/list",
+    "acp _goose/unstable/config/extensions/remove",
+    "acp _goose/unstable/config/extensions/set-enabled",
+    "acp _goose/unstable/config/read",
+    "acp _goose/unstable/config/read-all",
+    "acp _goose/unstable/config/remove",
+    "acp _goose/unstable/config/upsert",
+    "acp _goose/unstable/defaults/clear",
+    "acp _goose/unstable/defaults/save",
+    "acp _goose/unstable/diagnostics/get",
+    "acp _goose/unstable/preferences/read",
+    "acp _goose/unstable/preferences/remove",
+    "acp _goose/unstable/preferences/save",
+    "acp _goose/unstable/providers/config/read",
+    "acp _goose/unstable/providers/custom/read",
+    "acp _goose/unstable/providers/inventory/refresh",
+    "acp _goose/unstable/providers/secrets/list",
+    "acp _goose/unstable/session/extensions/add",
+    "acp _goose/unstable/session/extensions/list",
+    "acp _goose/unstable/session/import",
+    "acp _goose/unstable/session/share/nostr",
+];
+
+#[cfg(feature = "keys")]
+#[test]
+fn every_operation_that_may_change_the_configuration_is_judged() {
+    use gosling::keys::{Role, operations};
+    let judged = gosling::policy::configuration_operations();
+    let may = |name: &&str| !name.starts_with("GET ");
+    let known = operations().filter(|(_, role)| *role >= Role::Configure);
+    let known: Vec<&str> = known.map(|(name, _)| name).filter(may).collect();
+    for name in &known {
+        let places = [judged, OTHERWISE].map(|all| all.contains(name));
+        assert!(places == [true, false] || places == [false, true], "{name}");
+    }
+    for name in judged.iter().chain(OTHERWISE) {
+        assert!(known.contains(name), "{name}");
+    }
 }

@@ -421,9 +421,10 @@ impl ConnectionState {
             let params = params.map_or("", RawValue::get).as_bytes();
             keys.permit_request(name, &operation, &[], params)
         });
+        let permitted = permitted.and_then(|()| self.routes.check(|| format!("acp {method}")));
         permitted.map_err(|error| {
             let activity = &self.registry.stores().activity;
-            activity.note(Entry {
+            activity.note_unless_recorded(Entry {
                 subject: method,
                 outcome: "denied",
                 detail: &error.message,

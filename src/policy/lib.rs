@@ -5,6 +5,7 @@
 //!
 //! - `policy_file` reads the text of a policy, and knows the line of each rule.
 //! - `patterns` compares names and command lines with patterns, `argument_patterns` the arguments of tools.
+//! - `configuration` knows the operations that change what users and schedules find later.
 //! - `decisions` finds the rule that decides.
 //! - `trusted_file` reads a file that the user of the service cannot change.
 //! - `live_policy` follows the changes of the file, and answers for [`activity::Policy`].
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod argument_patterns;
+mod configuration;
 mod decisions;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -22,6 +24,8 @@ mod policy_command;
 mod policy_file;
 mod quotas;
 mod trusted_file;
+
+pub use configuration::operations as configuration_operations;
 
 use crate::live_policy::LivePolicy;
 use gosling_core::part::Part;

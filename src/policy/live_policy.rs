@@ -11,7 +11,7 @@ use crate::store::files;
 use crate::sys::fs::Stamp;
 use crate::sys::{effective_user, lock};
 use crate::text::printable;
-use crate::{json, trusted_file};
+use crate::{configuration, json, trusted_file};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -163,6 +163,13 @@ impl Policy for LivePolicy {
             "model" => {
                 let model = [entry.extension, entry.subject];
                 decisions::model(&self.current(), asking, model).into()
+            }
+            "operation" => {
+                let is_meant = is_client(caller) && configuration::changes(entry.subject);
+                match is_meant && self.current().clients.configuration == Permission::Deny {
+                    true => denied("clients change no configuration"),
+                    false => Ruling::Allow,
+                }
             }
             "setting" => change(&self.current(), caller, entry),
             "session" if entry.outcome == "imported" => {

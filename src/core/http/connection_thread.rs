@@ -371,7 +371,8 @@ impl<'a> Connection<'a> {
             let parameters: Vec<_> = params.chain(pairs).collect();
             keys.permit_request(name, &operation, &parameters, &request.body)
         });
-        if let Err(error) = permitted {
+        let operation = || found.resource.operation(found.route);
+        if let Err(error) = permitted.and_then(|()| router.check(operation)) {
             let response = error.into();
             let subject = format!("{method} {path}");
             router.note("refused", &subject, &response);

@@ -224,6 +224,21 @@ impl Router {
         });
     }
 
+    /// Checks whether the policy allows an operation: a route, as `GET /sessions/{session_id}`, or a method of ACP.
+    ///
+    /// # Errors
+    /// 403 if it does not.
+    pub fn check(&self, operation: impl FnOnce() -> String) -> Result<(), Error> {
+        if self.activity.policy().is_none() {
+            return Ok(());
+        }
+        let checked = self.activity.check(&Entry {
+            subject: &operation(),
+            ..Entry::new("operation", "")
+        });
+        checked.map_err(|reason| Error::new(403, reason))
+    }
+
     /// Rewrites the body of an error in the configured format.
     pub(super) fn format_error(&self, response: &mut Response) {
         if let (Some(form), Some(error_message)) = (self.error_format, &response.error_message) {
