@@ -369,7 +369,10 @@ fn extensions_models_settings_and_imports_are_limited() {
     let recipe = json!({"title": "T", "description": "D", "prompt": "go"});
     let job = json!({"id": "s", "recipe": recipe, "cron": "0 0 0 29 2 *"});
     let why = "clients change no configuration";
-    server.post("/schedule/create", job.clone()).is(403).says(why);
+    server
+        .post("/schedule/create", job.clone())
+        .is(403)
+        .says(why);
     server.post("/schedule/%63reate", job).is(403).says(why);
     let saved = server.post("/recipes/save", json!({"recipe": recipe}));
     saved.is(403).says(why);

@@ -24,7 +24,7 @@ const MAX_ENDED: usize = 256;
 pub struct IncomingRequests<T = ()> {
     limits: Limits,
     root: Cancel,
-    state: Mutex<State<T>>,
+    pub(crate) state: Mutex<State<T>>,
     request_ended: Condvar,
 }
 
@@ -38,27 +38,19 @@ pub struct Limits {
     pub alive: usize,
 }
 
-impl Limits {
-    /// The limits of the calls of one client.
-    pub const CALLS: Limits = Limits {
-        answered: 64,
-        alive: 128,
-    };
-}
-
-struct State<T> {
-    running: HashMap<Id, Running<T>>,
-    alive: usize,
+pub(crate) struct State<T> {
+    pub(crate) running: HashMap<Id, Running<T>>,
+    pub(crate) alive: usize,
     serial: u64,
     threads: Threads,
     early: EarlyCancellations,
     is_closed: bool,
 }
 
-struct Running<T> {
+pub(crate) struct Running<T> {
     /// Distinguishes requests with the same id: the id of a cancelled request that still runs may be reused.
     serial: u64,
-    cancel: Cancel,
+    pub(crate) cancel: Cancel,
     info: T,
 }
 
@@ -100,16 +92,6 @@ impl<T> IncomingRequests<T> {
         }
     }
 
-    /// Whether the request with this id runs and is not cancelled.
-    pub fn is_running(&self, id: &Id) -> bool {
-        lock(&self.state).running.contains_key(id)
-    }
-
-    /// Whether a request runs, even a cancelled one.
-    pub fn is_busy(&self) -> bool {
-        lock(&self.state).alive > 0
-    }
-
     /// Begins to answer a request; `None` if it was cancelled before it came.
     ///
     /// # Errors
@@ -144,12 +126,6 @@ impl<T> IncomingRequests<T> {
             serial,
             cancel,
         }))
-    }
-
-    /// The token of a running request.
-    pub fn token(&self, id: &Id) -> Option<Cancel> {
-        let state = lock(&self.state);
-        state.running.get(id).map(|running| running.cancel.clone())
     }
 
     /// Cancels a request for the other side, which expects no answer, and frees its id. Does nothing for one that
@@ -198,17 +174,6 @@ impl<T> IncomingRequests<T> {
         self.root.cancel();
     }
 
-    /// Refuses later requests and cancels all, which get no answers.
-    pub fn withdraw_all(&self) {
-        lock(&self.state).running.clear();
-        self.cancel_all();
-    }
-
-    /// Waits until no request runs, for `timeout` at most.
-    pub fn settle(&self, timeout: Duration) {
-        drop(self.wait_ended(timeout, 0));
-    }
-
     /// Refuses later requests, cancels all, then waits for them and joins their threads, for `grace` at
     /// most. Returns how many still run, without one in the calling thread.
     pub fn close(&self, grace: Duration) -> usize {
@@ -223,7 +188,7 @@ impl<T> IncomingRequests<T> {
     }
 
     /// Waits until at most `left` requests run.
-    fn wait_ended(&self, timeout: Duration, left: usize) -> MutexGuard<'_, State<T>> {
+    pub(crate) fn wait_ended(&self, timeout: Duration, left: usize) -> MutexGuard<'_, State<T>> {
         let busy = |state: &mut State<T>| state.alive > left;
         self.request_ended
             .wait_timeout_while(lock(&self.state), timeout, busy)

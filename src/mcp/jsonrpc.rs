@@ -445,7 +445,7 @@ pub fn notification(method: &str, params: Option<&impl Serialize>) -> serde_json
     end_with_method(begin(params), method, params)
 }
 
-const BEGIN: &[u8] = br#"{"jsonrpc":"2.0""#;
+pub(crate) const BEGIN: &[u8] = br#"{"jsonrpc":"2.0""#;
 
 /// The first member of a message, with the capacity for all of it in most cases.
 fn begin(content: Option<&str>) -> Vec<u8> {
@@ -467,12 +467,6 @@ fn end_with_method(
     }
     message.push(b'}');
     Ok(message)
-}
-
-/// Whether `message`, which was written here, is a [`notification`] rather than a [`response`].
-pub fn is_notification(message: &[u8]) -> bool {
-    let rest = message.strip_prefix(BEGIN);
-    rest.is_some_and(|rest| rest.starts_with(br#","method":"#))
 }
 
 /// The bytes of a response. `id` is `None` in an error for a message whose id could not be read.

@@ -1,8 +1,7 @@
 //! The messages that answer one request. They are kept, so that a client whose connection broke can resume. MCP 2025-11-25, basic/transports, resumability and redelivery.
 
 use crate::http::EventStream;
-use crate::mcp::jsonrpc;
-use crate::mcp::server::ReplySink;
+use crate::mcp::server::{ReplySink, is_notification};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use std::collections::VecDeque;
@@ -88,7 +87,7 @@ impl ResponseStream {
         match state.kept.back() {
             None if state.ended => First::Nothing,
             Some(only) if state.ended && state.kept.len() == 1 => {
-                if jsonrpc::is_notification(only) {
+                if is_notification(only) {
                     First::More
                 } else {
                     state.kept.pop_back().map_or(First::Nothing, response)

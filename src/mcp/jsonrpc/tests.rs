@@ -1,4 +1,5 @@
 use super::*;
+use crate::server::is_notification;
 
 fn one(text: &str) -> Message {
     match parse(text.as_bytes(), false) {

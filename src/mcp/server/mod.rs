@@ -38,6 +38,7 @@
 //! - A cancelled request gets no answer, and its id may be reused at once.
 
 mod audience;
+mod client_requests;
 mod context;
 mod in_process;
 mod level;
@@ -50,6 +51,7 @@ mod resource;
 mod serve;
 mod tool;
 
+pub use client_requests::is_notification;
 pub use context::Context;
 pub use in_process::InProcess;
 pub use level::Level;
