@@ -523,7 +523,7 @@ fn no_entry_or_setting_takes_walls_down_that_the_policy_wants() {
     let session = server.session([open]);
     let called = session.call("developer__shell", json!({"command": touch(&target)}));
     assert!(!target.exists(), "{}", called.text);
-    let exception = json!({"level": "strict", "write": [outside.path()]});
+    let exception = json!({"level": "workspace", "write": [outside.path()]});
     let one = Extension::shell("one", "cat").with("sandbox", exception.clone());
     let answer = session.add(one);
     let why = "the policy allows for no exceptions";

@@ -395,6 +395,26 @@ mod checks {
         );
     }
 
+    #[cfg(all(feature = "sandbox", target_os = "linux"))]
+    #[test]
+    fn a_check_runs_behind_the_walls_that_are_wanted() {
+        let settings = json!({"GOOSE_EXTENSION_SANDBOX": "workspace"});
+        let home = Home::with_settings(model(json!([{"text": "done"}])), settings);
+        let outside = home.root.path().join("outside");
+        let command = format!("touch inside; touch {}", outside.display());
+        let retry = json!({"max_retries": 1, "checks": check(&command)});
+        let outcome = home.run(home.run_of(with_checks(retry)));
+        let reason = outcome.result.unwrap_err().to_string();
+        let refusals = [
+            "Permission denied",
+            "Read-only file system",
+            "a sandbox `workspace` needs",
+        ];
+        assert!(refusals.iter().any(|it| reason.contains(it)), "{reason}");
+        assert!(!outside.exists());
+        assert_eq!(work(&home, "inside").exists(), !reason.contains("needs"));
+    }
+
     #[test]
     fn a_clean_up_that_fails_ends_the_run() {
         let retry = json!({"max_retries": 2, "checks": check("false"), "on_failure": "exit 9"});
