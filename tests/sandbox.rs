@@ -50,8 +50,8 @@ fn has_strict_walls(user: Option<u32>) -> bool {
             command.pre_exec(move || {
                 checked(libc::unshare(flags).into())?;
                 let private = libc::MS_REC | libc::MS_PRIVATE;
-                let (none, root) = (std::ptr::null(), c"/".as_ptr());
-                checked(libc::mount(none.cast(), root, none.cast(), private, none).into())
+                let none = std::ptr::null::<libc::c_char>();
+                checked(libc::mount(none, c"/".as_ptr(), none, private, none.cast()).into())
             });
         }
         command.status().is_ok_and(|status| status.success())
