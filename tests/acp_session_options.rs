@@ -78,6 +78,32 @@ fn an_extension_is_switched_by_clients_that_have_switches() {
 }
 
 #[test]
+fn an_older_client_sets_the_model_and_a_session_is_copied() {
+    let script = turn(json!([{"text": "I am {{model}}."}]));
+    let mut client = Acp::new(script).start();
+    let session = client.session();
+    let set = json!({"sessionId": session, "modelId": "other"});
+    assert_eq!(client.call("session/set_model", set), json!({}));
+    client.prompt(&session, "who?");
+    assert_eq!(client.text(), "I am other.");
+    client.take_updates();
+    let unknown = json!({"sessionId": "none", "modelId": "other"});
+    let (code, why) = client.refused("session/set_model", unknown);
+    assert_eq!(code, -32002, "{why}");
+    let fork = json!({"sessionId": session, "cwd": client.work(), "mcpServers": []});
+    let copied = client.call("session/fork", fork);
+    let copy = copied["sessionId"].as_str().unwrap();
+    assert_ne!(copy, session);
+    assert_eq!(
+        option(&copied["configOptions"], "model")["currentValue"],
+        "other"
+    );
+    client.take_updates();
+    client.prompt(copy, "and you?");
+    assert_eq!(client.text(), "I am other.");
+}
+
+#[test]
 fn further_folders_are_told_and_listed_until_they_are_left_out() {
     let script = turn(json!([{"text": "{{system}}{{note}}"}]));
     let mut client = Acp::new(script).start();
