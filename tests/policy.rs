@@ -225,11 +225,11 @@ fn no_client_has_a_looser_mode_than_the_least_one() {
     let session = server.session([Extension::builtin("developer")]);
     let mode = |mode: &str| session.post("/agent/update_session", json!({"goose_mode": mode}));
     mode("auto")
-        .is(400)
+        .is(403)
         .says("the mode auto is less strict than approve");
-    mode("smart_approve").is(400);
+    mode("smart_approve").is(403);
     let body = json!({"key": "GOOSE_MODE", "value": "auto", "is_secret": false});
-    server.post("/config/upsert", body).is(422);
+    server.post("/config/upsert", body).is(403);
     let mut turn = session.begin_turn("go");
     let question = turn.asks();
     assert!(!marker.exists());
@@ -355,7 +355,8 @@ fn extensions_models_settings_and_imports_are_limited() {
             json!({"key": key, "value": value, "is_secret": false}),
         )
     };
-    upsert("MY_SETTING", json!("x")).is(422);
+    let refused = upsert("MY_SETTING", json!("x")).is(403);
+    refused.says("the administrator's policy denies it: clients change no configuration");
     let body =
         json!({"name": "more", "enabled": true, "config": Extension::shell("more", "true").0});
     let added = server.post("/config/extensions", body);

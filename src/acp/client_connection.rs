@@ -343,7 +343,10 @@ impl ConnectionState {
                 ..Entry::new("request", "")
             });
             if let Err(reason) = recorded {
-                return self.answer(id.as_ref(), Err(ErrorObject::new(INTERNAL_ERROR, reason)));
+                return self.answer(
+                    id.as_ref(),
+                    Err(ErrorObject::new(INTERNAL_ERROR, reason.to_string())),
+                );
             }
         }
         let key = id.clone().unwrap_or_else(|| self.key_without_id());

@@ -310,7 +310,7 @@ fn accept_tools(name: &str) -> Result<(String, Vec<Json>), Failure> {
         outcome: "accepted",
         ..activity::Entry::new("setting", "")
     });
-    recorded.map_err(Failure::Failed)?;
+    recorded.map_err(|error| Failure::Failed(error.to_string()))?;
     let changes = pinner.accept(&key).map_err(|error| {
         let name = printable(name, WIDTH);
         Failure::Failed(format!("nothing of {name:?} was accepted: {error}"))

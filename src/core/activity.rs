@@ -4,6 +4,7 @@
 //! request inherit it.
 
 use crate::extension::sandbox::Level;
+use crate::store;
 use crate::sys::threads::{Origin, origin, with_origin};
 use std::any::Any;
 use std::fmt;
@@ -228,10 +229,11 @@ impl Activity {
     /// Records what is about to happen, and returns the number of the record.
     ///
     /// # Errors
-    /// Why it must not happen.
-    pub fn record(&self, entry: &Entry<'_>) -> Result<Option<u64>, String> {
-        self.permitted(&Caller::current(), entry)?;
-        self.write(entry)
+    /// Why it must not happen: [`Denied`](store::Error::Denied) or [`Unrecorded`](store::Error::Unrecorded).
+    pub fn record(&self, entry: &Entry<'_>) -> store::Result<Option<u64>> {
+        let permitted = self.permitted(&Caller::current(), entry);
+        permitted.map_err(store::Error::Denied)?;
+        self.write(entry).map_err(store::Error::Unrecorded)
     }
 
     fn write(&self, entry: &Entry<'_>) -> Result<Option<u64>, String> {

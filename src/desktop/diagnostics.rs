@@ -65,11 +65,10 @@ impl Diagnostics {
         let stores = registry.stores();
         let session_files =
             report_files::of_session(&stores.sessions, id, OUTPUTS).ok_or(Error::NoSession)?;
-        let recorded = stores.activity.record(&Entry {
+        stores.activity.record(&Entry {
             outcome: "reported",
             ..Entry::new("session", id)
-        });
-        recorded.map_err(|reason| Error::Config { reason })?;
+        })?;
         let mut secrets = SecretValues::default();
         collect_secrets(registry, &mut secrets);
         let mut report = Diagnostics {

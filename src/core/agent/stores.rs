@@ -87,13 +87,11 @@ impl Stores {
     /// # Errors
     /// Why it must not happen.
     pub(in crate::agent) fn record_session(&self, id: &str, outcome: &str) -> Result<(), Error> {
-        let recorded = self.activity.record(&Entry {
+        self.activity.record(&Entry {
             outcome,
             ..Entry::new("session", id)
-        });
-        recorded
-            .map(drop)
-            .map_err(|reason| Error::Config { reason })
+        })?;
+        Ok(())
     }
 
     /// Stores a setting, with the secrets if it is one.

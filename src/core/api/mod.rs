@@ -142,6 +142,8 @@ impl From<store::Error> for Error {
             | store::Error::Setting { .. }
             | store::Error::Unwritable { .. }
             | store::Error::Anchors { .. } => Error::unprocessable(message),
+            store::Error::Denied(_) => Error::new(403, message),
+            store::Error::Unrecorded(_) => Error::new(503, message),
             store::Error::SessionNotFound { .. } => Error::not_found("Session not found"),
             store::Error::TurnInProgress { .. } => Error::new(409, message),
             store::Error::Locked { .. } | store::Error::Changing { .. } => Error::new(503, message),

@@ -27,6 +27,10 @@ pub enum Error {
         /// One sentence. Contains no secret.
         reason: String,
     },
+    /// The policy forbids the change; why.
+    Denied(String),
+    /// The change cannot be recorded, which it must be; why.
+    Unrecorded(String),
     /// The new content would not parse to the intended values, so it was not written.
     Unwritable {
         /// The file that was left as it is.
@@ -136,7 +140,9 @@ impl fmt::Display for Error {
                     ": {reason}; it was left as it is, correct it or put a backup in its place"
                 )
             }
-            Self::Setting { reason } => f.write_str(reason),
+            Self::Setting { reason } | Self::Denied(reason) | Self::Unrecorded(reason) => {
+                f.write_str(reason)
+            }
             Self::Unwritable { path, reason } => write!(
                 f,
                 "{} was left as it is, because the new content would not read back: {reason}; \

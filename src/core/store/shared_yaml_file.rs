@@ -103,8 +103,7 @@ impl YamlFile {
             if known.iter().eq(mapping.iter()) {
                 return Ok(result);
             }
-            let recorded = self.record_changes("", known, &mapping);
-            recorded.map_err(|why| Error::unwritable(&self.path, why))?;
+            self.record_changes("", known, &mapping)?;
             let replaced = self.replace(&target, before.as_ref(), &mapping);
             if replaced.is_err() {
                 let _ = self.record_change("", &Yaml::Null, "failed");
@@ -150,12 +149,7 @@ impl YamlFile {
 
     /// Records what is about to change: `prefix` and the names of the settings, of those in a mapping apart, with their
     /// new values unless they are secrets; of a list what is added and removed.
-    fn record_changes(
-        &self,
-        prefix: &str,
-        before: &Mapping,
-        after: &Mapping,
-    ) -> std::result::Result<(), String> {
+    fn record_changes(&self, prefix: &str, before: &Mapping, after: &Mapping) -> Result<()> {
         let gone = before.keys().filter(|name| !after.contains_key(*name));
         for name in after.keys().chain(gone) {
             let (was, now) = (before.get(name), after.get(name));
@@ -185,12 +179,7 @@ impl YamlFile {
         Ok(())
     }
 
-    fn record_change(
-        &self,
-        name: &str,
-        value: &Yaml,
-        outcome: &str,
-    ) -> std::result::Result<(), String> {
+    fn record_change(&self, name: &str, value: &Yaml, outcome: &str) -> Result<()> {
         let Some(activity) = self.activity.get() else {
             return Ok(());
         };

@@ -112,13 +112,12 @@ impl Registry {
     /// When there is no such session, or it cannot be written.
     pub fn set_mode(&self, id: &str, mode: Mode) -> Result<(), Error> {
         self.files().session(id)?;
-        let recorded = self.stores().activity.record(&Entry {
+        self.stores().activity.record(&Entry {
             subject: "goose_mode",
             arguments: format!("{:?}", mode.as_str()).as_bytes(),
             outcome: "set",
             ..Entry::new("setting", id)
-        });
-        recorded.map_err(Error::config)?;
+        })?;
         self.stores().sessions.update(id, |session| {
             session.goose_mode = Some(mode.as_str().to_owned());
         })?;
