@@ -5,6 +5,7 @@ mod support;
 
 use gosling::agent::{Event, EventSink, Registry, Stores};
 use gosling::conversation::SessionType;
+use gosling::extension::sandbox::Level;
 use gosling::recipe::Recipe;
 use gosling::recipe_run::{self, RecipeOutcome, RecipeRun, RunError, RunOptions};
 use gosling::store::Paths;
@@ -550,7 +551,10 @@ mod sub_recipes {
                 {"name": "scan", "path": "scan.yaml", "values": {"depth": "3"}},
             ]}),
         );
-        let outcome = home.run(saved(&home, "main.yaml"));
+        let outcome = home.run(RecipeRun {
+            sandbox: Level::Workspace,
+            ..saved(&home, "main.yaml")
+        });
         assert_eq!(
             outcome.result.unwrap(),
             "It says heard: Scan the attic to 3\n\nMind the dust"
@@ -562,6 +566,8 @@ mod sub_recipes {
             .unwrap();
         assert_eq!(sub.session_type, SessionType::SubAgent);
         assert!(!sub.is_listed());
+        // What runs for a session has no lower walls than itself.
+        assert_eq!(sub.extension_data.sandbox(), Level::Workspace);
         assert_eq!(sub.working_dir, home.root.path().join("work"));
         assert!(home.registry.agent(&sub.id).is_err());
     }

@@ -10,6 +10,8 @@
 
 mod support;
 
+use gosling::extension::sandbox::Level;
+use gosling::store::{Paths, Sessions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::env;
@@ -21,7 +23,8 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use support::server::{Extension, GOSLING, Server, gosling};
+use support::acp_client::{Acp, turn};
+use support::server::{Extension, GOSLING, Server, Session, gosling};
 use support::{TempDir, temp_dir, until};
 
 /// An ordinary user.
@@ -125,8 +128,7 @@ impl Trial {
             .env("HOME", self.at("home"))
             .env("TMPDIR", self.at("tmp"))
             .env("GOOSE_PATH_ROOT", self.at("goose"))
-            .env("GOOSE_EXTENSION_SANDBOX", level)
-            .env(TRIAL, self.folder.path().canonicalize().unwrap());
+            .env("GOOSE_EXTENSION_SANDBOX", level);
         if let Some(user) = self.user {
             // As root, the standard library gives up the groups, too.
             call.uid(user).gid(user);
@@ -136,7 +138,10 @@ impl Trial {
 
     /// What was tried, and the error of each; an empty one if it succeeded.
     fn tries(&self, level: &str) -> BTreeMap<String, String> {
-        let output = self.run(level, &format!("./try --exact {ATTEMPTS} --nocapture"));
+        // Strict walls keep variables out, too.
+        let trial = self.at("");
+        let tries = format!("{TRIAL}={trial:?} ./try --exact {ATTEMPTS} --nocapture");
+        let output = self.run(level, &tries);
         let text = String::from_utf8(output.stdout).unwrap();
         let lines = text.lines().filter_map(|line| line.strip_prefix("tried "));
         let tried = lines.filter_map(|line| line.split_once(": "));
@@ -513,7 +518,7 @@ fn is_refused(text: &str) -> bool {
 }
 
 /// What `GET /agent/extensions` says of an extension.
-fn status(session: &support::server::Session<'_>, key: &str) -> Value {
+fn status(session: &Session<'_>, key: &str) -> Value {
     let path = format!("/agent/extensions?session_id={}", session.id);
     let answer = session.server.get(&path).is(200);
     let all = answer.body["extensions"].as_array().unwrap();
@@ -521,7 +526,7 @@ fn status(session: &support::server::Session<'_>, key: &str) -> Value {
 }
 
 /// A shell command of the builtin server `developer`: whether it succeeded, and what it printed.
-fn shell(session: &support::server::Session<'_>, command: &str) -> (bool, String) {
+fn shell(session: &Session<'_>, command: &str) -> (bool, String) {
     let called = session.call("developer__shell", json!({"command": command}));
     (called.body["isError"] != true, called.text)
 }
@@ -560,6 +565,84 @@ fn the_builtin_server_for_commands_runs_behind_walls_too() {
     let own = Extension::builtin("developer").with("sandbox", "off");
     session.add(own).is(200);
     assert_eq!(status(&session, "developer")["sandbox"], Value::Null);
+}
+
+#[test]
+fn a_session_has_walls_of_its_own_that_nothing_lowers() {
+    if !has_strict_walls(None) {
+        return;
+    }
+    let server = Server::new().env("AWS_SECRET_ACCESS_KEY", "cloudy").start();
+    let level = |session: &Session| status(session, "developer")["sandbox"].clone();
+    let open = || Extension::builtin("developer").with("sandbox", "off");
+    let start = |sandbox: Value| {
+        let extensions = json!([open().0]);
+        json!({"working_dir": server.work(), "extension_overrides": extensions, "sandbox": sandbox})
+    };
+    for (wrong, status) in [(json!("Strict"), 422), (json!(""), 422), (json!(1), 400)] {
+        let refused = server.post("/agent/start", start(wrong));
+        assert_eq!(refused.status, status, "{}", refused.message());
+    }
+    let plain = server.start(start(Value::Null));
+    plain.resume();
+    assert_eq!(level(&plain), Value::Null);
+    assert!(
+        shell(&plain, "echo $AWS_SECRET_ACCESS_KEY")
+            .1
+            .contains("cloudy")
+    );
+    let session = server.start(start(json!("strict")));
+    session.resume();
+    assert_eq!(level(&session), "strict");
+    // Neither do keys of clouds reach it.
+    let (_, text) = shell(
+        &session,
+        "echo key=$AWS_SECRET_ACCESS_KEY= home=${HOME:+set}",
+    );
+    assert!(text.contains("key== home=set"), "{text}");
+    session.remove("developer").is(200);
+    session.add(open()).is(200);
+    assert_eq!(level(&session), "strict");
+
+    let copied = server.post(
+        &format!("/sessions/{}/fork", session.id),
+        json!({"copy": true, "truncate": false}),
+    );
+    let exported = server.get(&format!("/sessions/{}/export", session.id));
+    let exported = exported.is(200).body;
+    let imported = server.post("/sessions/import", json!({"json": exported}));
+    let ids = [
+        session.id.clone(),
+        copied.is(200).body["sessionId"]
+            .as_str()
+            .unwrap()
+            .to_owned(),
+        imported.is(200).body["id"].as_str().unwrap().to_owned(),
+    ];
+    let server = server.restart();
+    for id in ids {
+        let session = server.known(&id);
+        session.resume();
+        let _ = session.add(open());
+        assert_eq!(status(&session, "developer")["sandbox"], "strict", "{id}");
+    }
+}
+
+#[test]
+#[cfg(all(feature = "acp", feature = "scripted"))]
+fn a_client_of_the_agent_client_protocol_asks_for_walls_too() {
+    if !has_walls() {
+        return;
+    }
+    let mut client = Acp::new(turn(json!([{"text": "fine"}]))).start();
+    let open = |sandbox| json!({"cwd": "/tmp", "mcpServers": [], "_meta": {"sandbox": sandbox}});
+    let (code, why) = client.refused("session/new", open("Strict"));
+    assert!(code == -32602 && why.contains("`_meta.sandbox`"), "{why}");
+    let opened = client.call("session/new", open("workspace"));
+    let id = opened["sessionId"].as_str().unwrap();
+    let paths = Paths::under(client.root());
+    let session = Sessions::new(&paths).load(id).unwrap().unwrap();
+    assert_eq!(session.extension_data.sandbox(), Level::Workspace);
 }
 
 #[test]

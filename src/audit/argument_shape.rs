@@ -1,10 +1,10 @@
 //! What arguments look like: names, types and sizes, without what they say.
 
+use crate::members::Members;
 use crate::record::told;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
-use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -41,28 +41,35 @@ impl Shape {
         read.map_or(Shape::Null, |Read(shape)| shape)
     }
 
+    /// As it stands in a record, if it does.
+    pub(crate) fn recorded(&self) -> Option<&Value> {
+        match self {
+            Shape::Recorded(value) if !value.is_null() => Some(value),
+            _ => None,
+        }
+    }
+
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Shape::Null | Shape::Recorded(Value::Null))
     }
 }
 
-impl Serialize for Shape {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+impl Shape {
+    /// Writes it as a member of this name.
+    pub(crate) fn write(&self, out: &mut Members<'_>, name: &str) {
         match self {
-            Shape::Null => out.serialize_unit(),
-            Shape::Type(name) => out.serialize_str(name),
-            Shape::Sized(name, size) => out.collect_str(&format_args!("{name} of {size}")),
-            Shape::Members(members, more) => {
-                let mut object = out.serialize_map(None)?;
+            Shape::Null => out.value(name, &()),
+            Shape::Type(kind) => out.text(name, kind),
+            Shape::Sized(kind, size) => out.text(name, &format!("{kind} of {size}")),
+            Shape::Members(members, more) => out.object(name, |out| {
                 for (name, shape) in members {
-                    object.serialize_entry(name, shape)?;
+                    shape.write(out, name);
                 }
                 if *more > 0 {
-                    object.serialize_entry(MORE, more)?;
+                    out.number(MORE, *more as u64);
                 }
-                object.end()
-            }
-            Shape::Recorded(value) => value.serialize(out),
+            }),
+            Shape::Recorded(value) => out.value(name, value),
         }
     }
 }

@@ -278,11 +278,11 @@ impl Options {
         if let Some(Arguments { shape, value, .. }) = &record.arguments {
             match value {
                 Some(value) => add(&mut out, " = ", value),
-                None if shape.is_null() => {}
                 None => {
-                    let shape = serde_json::to_string(shape).unwrap_or_default();
-                    let shape = printable(&shape, MAX_SHOWN);
-                    let _ = write!(out, " {shape}");
+                    if let Some(shape) = shape.recorded() {
+                        let shape = printable(&shape.to_string(), MAX_SHOWN);
+                        let _ = write!(out, " {shape}");
+                    }
                 }
             }
         }

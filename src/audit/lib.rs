@@ -21,6 +21,7 @@ pub mod fuzzing;
 mod log_end;
 mod log_files;
 mod log_lock;
+mod members;
 mod record;
 mod verification;
 

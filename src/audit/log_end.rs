@@ -145,11 +145,7 @@ impl End {
             line.push(b'\n');
         }
         let hash = record.write(line);
-        let written = match &hash {
-            Some(_) => (&*self.file).write_all(line),
-            None => Err(std::io::ErrorKind::InvalidData.into()),
-        };
-        if let Err(error) = written {
+        if let Err(error) = (&*self.file).write_all(line) {
             // What was written of it would be taken for a record that was changed.
             let _ = self.file.set_len(self.size);
             return Err(Error::io("write", &self.path)(error));
@@ -157,7 +153,7 @@ impl End {
         self.size += line.len() as u64;
         self.seq = record.seq;
         self.date(&record);
-        self.hash = hash.unwrap_or_default();
+        self.hash = hash;
         self.is_cut = false;
         Ok(record.seq)
     }

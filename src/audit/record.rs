@@ -2,11 +2,12 @@
 
 use crate::activity::{Caller, Entry};
 use crate::argument_shape::Shape;
+use crate::members::Members;
 use crate::store::settings::{self, Kind};
 use crate::text::printable;
 use gosling_shared::redact_credentials;
 use ring::digest::{SHA256, digest};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -32,65 +33,44 @@ const MAX_VALUE: usize = 8 << 10;
 static PID: LazyLock<u32> = LazyLock::new(std::process::id);
 
 /// A record as it is written; what is empty is left out.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Record<'a> {
     pub(crate) seq: u64,
     pub(crate) time: Cow<'a, str>,
     pub(crate) prev: Cow<'a, str>,
     pub(crate) kind: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) of: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<u64>,
     pub(crate) pid: u32,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) front: Cow<'a, str>,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) key: Cow<'a, str>,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) address: Cow<'a, str>,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) session: Cow<'a, str>,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) extension: Cow<'a, str>,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) subject: Cow<'a, str>,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) request: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<Arguments>,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) decision: Cow<'a, str>,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) by: Cow<'a, str>,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) outcome: Cow<'a, str>,
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) detail: Cow<'a, str>,
     /// Milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ms: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<usize>,
     /// The next file, in the last record of one; the file, in the record of its removal.
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) file: Cow<'a, str>,
     /// The last hash of the file that was removed.
-    #[serde(skip_serializing_if = "is_empty")]
     pub(crate) last: Cow<'a, str>,
 }
 
 /// What is told of arguments.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Arguments {
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) sha256: String,
     pub(crate) bytes: usize,
-    #[serde(skip_serializing_if = "Shape::is_null")]
     pub(crate) shape: Shape,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<String>,
 }
 
@@ -148,17 +128,45 @@ impl<'a> Record<'a> {
         self.time.get(..10).unwrap_or_default()
     }
 
-    /// Appends its line to `out`, and returns its hash; `None` if it has no JSON form.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) -> Option<String> {
+    /// Appends its line to `out`, and returns its hash.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) -> String {
         let begin = out.len();
-        serde_json::to_writer(&mut *out, self).ok()?;
-        // The brace comes after the hash.
-        out.pop();
+        self.write_members(&mut Members::begin(out));
         let hash = hash_of(&out[begin..]);
         out.extend_from_slice(HASH.as_bytes());
         out.extend_from_slice(hash.as_bytes());
         out.extend_from_slice(b"\"}\n");
-        Some(hash)
+        hash
+    }
+
+    fn write_members(&self, out: &mut Members<'_>) {
+        out.number("seq", self.seq);
+        out.text("time", &self.time);
+        out.text("prev", &self.prev);
+        out.text("kind", &self.kind);
+        out.optional("of", self.of);
+        out.optional("turn", self.turn);
+        out.number("pid", self.pid.into());
+        out.text("front", &self.front);
+        out.text("key", &self.key);
+        out.text("address", &self.address);
+        out.text("session", &self.session);
+        out.text("extension", &self.extension);
+        out.text("subject", &self.subject);
+        out.text("request", &self.request);
+        if let Some(arguments) = &self.arguments {
+            out.object("arguments", |out| arguments.write_members(out));
+        }
+        out.text("decision", &self.decision);
+        out.text("by", &self.by);
+        out.text("outcome", &self.outcome);
+        out.text("detail", &self.detail);
+        if let Some(ms) = self.ms {
+            out.value("ms", &ms);
+        }
+        out.optional("bytes", self.bytes.map(|bytes| bytes as u64));
+        out.text("file", &self.file);
+        out.text("last", &self.last);
     }
 
     /// Reads a line, without its end; also returns its hash.
@@ -187,6 +195,15 @@ impl<'a> Record<'a> {
 }
 
 impl Arguments {
+    fn write_members(&self, out: &mut Members<'_>) {
+        out.text("sha256", &self.sha256);
+        out.number("bytes", self.bytes as u64);
+        if !self.shape.is_null() {
+            self.shape.write(out, "shape");
+        }
+        out.text("value", self.value.as_deref().unwrap_or_default());
+    }
+
     /// Of settings whose values are not told, the hash is not either: many are short enough to be guessed.
     fn of(text: &[u8], tells: bool, is_setting: bool) -> Option<Self> {
         if text.is_empty() {
@@ -217,17 +234,14 @@ pub(crate) fn told(text: &str, limit: usize) -> Cow<'_, str> {
         true => Cow::Borrowed(text),
         false => redact_credentials(text),
     };
-    let is_plain = text.len() <= limit && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    if is_plain {
+    // Without a branch for each byte, as `Members` does it.
+    let is_odd = |byte: u8| (byte < b' ') | (byte > b'~');
+    let has_odd = || text.bytes().fold(false, |odd, byte| odd | is_odd(byte));
+    if text.len() <= limit && !has_odd() {
         text
     } else {
         printable(&text, limit).into()
     }
-}
-
-/// Whether a member of a record is left out.
-fn is_empty(text: &str) -> bool {
-    text.is_empty()
 }
 
 /// Whether the value of a setting may be told: it is a number, a switch or one of some words, or names the model.

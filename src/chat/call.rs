@@ -5,6 +5,7 @@ use crate::builtin::InMemoryData;
 use crate::command_line::{Command, Failure, print, text};
 use crate::escaped_text::escape_in_json;
 use crate::extension::pinning_check::Pinning;
+use crate::extension::sandbox::Level;
 use crate::extension::screening_check::Screening;
 use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager, Sandboxing};
 use crate::mcp::client::CallOptions;
@@ -121,7 +122,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         working_dir,
         secrets: Arc::new(|_| Ok(None)),
         screening: Screening::read(&Config::new(&paths), &paths, offline),
-        sandboxing: Sandboxing::read(&Config::new(&paths), &paths),
+        sandboxing: Sandboxing::read(&Config::new(&paths), &paths, Level::Off),
         pinning: Pinning::default(),
         paths: Arc::new(paths),
         data: Arc::new(InMemoryData::default()),

@@ -11,6 +11,7 @@ pub(crate) mod turn_recipe;
 use crate::agent::recipes::{MakeTurnRecipe, SessionRecipe};
 use crate::agent::{Error, Event, EventSink, RecipeSource, Registry, Start, TurnInput};
 use crate::conversation::{MAX_NAME, Message, Role, Session, SessionType, TokenState};
+use crate::extension::sandbox::Level;
 use crate::recipe::{self, Recipe, library};
 use crate::sys::cancel::Cancel;
 use serde_json::{Map, Value};
@@ -34,6 +35,8 @@ pub struct RecipeRun {
     pub working_dir: PathBuf,
     /// What starts the run.
     pub session_type: SessionType,
+    /// The least that walls around its extensions keep out.
+    pub sandbox: Level,
     /// The schedule that starts it.
     pub schedule_id: Option<String>,
     /// The session's name; the recipe's title if absent.
@@ -129,6 +132,7 @@ impl RecipeRun {
             values: Map::new(),
             working_dir,
             session_type: SessionType::User,
+            sandbox: Level::Off,
             schedule_id: None,
             name: None,
             extensions: None,
@@ -170,6 +174,7 @@ impl RecipeRun {
             }),
             recipe_values: Some(self.values),
             session_type: self.session_type,
+            sandbox: self.sandbox,
             schedule_id: self.schedule_id,
             name: Some(name),
             extension_overrides: self.extensions,

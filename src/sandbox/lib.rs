@@ -27,8 +27,8 @@ use wanted::Wanted;
 
 /// What walls add to gosling.
 pub const PART: Part = Part {
-    sandbox: Some(|config, paths| Arc::new(Settings::read(config, paths))),
-    info: Some(|config, paths| Settings::read(config, paths).facts(walls::offer())),
+    sandbox: Some(|config, paths, session| Arc::new(Settings::read(config, paths, session))),
+    info: Some(|config, paths| Settings::read(config, paths, Level::Off).facts(walls::offer())),
     ..Part::new("sandbox")
 };
 
@@ -44,12 +44,14 @@ const STRICT_VERSION: u32 = 6;
 struct Settings {
     /// `GOOSE_EXTENSION_SANDBOX`.
     level: Level,
+    /// The least of the session.
+    session: Level,
     /// gosling's own folders.
     own: [PathBuf; 3],
 }
 
 impl Settings {
-    fn read(config: &Config, paths: &Paths) -> Self {
+    fn read(config: &Config, paths: &Paths, session: Level) -> Self {
         let level = match settings::EXTENSION_SANDBOX.word(config) {
             "" | "off" => Level::Off,
             "workspace" => Level::Workspace,
@@ -57,6 +59,7 @@ impl Settings {
         };
         Settings {
             level,
+            session,
             own: [&paths.config, &paths.data, &paths.state].map(Clone::clone),
         }
     }
@@ -106,7 +109,7 @@ impl Settings {
                     .to_owned(),
             );
         }
-        wanted.level = wanted.level.max(least);
+        wanted.level = wanted.level.max(least).max(self.session);
         Ok(wanted)
     }
 }

@@ -5,7 +5,11 @@ use serde_json::json;
 fn a_level_that_the_kernel_cannot_give_is_a_fault() {
     let own = ["/c", "/d", "/s"].map(Into::into);
     let level = Level::Strict;
-    let settings = Settings { level, own };
+    let settings = Settings {
+        level,
+        session: Level::Off,
+        own,
+    };
     let old = Offer {
         landlock: 3,
         seccomp: true,

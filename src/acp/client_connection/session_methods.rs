@@ -6,6 +6,7 @@ use crate::agent::{self, Start, checklist};
 use crate::conversation::{Session, TokenState};
 use crate::error_objects::{error_object, invalid_params};
 use crate::extension::State;
+use crate::extension::sandbox::Level;
 use crate::mcp::jsonrpc::ErrorObject;
 use crate::mcp_servers::McpServer;
 use crate::open_session::{OpenSession, UntoldFailures};
@@ -94,12 +95,15 @@ impl ConnectionState {
     ) -> Result<Opened, ErrorObject> {
         let cwd = absolute(method, &params.cwd)?;
         let mut brought = self.bring(params.mcp_servers, cancel);
+        let sandbox: Option<Level> = crate::json::from_value(&params.meta["sandbox"])
+            .map_err(|error| invalid_params(method, &format!("`_meta.sandbox`: {error}")))?;
         let folder = cwd.clone();
         let started = self.registry.start(Start {
             recipe: self.wanted_recipe(&params.meta, &cwd)?,
             working_dir: cwd,
             client_extensions: std::mem::take(&mut brought.extensions),
             additional_dirs: params.additional_directories,
+            sandbox: sandbox.unwrap_or_default(),
             extension_overrides: self.wanted_extensions(&params.meta)?,
             ..Start::default()
         });

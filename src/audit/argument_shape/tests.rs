@@ -2,8 +2,14 @@ use super::*;
 use serde_json::{Map, json};
 
 fn shape_of(value: &Value) -> Value {
-    let shape = Shape::of(value.to_string().as_bytes());
-    serde_json::to_value(shape).unwrap()
+    serde_json::from_str(&written(&value.to_string())).unwrap()
+}
+
+/// The shape of a text, as it is written.
+fn written(text: &str) -> String {
+    let mut out = Vec::new();
+    Shape::of(text.as_bytes()).write(&mut Members::begin(&mut out), "");
+    String::from_utf8(out).unwrap()[r#"{"":"#.len()..].to_owned()
 }
 
 #[test]
@@ -38,7 +44,7 @@ fn large_and_deep_arguments_have_small_shapes() {
 
 #[test]
 fn each_name_stands_once_in_a_shape() {
-    let of = |text: &str| serde_json::to_string(&Shape::of(text.as_bytes())).unwrap();
+    let of = written;
     assert_eq!(
         of(r#"{"a": 1, "b": 2, "a": "x"}"#),
         r#"{"a":"string of 1","b":"number"}"#

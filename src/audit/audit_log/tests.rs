@@ -264,7 +264,7 @@ fn what_was_changed_is_found() {
         let (mut record, _) = Record::read(lines[2].as_bytes()).unwrap();
         record.subject = "another".into();
         let mut line = Vec::new();
-        record.write(&mut line).unwrap();
+        record.write(&mut line);
         lines[2] = String::from_utf8(line).unwrap().trim().to_owned();
     };
     assert_eq!(faults(&forge), [4]);

@@ -3,7 +3,7 @@ use crate::activity::Entry;
 
 fn line(record: &Record) -> Vec<u8> {
     let mut line = Vec::new();
-    record.write(&mut line).unwrap();
+    record.write(&mut line);
     line.pop();
     line
 }

@@ -12,7 +12,8 @@ use crate::sys::cancel::Cancel;
 use crate::sys::process::Command;
 use crate::sys::{self, TimeLimit};
 use gosling_core::builtin::ShellCheck;
-use gosling_core::extension::offline_variables;
+use gosling_core::extension::environment::Inherited;
+use gosling_core::extension::{offline_variables, sandbox};
 use gosling_core::text::printable;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -252,6 +253,7 @@ pub(crate) fn run_check(check: &ShellCheck<'_>, cancel: &Cancel) -> Result<(), S
         check.offline,
     );
     if let Some(walls) = check.walls {
+        Inherited::default().apply(&mut command, walls.level == sandbox::Level::Strict);
         walls.confine(&mut command);
     }
     let family = Family::new().map_err(failed)?;

@@ -22,7 +22,8 @@ use crate::agent::turn::turn_state_lru::TurnStateLru;
 use crate::agent::{Agent, Error, Event, EventSink, ExtensionResult, Mode, Stores, TurnReport};
 use crate::builtin::WorkspaceSlot;
 use crate::conversation::{ImportReport, Session, SessionType};
-use crate::extension::{Containers, Context, ExtensionConfig, State, Status};
+use crate::extension::sandbox::Level;
+use crate::extension::{Containers, Context, ExtensionConfig, Sandboxing, State, Status};
 use crate::metric_counters::METRICS;
 use crate::part::{self, Part};
 use crate::provider::Catalog;
@@ -51,6 +52,8 @@ pub struct Start {
     pub client_extensions: Vec<ExtensionConfig>,
     /// The folders that it works in besides the working directory.
     pub additional_dirs: Vec<PathBuf>,
+    /// The least that walls around its extensions keep out, whatever the settings say.
+    pub sandbox: Level,
     /// What starts the session.
     pub session_type: SessionType,
     /// The schedule that starts it.
@@ -188,6 +191,7 @@ impl Registry {
             imported,
             client_extensions,
             additional_dirs: start.additional_dirs,
+            sandbox: start.sandbox,
             recipe: start.recipe.map(|it| it.recipe.into_value()),
             user_recipe_values: start.recipe_values,
             name: start.name,
@@ -484,6 +488,11 @@ impl Registry {
         let context = Context {
             containers: Containers::read(session.extension_data.container(), config),
             more_roots: session.extension_data.additional_dirs(),
+            sandboxing: Sandboxing::read(
+                config,
+                &self.stores.paths,
+                session.extension_data.sandbox(),
+            ),
             ..setup.context(&session.id, &session.working_dir, Arc::new(data))
         };
         let configs = session.enabled_extensions().to_vec();

@@ -6,6 +6,7 @@ use crate::agent::recipes::{SessionRecipe, StartRecipe};
 use crate::agent::{
     self, ExtensionResult, Mode, ModelChoice, RecipeSource, Registry, Start, session_recipes,
 };
+use crate::extension::sandbox::Level;
 use crate::extension::{ExtensionConfig, ListedTool};
 use crate::http::Method::{Get, Post};
 use crate::http::{Error, Request, Response};
@@ -100,6 +101,7 @@ fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
         recipe_id: Option<String>,
         recipe_deeplink: Option<String>,
         extension_overrides: Option<Vec<ExtensionConfig>>,
+        sandbox: Option<Level>,
     });
     let (id, link) = (recipe_id.as_deref(), recipe_deeplink.as_deref());
     let recipe = match recipe {
@@ -111,6 +113,7 @@ fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
         recipe,
         extension_overrides: extension_overrides
             .map(|all| all.iter().map(ExtensionConfig::to_value).collect()),
+        sandbox: sandbox.unwrap_or_default(),
         ..Start::default()
     })?;
     Ok(with_warnings(&session))

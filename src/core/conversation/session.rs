@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::{ImportReport, Message};
+use crate::extension::sandbox::Level;
 use crate::mcp::jsonrpc::RawJson;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -153,6 +154,7 @@ impl ExtensionData {
     const CLIENT_EXTENSIONS: &'static str = "client_extensions.v0";
     const IMPORTED: &'static str = "imported.v0";
     const OWNER: &'static str = "owner.v0";
+    const SANDBOX: &'static str = "sandbox.v0";
     const MORE_DIRS: &'static str = "additional_directories.v0";
 
     /// The configurations of the enabled extensions, in the order they were enabled.
@@ -179,6 +181,18 @@ impl ExtensionData {
     /// Replaces them.
     pub fn set_additional_dirs(&mut self, dirs: &[PathBuf]) {
         self.set(Self::MORE_DIRS, (!dirs.is_empty()).then(|| json!(dirs)));
+    }
+
+    /// The least that walls around the session's extensions keep out; all they can if that is not understood.
+    pub fn sandbox(&self) -> Level {
+        let stored = self.0.contains_key(Self::SANDBOX);
+        let unknown = if stored { Level::Strict } else { Level::Off };
+        self.read(Self::SANDBOX).unwrap_or(unknown)
+    }
+
+    pub(crate) fn set_sandbox(&mut self, level: Level) {
+        let level = (level != Level::Off).then(|| json!(level));
+        self.set(Self::SANDBOX, level);
     }
 
     fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
@@ -221,6 +235,7 @@ impl ExtensionData {
             Self::RECIPE_ORIGIN,
             Self::CLIENT_EXTENSIONS,
             Self::OWNER,
+            Self::SANDBOX,
         ];
         let keys = self.0.keys().map(String::as_str);
         keys.filter(move |key| !known.contains(key))

@@ -144,6 +144,7 @@ type Messages<'a> = Box<dyn Iterator<Item = serde_json::Result<Message>> + 'a>;
 fn only_extensions(data: ExtensionData, left_out: &mut Vec<String>) -> ExtensionData {
     let mut alone = ExtensionData::default();
     alone.set_enabled(data.enabled().to_vec());
+    alone.set_sandbox(data.sandbox());
     if let Some(container) = data.container() {
         left_out.push(format!("the container {}", printable(&container, 100)));
     }

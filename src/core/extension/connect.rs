@@ -552,7 +552,9 @@ impl Context {
                 }
                 let mut command = Command::new(program);
                 command.args(args).current_dir(folder);
-                self.inherited.apply(&mut command);
+                let level = walls.as_ref().map(|walls| walls.level);
+                let is_strict = level == Some(sandbox::Level::Strict);
+                self.inherited.apply(&mut command, is_strict);
                 command
             }
             Some(_) if sandbox.is_some() => {

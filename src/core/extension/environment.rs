@@ -277,18 +277,19 @@ const BASE: &str = "PATH PATHEXT COMSPEC SYSTEMROOT WINDIR SYSTEMDRIVE PROGRAMDA
     NODE_EXTRA_CA_CERTS UV_* PIP_* PIPX_* NPM_CONFIG_*";
 
 impl Inherited {
-    /// Removes the other variables of this process from those of a command.
-    pub(super) fn apply(&self, command: &mut Command) {
+    /// Removes the other variables of this process from those of a command; of those behind strict walls also what
+    /// programs do not need to run, such as keys of clouds.
+    pub fn apply(&self, command: &mut Command, is_strict: bool) {
         let names = std::env::vars_os().map(|(name, _)| name);
-        for name in names.filter(|name| !self.keeps(&name.to_string_lossy())) {
+        for name in names.filter(|name| !self.keeps(&name.to_string_lossy(), is_strict)) {
             command.env_remove(name);
         }
     }
 
-    fn keeps(&self, name: &str) -> bool {
+    fn keeps(&self, name: &str, is_strict: bool) -> bool {
         let is_key = |key: &String| key.eq_ignore_ascii_case(name);
         !self.provider_keys.iter().any(is_key)
-            && (!self.clean || BASE.split_whitespace().any(|it| matches(it, name)))
+            && (!(self.clean || is_strict) || BASE.split_whitespace().any(|it| matches(it, name)))
     }
 }
 

@@ -31,17 +31,18 @@ impl Pinning {
 }
 
 impl Sandboxing {
-    /// The walls, if the program has them.
-    pub fn read(config: &Config, paths: &Paths) -> Self {
+    /// The walls, if the program has them, of a session whose extensions have at least this level.
+    pub fn read(config: &Config, paths: &Paths, session: Level) -> Self {
         let create = part::all().iter().find_map(|part| part.sandbox);
         let is_wanted = || {
             let policy = part::policy();
-            !matches!(settings::EXTENSION_SANDBOX.word(config), "" | "off")
+            session != Level::Off
+                || !matches!(settings::EXTENSION_SANDBOX.word(config), "" | "off")
                 || policy.is_some_and(|policy| policy.least_sandbox().0 != Level::Off)
         };
         Sandboxing {
             is_missing: create.is_none() && is_wanted(),
-            sandbox: create.map(|create| create(config, paths)),
+            sandbox: create.map(|create| create(config, paths, session)),
         }
     }
 }

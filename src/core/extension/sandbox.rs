@@ -10,8 +10,8 @@ use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Creates the sandbox of a part, with the settings of the user.
-pub type CreateSandbox = fn(&Config, &Paths) -> Arc<dyn Sandbox>;
+/// Creates the sandbox of a part, with the settings of the user and the least level of a session.
+pub type CreateSandbox = fn(&Config, &Paths, Level) -> Arc<dyn Sandbox>;
 
 /// How much walls keep out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -24,6 +24,7 @@ use crate::activity::Caller;
 use crate::conversation::{
     ExtensionData, ImportReport, Message, RecipeOrigin, Session, SessionType,
 };
+use crate::extension::sandbox::Level;
 use crate::sorting::sort_by;
 use crate::sys::fs::{Folder, Stamp, open_regular_with, private, private_dir};
 use crate::sys::{clock, lock};
@@ -103,6 +104,8 @@ pub struct NewSession {
     pub client_extensions: Vec<String>,
     /// The folders that it works in besides its working directory.
     pub additional_dirs: Vec<PathBuf>,
+    /// The least that walls around its extensions keep out.
+    pub sandbox: Level,
     /// The parts of its recipe that were not imported.
     pub imported: ImportReport,
     /// Its recipe.
@@ -200,6 +203,7 @@ impl Sessions {
         extension_data.set_enabled(new.extensions);
         extension_data.set_client_extensions(&new.client_extensions);
         extension_data.set_additional_dirs(&new.additional_dirs);
+        extension_data.set_sandbox(new.sandbox);
         extension_data.set_imported(&new.imported);
         if let Some(origin) = &new.recipe_origin {
             extension_data.set_recipe_origin(origin);

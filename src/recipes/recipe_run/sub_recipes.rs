@@ -163,6 +163,7 @@ impl SubRecipes {
             folder: path.parent().map(Path::to_owned),
             values,
             session_type: SessionType::SubAgent,
+            sandbox: self.session.extension_data.sandbox(),
             extensions: Some(self.session.enabled_extensions().to_vec()),
             ..RecipeRun::new(recipe.clone(), self.session.working_dir.clone())
         };

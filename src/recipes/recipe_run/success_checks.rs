@@ -5,6 +5,7 @@ use crate::agent::recipes::{CheckedTurn, SuccessChecks};
 use crate::agent::{Registry, Stores};
 use crate::builtin::ShellCheck;
 use crate::conversation::Session;
+use crate::extension::sandbox::Level;
 use crate::extension::sandbox::Place;
 use crate::extension::{ExtensionConfig, Sandboxing};
 use crate::recipe::Retry;
@@ -34,6 +35,8 @@ pub(super) struct Checks {
     trusted: bool,
     session_id: String,
     working_dir: PathBuf,
+    /// The session's level.
+    sandbox: Level,
 }
 
 impl Checks {
@@ -44,6 +47,7 @@ impl Checks {
             trusted: session.extension_data.recipe_origin().trusted,
             session_id: session.id.clone(),
             working_dir: session.working_dir.clone(),
+            sandbox: session.extension_data.sandbox(),
         }
     }
 
@@ -105,7 +109,7 @@ impl Checks {
         // As the commands of the builtin server.
         let developer = json!({"type": "builtin", "name": "developer"});
         let developer = ExtensionConfig::from_value(developer)?;
-        let sandboxing = Sandboxing::read(config, paths);
+        let sandboxing = Sandboxing::read(config, paths, self.sandbox);
         let walls = match sandboxing.around(&developer)? {
             Some(sandbox) => sandbox.walls(&developer, place)?,
             None => None,

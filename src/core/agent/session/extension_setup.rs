@@ -4,6 +4,7 @@ use crate::agent::Stores;
 use crate::builtin::SessionData;
 use crate::extension::environment::Inherited;
 use crate::extension::pinning_check::Pinning;
+use crate::extension::sandbox::Level;
 use crate::extension::screening_check::Screening;
 use crate::extension::{Containers, Context, Limits, Sandboxing, python_runner};
 use crate::provider::Catalog;
@@ -56,7 +57,7 @@ impl ExtensionSetup<'_> {
             log_level: Some(log_level).filter(|level| !level.is_empty()),
             containers: Containers::read(None, config),
             inherited: self.inherited(),
-            sandboxing: Sandboxing::read(config, paths),
+            sandboxing: Sandboxing::read(config, paths, Level::Off),
             inline_python: python_runner(config),
             screening: Screening::read(config, paths, self.offline),
             pinning: Pinning::read(config, paths),

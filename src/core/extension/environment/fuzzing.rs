@@ -38,5 +38,5 @@ pub fn variables(input: &[u8]) {
         clean: true,
         provider_keys: vec![name.clone()],
     };
-    assert!(!inherited.keeps(&name));
+    assert!(!inherited.keeps(&name, false));
 }

@@ -109,8 +109,9 @@ fn no_program_inherits_the_keys_of_providers_and_under_the_clean_policy_little_e
         ("OPENAI_API_KEY", false, false),
         ("openai_api_key", false, false),
     ] {
-        assert_eq!(inherited(false).keeps(name), open, "{name}");
-        assert_eq!(inherited(true).keeps(name), clean, "{name}");
+        assert_eq!(inherited(false).keeps(name, false), open, "{name}");
+        assert_eq!(inherited(true).keeps(name, false), clean, "{name}");
+        assert_eq!(inherited(false).keeps(name, true), clean, "{name}");
     }
 }
 
