@@ -235,7 +235,7 @@ pub(crate) fn told(text: &str, limit: usize) -> Cow<'_, str> {
         false => redact_credentials(text),
     };
     // Without a branch for each byte, as `Members` does it.
-    let is_odd = |byte: u8| (byte < b' ') | (byte > b'~');
+    let is_odd = |byte: u8| !(b' '..=b'~').contains(&byte);
     let has_odd = || text.bytes().fold(false, |odd, byte| odd | is_odd(byte));
     if text.len() <= limit && !has_odd() {
         text
