@@ -173,6 +173,8 @@ pub(crate) struct Quota {
     pub(crate) sessions_per_day: Option<u64>,
     pub(crate) turns_at_once: Option<u64>,
     pub(crate) calls_per_day: Option<u64>,
+    /// Input and output of models together.
+    pub(crate) tokens_per_day: Option<u64>,
 }
 
 /// Patterns of the keys of extensions.
