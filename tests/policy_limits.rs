@@ -368,3 +368,32 @@ fn rules_and_quotas_go_by_the_names_of_keys() {
         .call("developer__shell", json!({"command": "true"}))
         .is(200);
 }
+
+#[test]
+fn an_extension_starts_the_packages_and_images_that_are_allowed() {
+    let text = "default: allow\nextensions:\n  default: deny\n  rules:\n    - {decision: allow, type: builtin}\n    \
+                - {decision: allow, package: 'npm:@example/*@*'}\n    - {decision: allow, image: 'example/*'}\n";
+    let Some(policy) = PolicyFile::new(text) else {
+        return;
+    };
+    let server = policy.start(Server::new());
+    server.session([Extension::builtin("memory")]);
+    let refused = |words: &[&str], why: &str| {
+        let message = server.refuses(Extension::stdio("one", words[0], &words[1..]));
+        let is_policy = message.contains("the administrator's policy denies it");
+        assert!(is_policy && message.contains(why), "{words:?} {message}");
+    };
+    refused(&["npx", "-y", "other@1.0.0"], "no rule allows it");
+    refused(&["npx", "-y", "@example/one"], "no rule allows it");
+    refused(
+        &["npx", "--what", "@example/one@1.0.0"],
+        "rule 2 of extensions",
+    );
+    refused(&["./npx", "@example/one@1.0.0"], "rule 2 of extensions");
+    refused(&["docker", "run", "other"], "no rule allows it");
+    refused(
+        &["docker", "run", "--privileged", "example/one"],
+        "rule 3 of extensions",
+    );
+    refused(&["my-server"], "no rule allows it");
+}

@@ -7,6 +7,7 @@
 //! - `patterns` compares names and command lines with patterns, `argument_patterns` the arguments of tools.
 //! - `configuration` knows the operations that change what users and schedules find later.
 //! - `decisions` finds the rule that decides.
+//! - `fetched_packages` knows which packages and images the command of an extension fetches.
 //! - `trusted_file` reads a file that the user of the service cannot change.
 //! - `live_policy` follows the changes of the file, and answers for [`activity::Policy`].
 //! - `metered_provider` judges and counts each request to a model.
@@ -17,6 +18,7 @@
 mod argument_patterns;
 mod configuration;
 mod decisions;
+mod fetched_packages;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod live_policy;

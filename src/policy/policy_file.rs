@@ -112,6 +112,10 @@ rule! {
         r#type: Patterns,
         command: CommandPattern,
         host: Patterns,
+        /// `npm:NAME@VERSION`, `pypi:NAME@VERSION`.
+        package: Patterns,
+        /// The image of a container, as the command line names it.
+        image: Patterns,
     }
 }
 
