@@ -9,17 +9,20 @@
     feature = "schedules"
 ))]
 
+#[path = "support/policy_file.rs"]
+mod policy_file;
 mod support;
 
+use policy_file::PolicyFile;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 use support::acp_client::{Acp, developer, shell, turn};
-use support::server::{Extension, GOSLING, RunningServer, Server, gosling};
-use support::{TempDir, temp_dir, until};
+use support::server::{Extension, GOSLING, Server, gosling};
+use support::{temp_dir, until};
 
 const DENIES_SHELL: &str = "\
 default: allow
@@ -27,54 +30,6 @@ rules:
   - {decision: deny, tool: shell, reason: no shell on this host}
 ";
 const WHY: &str = "the administrator's policy denies it (rule 1): no shell on this host";
-
-/// A policy in a folder of its own. The service cannot use it if the tests do not run as root, because their user could
-/// change it: then that is what is tested, and there is no policy.
-struct PolicyFile(TempDir);
-
-impl PolicyFile {
-    #[track_caller]
-    fn new(text: &str) -> Option<Self> {
-        let file = PolicyFile(temp_dir());
-        file.write(text);
-        // SAFETY: a system call without arguments.
-        if unsafe { libc::geteuid() } != 0 {
-            let output = file.run(&["extensions", "list"]);
-            assert_eq!(output.status.code(), Some(2), "{output:?}");
-            return None;
-        }
-        Some(file)
-    }
-
-    fn path(&self) -> String {
-        let path = self.0.path().join("policy.yaml");
-        path.to_str().unwrap().to_owned()
-    }
-
-    /// Replaces it.
-    fn write(&self, text: &str) {
-        let new = self.0.path().join("new");
-        fs::write(&new, text).unwrap();
-        fs::set_permissions(&new, PermissionsExt::from_mode(0o644)).unwrap();
-        fs::rename(&new, self.path()).unwrap();
-    }
-
-    /// Runs a command with it in a folder without settings.
-    fn run(&self, arguments: &[&str]) -> Output {
-        let root = temp_dir();
-        let mut command = gosling();
-        command.args(arguments).args(["--policy", &self.path()]);
-        command
-            .env("GOOSE_PATH_ROOT", root.path())
-            .env("HOME", root.path());
-        command.current_dir(root.path()).stdin(Stdio::null());
-        command.output().unwrap()
-    }
-
-    fn start(&self, server: Server) -> RunningServer {
-        server.start_as(&["agent", "--port", "0", "--policy", &self.path()])
-    }
-}
 
 /// A script that runs the command of the marker whenever the user says something.
 fn script(marker: &Path) -> Value {
@@ -290,9 +245,9 @@ fn nothing_starts_with_a_policy_that_cannot_be_used() {
     open(Path::new(&policy.path()), 0o664);
     refused("others than its owner can write to it");
     open(Path::new(&policy.path()), 0o644);
-    open(policy.0.path(), 0o777);
+    open(policy.folder(), 0o777);
     refused("cannot be trusted");
-    open(policy.0.path(), 0o755);
+    open(policy.folder(), 0o755);
     chown(policy.path(), Some(65534), None).unwrap();
     refused("and not to root");
     fs::remove_file(policy.path()).unwrap();
@@ -322,7 +277,7 @@ fn the_user_of_the_service_cannot_own_the_policy() {
     assert_eq!(owned.status.code(), Some(2), "{owned:?}");
     assert!(String::from_utf8_lossy(&owned.stderr).contains("the user of this service"));
     chown(policy.path(), Some(0), None).unwrap();
-    chown(policy.0.path(), Some(65534), None).unwrap();
+    chown(policy.folder(), Some(65534), None).unwrap();
     assert_eq!(run().status.code(), Some(2));
 }
 
@@ -401,7 +356,7 @@ fn extensions_models_settings_and_imports_are_limited() {
 
     let rules = "default: allow\nextensions:\n  default: allow\n  rules:\n    \
                  - {decision: deny, type: inline_python, reason: no Python}\n";
-    self::PolicyFile::write(&policy, rules);
+    policy.write(rules);
     let refused = server.refuses(Extension(python));
     assert!(refused.contains("no Python"), "{refused}");
     server.session([Extension::builtin("memory")]);
@@ -457,7 +412,7 @@ fn a_key_has_its_quotas() {
 
 #[test]
 fn a_policy_can_be_checked_and_explained() {
-    let file = PolicyFile(temp_dir());
+    let file = PolicyFile::untested(temp_dir());
     file.write("default: ask\nrules:\n  - decision: allow\n    arguments: {command: 'git *'}\n\n  - decision: deny\n    \
                 key: guest\n    reason: guests look only\n");
     let policy = |arguments: &[&str]| {

@@ -4,6 +4,7 @@
 //! request inherit it.
 
 use crate::extension::sandbox::Level;
+use crate::provider::Provider;
 use crate::store;
 use crate::sys::threads::{Origin, origin, with_origin};
 use std::any::Any;
@@ -27,6 +28,8 @@ pub struct Caller {
     pub turn: Option<u64>,
     /// Whether something of this request was recorded.
     pub is_recorded: Arc<AtomicBool>,
+    /// Set if the policy denied something: in how many seconds it may allow it, if that is known.
+    pub denied: OnceLock<Option<u64>>,
 }
 
 /// The front of threads that no request has started.
@@ -143,6 +146,11 @@ pub trait Policy: fmt::Debug + Send + Sync {
     /// Why it must not happen: too much has happened already.
     fn count(&self, caller: &Caller, entry: &Entry<'_>) -> Result<Hold, String>;
 
+    /// The provider, which asks its models for the caller of this thread as far as the policy allows.
+    fn meter(&self, _: &Activity, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+        provider
+    }
+
     /// The least strict mode that sessions may have.
     fn least_mode(&self) -> &'static str;
 
@@ -202,6 +210,7 @@ impl Activity {
             _ => policy.count(caller, entry),
         };
         counted.inspect_err(|why| {
+            let _ = caller.denied.set(None);
             self.note(Entry {
                 arguments: b"",
                 decision: "denied",

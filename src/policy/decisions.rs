@@ -2,6 +2,7 @@
 
 use crate::argument_patterns::{self, Fit};
 use crate::extension::config;
+use crate::fetched_packages::{self, Kind};
 use crate::policy_file::{Decision, ExtensionRule, Folders, List, Permission, PolicyFile, Rule};
 use crate::text::{after_http_scheme, printable};
 use serde_json::Value;
@@ -166,8 +167,18 @@ fn is_started(rule: &ExtensionRule, started: &Value) -> Result<bool, &'static st
             command.fits(words)
         })
     });
+    if !is_named || !has_command {
+        return Ok(false);
+    }
+    for (kind, patterns) in [(Kind::Package, &rule.package), (Kind::Image, &rule.image)] {
+        if let Some(patterns) = patterns {
+            let fetched = fetched_packages::read(started, kind)?;
+            if !fetched.fits(kind, patterns, rule.decision == Permission::Deny) {
+                return Ok(false);
+            }
+        }
+    }
     match &rule.host {
-        _ if !is_named || !has_command => Ok(false),
         None => Ok(true),
         Some(hosts) => match text("uri") {
             None => Ok(false),

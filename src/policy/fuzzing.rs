@@ -2,12 +2,15 @@
 
 use crate::argument_patterns::read;
 use crate::decisions::{self, Call};
+use crate::fetched_packages::{self, Kind};
+use crate::json;
 use crate::patterns::fits;
 use crate::policy_file::{self, Decision, List};
 use crate::text::fuzz_input::Target;
 #[cfg(test)]
 use crate::text::fuzz_input::check_seeds;
 use crate::text::fuzz_input::parts;
+use serde_json::Value;
 
 /// The targets.
 pub const TARGETS: &[Target] = &[Target::new("policy", policy, 1000)];
@@ -21,6 +24,17 @@ fn policy(input: &[u8]) {
     let Ok(policy) = policy_file::read(text) else {
         return;
     };
+    // A start that a rule allows by its packages fetches nothing else.
+    if let Ok(started) = json::from_slice::<Value>(arguments) {
+        let decided = decisions::extension(&policy, ["", ""], &started);
+        let rules = policy.extensions.as_ref().map(|it| &it.rules);
+        let rule = decided.rule.and_then(|index| rules?.get(index));
+        let by_package = rule.and_then(|rule| rule.package.as_ref());
+        if let Some(patterns) = by_package.filter(|_| decided.decision == Decision::Allow) {
+            let fetched = fetched_packages::read(&started, Kind::Package);
+            assert!(fetched.is_ok_and(|it| it.fits(Kind::Package, patterns, false)));
+        }
+    }
     let call = Call {
         arguments,
         ..Call::default()

@@ -1,11 +1,13 @@
 //! The policy of a process, which follows its file: a new one holds from the next decision on. One that cannot be used
 //! is refused, and the old one stays.
 
-use crate::activity::{Caller, Entry, Hold, Policy, Ruling};
+use crate::activity::{Activity, Caller, Entry, Hold, Policy, Ruling};
 use crate::agent::Mode;
 use crate::decisions::{self, Call, Decided};
 use crate::extension::sandbox::Level;
+use crate::metered_provider::MeteredProvider;
 use crate::policy_file::{self, Decision, LeastMode, Permission, PolicyFile, SandboxRule};
+use crate::provider::Provider;
 use crate::quotas::{Counted, Counts};
 use crate::store::files;
 use crate::sys::fs::Stamp;
@@ -23,7 +25,7 @@ pub(crate) struct LivePolicy {
     path: PathBuf,
     user: u32,
     state: Mutex<State>,
-    counts: Counts,
+    counts: Arc<Counts>,
 }
 
 #[derive(Debug)]
@@ -58,7 +60,7 @@ impl LivePolicy {
                 seen: Some((stamp, read_at)),
                 fault: None,
             }),
-            counts: Counts::default(),
+            counts: Arc::default(),
         })
     }
 
@@ -125,7 +127,7 @@ impl From<Decided> for Ruling {
     }
 }
 
-fn key_of(caller: &Caller) -> &str {
+pub(crate) fn key_of(caller: &Caller) -> &str {
     caller.key.get().map_or("", String::as_str)
 }
 
@@ -149,6 +151,20 @@ impl Policy for LivePolicy {
                 };
                 decisions::call(&self.current(), &call).into()
             }
+            // Resources and prompts. `ask` is for calls of tools alone.
+            "extension_request" => {
+                let request = Call {
+                    key: asking[0],
+                    front: asking[1],
+                    extension: entry.extension,
+                    directory: entry.working_dir,
+                    ..Call::default()
+                };
+                match decisions::call(&self.current(), &request) {
+                    it if it.decision == Decision::Deny => it.into(),
+                    _ => Ruling::Allow,
+                }
+            }
             "extension_start" => {
                 let policy = self.current();
                 let is_foreign = is_client(caller) && entry.by == "client";
@@ -160,7 +176,7 @@ impl Policy for LivePolicy {
                     Err(_) => denied("its configuration cannot be read"),
                 }
             }
-            "model" => {
+            "model" | "model_request" => {
                 let model = [entry.extension, entry.subject];
                 decisions::model(&self.current(), asking, model).into()
             }
@@ -183,18 +199,36 @@ impl Policy for LivePolicy {
     }
 
     fn count(&self, caller: &Caller, entry: &Entry<'_>) -> Result<Hold, String> {
-        let what = match entry.kind {
-            "tool_call" => Counted::Call,
+        let counted: &[Counted] = match entry.kind {
+            "tool_call" => &[Counted::Call],
             // Those of subagents belong to the turn that runs them.
-            "turn" if caller.turn.is_none() => Counted::Turn,
+            "turn" if caller.turn.is_none() => &[Counted::Tokens, Counted::Turn],
+            "turn" | "model_request" => &[Counted::Tokens],
             "session" if matches!(entry.outcome, "created" | "copied" | "imported") => {
-                Counted::Session
+                &[Counted::Session]
             }
             _ => return Ok(None),
         };
-        let policy = self.current();
-        let counted = self.counts.count(&policy.quotas, key_of(caller), what)?;
-        Ok(counted.map(|turn| Box::new(turn) as _))
+        let (policy, key) = (self.current(), key_of(caller));
+        let mut hold = None;
+        for what in counted {
+            let counted = self.counts.count(&policy.quotas, key, *what);
+            let turn = counted.map_err(|used_up| {
+                let _ = caller.denied.set(used_up.seconds);
+                used_up.reason
+            })?;
+            hold = turn.map(|turn| Box::new(turn) as _);
+        }
+        Ok(hold)
+    }
+
+    fn meter(&self, activity: &Activity, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+        Arc::new(MeteredProvider {
+            provider,
+            activity: activity.clone(),
+            caller: Caller::clone(&Caller::current()),
+            counts: self.counts.clone(),
+        })
     }
 
     fn least_mode(&self) -> &'static str {

@@ -112,6 +112,10 @@ rule! {
         r#type: Patterns,
         command: CommandPattern,
         host: Patterns,
+        /// `npm:NAME@VERSION`, `pypi:NAME@VERSION`.
+        package: Patterns,
+        /// The image of a container, as the command line names it.
+        image: Patterns,
     }
 }
 
@@ -173,6 +177,8 @@ pub(crate) struct Quota {
     pub(crate) sessions_per_day: Option<u64>,
     pub(crate) turns_at_once: Option<u64>,
     pub(crate) calls_per_day: Option<u64>,
+    /// Input and output of models together.
+    pub(crate) tokens_per_day: Option<u64>,
 }
 
 /// Patterns of the keys of extensions.

@@ -12,19 +12,18 @@ mod allowlist;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod index;
-pub mod launchers;
 pub mod look_alikes;
 mod osv_server;
-pub mod packages;
 mod settings;
 pub mod sources;
-mod version_order;
 pub mod versions;
 
+pub use gosling_shared::{launchers, packages};
 pub use settings::Settings;
 
 use gosling_core::part::Part;
 use gosling_core::{command_line, extension, json, store, sys, text};
+use gosling_shared::version_order;
 use std::sync::Arc;
 
 /// What screening adds to gosling.

@@ -5,12 +5,15 @@
 pub mod configured_extensions;
 mod credential_forms;
 mod fenced_block;
+pub mod launchers;
 mod object_files;
+pub mod packages;
 mod program_files;
 mod session_effort;
 mod setting_faults;
 mod stored_secrets;
 mod temporary_folder;
+pub mod version_order;
 mod words;
 
 pub use credential_forms::{redact_credentials, url_userinfo};
@@ -22,3 +25,5 @@ pub use setting_faults::value_and_name_faults;
 pub use stored_secrets::stored_secrets;
 pub use temporary_folder::TemporaryFolder;
 pub use words::{missing, quoted, words};
+
+use gosling_core::extension;

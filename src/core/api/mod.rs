@@ -13,6 +13,7 @@ mod sessions;
 pub use crate::json_body;
 pub use agents::text_of;
 
+use crate::activity::Caller;
 use crate::agent::{self, RecipeFault, Registry};
 use crate::features;
 use crate::http::{Access, Error, Method, Request, Response, Router};
@@ -116,6 +117,9 @@ impl From<agent::Error> for Error {
         let status = match error {
             agent::Error::Store(error) => return error.into(),
             agent::Error::Model(error) => return error.into(),
+            agent::Error::Extension(error) if Caller::current().denied.get().is_some() => {
+                return denied(error.message);
+            }
             agent::Error::Extension(error) => {
                 return Error::internal(message).class(error.class_name());
             }
@@ -134,6 +138,14 @@ impl From<agent::Error> for Error {
     }
 }
 
+/// The error for what the policy denies: for good, or until a quota begins anew.
+fn denied(message: String) -> Error {
+    match Caller::current().denied.get() {
+        Some(Some(seconds)) => Error::new(429, message).header("Retry-After", &seconds.to_string()),
+        _ => Error::new(403, message),
+    }
+}
+
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         let message = error.to_string();
@@ -142,7 +154,7 @@ impl From<store::Error> for Error {
             | store::Error::Setting { .. }
             | store::Error::Unwritable { .. }
             | store::Error::Anchors { .. } => Error::unprocessable(message),
-            store::Error::Denied(_) => Error::new(403, message),
+            store::Error::Denied(_) => denied(message),
             store::Error::Unrecorded(_) => Error::new(503, message),
             store::Error::SessionNotFound { .. } => Error::not_found("Session not found"),
             store::Error::TurnInProgress { .. } => Error::new(409, message),

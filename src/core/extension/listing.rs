@@ -106,9 +106,10 @@ impl Manager {
         let cancel = cancel.child_until(end);
         let answers: Vec<OnceLock<_>> = active.iter().map(|_| OnceLock::new()).collect();
         share(active.len(), MAX_CONCURRENT, "list", &|n| {
-            let result = active[n]
-                .supervisor()
-                .map(|server| server.request(&Operation::QUERY, &cancel, list));
+            let result = active[n].supervisor().map(|server| {
+                self.permit_request(&active[n])?;
+                server.request(&Operation::QUERY, &cancel, list)
+            });
             let _ = answers[n].set(result.unwrap_or_else(|| Ok(Vec::new())));
         });
         for (extension, answer) in active.iter().zip(answers) {

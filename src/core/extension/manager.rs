@@ -403,7 +403,18 @@ impl Manager {
         send: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
     ) -> Result<R, Error> {
         let found = self.require_active(extension)?;
+        self.permit_request(&found)?;
         supervisor(&found)?.request(&Operation::QUERY, cancel, send)
+    }
+
+    /// Checks a request about resources or prompts.
+    pub(super) fn permit_request(&self, extension: &Extension) -> Result<(), Error> {
+        let checked = self.context.activity.check(&Entry {
+            extension: &extension.key,
+            working_dir: Some(&self.context.working_dir),
+            ..Entry::new("extension_request", &self.context.session_id)
+        });
+        checked.map_err(|reason| Error::forbidden(extension.config.name(), reason))
     }
 
     /// Whether an active extension owns the tool of this name.
@@ -473,6 +484,7 @@ impl Manager {
         cancel: &Cancel,
     ) -> Result<(), Error> {
         let found = self.require_active(extension)?;
+        self.permit_request(&found)?;
         let server = supervisor(&found)?;
         // Stored before the request, so that no update is missed and a reconnection subscribes, too.
         if !server.subscriptions.subscribe(uri, updated) {

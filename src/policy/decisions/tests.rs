@@ -213,3 +213,46 @@ fn models_are_told_by_provider_and_name() {
         None,
     );
 }
+
+#[test]
+fn extensions_are_told_by_packages_and_images() {
+    let policy = policy(
+        "default: allow\nextensions:\n  default: allow\n  rules:\n    - {decision: allow, command: [npx, odd, --port, '5']}\n    \
+         - {decision: deny, package: 'npm:evil*'}\n    - {decision: allow, package: ['npm:@example/*@*', 'pypi:good']}\n    \
+         - {decision: deny, package: '*'}\n    - {decision: allow, image: 'ghcr.io/example/*'}\n    - {decision: deny, image: '*'}\n",
+    );
+    let start = |line: &str| {
+        let mut words = line.split(' ');
+        let (cmd, args): (_, Vec<&str>) = (words.next(), words.collect());
+        let config = json!({"type": "stdio", "name": "x", "cmd": cmd, "args": args});
+        extension(&policy, ["", "http"], &config)
+    };
+    is(&start("npx odd --port 5"), Decision::Allow, Some(0));
+    is(&start("npx evil@1.0.0"), Decision::Deny, Some(1));
+    is(&start("uvx --with good good"), Decision::Allow, Some(2));
+    is(
+        &start("npx -y @example/server@1.0.0"),
+        Decision::Allow,
+        Some(2),
+    );
+    is(&start("npx -y @example/server"), Decision::Deny, Some(3));
+    is(&start("uvx --with other good"), Decision::Deny, Some(3));
+    // What is not understood is refused by the first rule that looks at packages.
+    is(
+        &start("npx --unknown @example/server@1.0.0"),
+        Decision::Deny,
+        Some(1),
+    );
+    is(
+        &start("docker run -i ghcr.io/example/server"),
+        Decision::Allow,
+        Some(4),
+    );
+    is(&start("docker run -i other"), Decision::Deny, Some(5));
+    is(
+        &start("podman run --privileged ghcr.io/example/server"),
+        Decision::Deny,
+        Some(4),
+    );
+    is(&start("my-server"), Decision::Allow, None);
+}

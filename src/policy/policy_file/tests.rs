@@ -24,6 +24,8 @@ extensions:
     - decision: allow
       command: [npx, -y, 'pkg@1.2']
     - {decision: allow, host: '*.example.com'}
+    - {decision: allow, package: 'npm:@example/*', reason: ours}
+    - {decision: deny, image: [a, 'b:*']}
 models:
   default: allow
   rules: [
@@ -32,7 +34,7 @@ models:
     {decision: deny, provider: '*', model: '*-preview'}]
 clients: {configuration: deny, extensions: deny, import: allow}
 quotas:
-  - {key: '*', sessions_per_day: 5, turns_at_once: 2, calls_per_day: 100}
+  - {key: '*', sessions_per_day: 5, turns_at_once: 2, calls_per_day: 100, tokens_per_day: 9}
 ";
 
 #[test]
@@ -46,7 +48,7 @@ fn a_policy_is_read_and_its_rules_have_lines() {
     assert_eq!(line(List::Calls, 1), Some(16));
     assert_eq!(line(List::Calls, 2), None);
     assert_eq!(line(List::Extensions, 1), Some(21));
-    assert_eq!(line(List::Models, 1), Some(29));
+    assert_eq!(line(List::Models, 1), Some(31));
     assert_eq!(line_of(b"default: deny", List::Models, 0), None);
 }
 

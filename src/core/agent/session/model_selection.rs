@@ -181,12 +181,17 @@ impl Models<'_> {
     }
 
     /// The model, if the policy allows it.
-    fn permitted(self, model: Model) -> Result<Model, Error> {
-        let checked = self.stores.activity.check(&Entry {
+    fn permitted(self, mut model: Model) -> Result<Model, Error> {
+        let activity = &self.stores.activity;
+        let checked = activity.check(&Entry {
             extension: model.provider.name(),
             subject: &model.config.model_name,
             ..Entry::new("model", "")
         });
-        checked.map(|()| model).map_err(Error::config)
+        checked.map_err(Error::config)?;
+        if let Some(policy) = activity.policy() {
+            model.provider = policy.meter(activity, model.provider);
+        }
+        Ok(model)
     }
 }

@@ -69,7 +69,7 @@ impl Package {
     }
 
     /// What is not in a registry.
-    pub(crate) fn elsewhere(source: &str) -> Self {
+    pub fn elsewhere(source: &str) -> Self {
         let source = source.to_owned();
         Package::Elsewhere { source }
     }
@@ -83,7 +83,7 @@ impl Package {
     }
 
     /// Its name in the Python Package Index, if it is published there.
-    pub(crate) fn pypi_name(&self) -> Option<&str> {
+    pub fn pypi_name(&self) -> Option<&str> {
         match self {
             Package::Published {
                 ecosystem: Ecosystem::PyPi,
@@ -99,7 +99,7 @@ impl Package {
 pub const MAX_NAME: usize = 214;
 
 /// The requirements in a list. The commas within extras and between the bounds of a version do not separate them.
-pub(crate) fn requirements(list: &str) -> impl Iterator<Item = &str> {
+pub fn requirements(list: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(list);
     let parts = std::iter::from_fn(move || {
         let text = rest?;
@@ -121,7 +121,7 @@ const BOUNDS: [char; 5] = ['<', '>', '!', '~', '='];
 
 /// A package of npm: `name`, `@scope/name`, each with `@version`, `alias@npm:name@version`, or a place outside
 /// of the registry.
-pub(crate) fn npm(specifier: &str) -> Option<Package> {
+pub fn npm(specifier: &str) -> Option<Package> {
     let is_alias = |text: &str| {
         let scheme = text.get(..4);
         scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("npm:"))
@@ -184,7 +184,7 @@ fn is_npm_archive(text: &str) -> bool {
 }
 
 /// What `uvx` runs: `name@latest`, `name@version`, or a requirement.
-pub(crate) fn uv_tool(specifier: &str) -> Option<Package> {
+pub fn uv_tool(specifier: &str) -> Option<Package> {
     let (name, rest) = split_name(specifier);
     let version = after_extras(rest).and_then(|rest| rest.strip_prefix('@'));
     let version = match version.filter(|_| is_pypi_name(name)) {
@@ -200,7 +200,7 @@ pub(crate) fn uv_tool(specifier: &str) -> Option<Package> {
 }
 
 /// A requirement of Python (PEP 508). What follows an `@` is a URL or a path, also if it looks like a version.
-pub(crate) fn pypi(specifier: &str) -> Option<Package> {
+pub fn pypi(specifier: &str) -> Option<Package> {
     let specifier = specifier.split(';').next().unwrap_or_default().trim();
     if specifier.is_empty() {
         return None;
@@ -283,7 +283,7 @@ fn tag_version(tag: &str) -> Version {
 }
 
 /// An image of containers: `name`, `registry/name:tag`, `name@sha256:…`.
-pub(crate) fn image(source: &str) -> Option<Package> {
+pub fn image(source: &str) -> Option<Package> {
     let (image, digest) = match source.split_once('@') {
         Some((image, digest)) => (image, Some(digest)),
         None => (source, None),
