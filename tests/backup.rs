@@ -82,7 +82,7 @@ fn what_a_running_server_has_is_there_again_elsewhere() {
     let messages = format!("data/sessions/{id}/messages.jsonl");
     let [was, is] = [server.root(), again.root()].map(|root| fs::read(root.join(&messages)));
     assert_eq!(was.unwrap(), is.unwrap());
-    drop(server);
+    server.terminate();
     succeeds(&on(again.root(), &["audit", "verify"]));
     let shown = succeeds(&on(again.root(), &["audit", "show", "--kind", "backup"]));
     assert!(shown.contains("restored"), "{shown}");
@@ -209,9 +209,38 @@ fn a_full_disk_leaves_nothing_behind() {
 }
 
 #[test]
+fn keys_pins_and_logs_of_a_newer_version_stay_as_they_are() {
+    let root = temp_dir();
+    let config = root.path().join("config");
+    succeeds(&on(root.path(), &["keys", "add", "one", "--role", "read"]));
+    let log = root.path().join("data/audit/1.jsonl");
+    let keys = config.join("keys.yaml");
+    for (file, from, to) in [
+        (&keys, "gosling_format: 1", "gosling_format: 2"),
+        (&log, "\"gosling_format\":1", "\"gosling_format\":2"),
+    ] {
+        let text = fs::read_to_string(file).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(file, text.replace(from, to)).unwrap();
+    }
+    let before = [&keys, &log].map(|file| fs::read(file).unwrap());
+    let add = ["keys", "add", "two", "--role", "read"];
+    fails(&on(root.path(), &add), "a newer gosling wrote it");
+    fails(
+        &on(root.path(), &["audit", "verify"]),
+        "a newer gosling wrote it",
+    );
+    assert_eq!([&keys, &log].map(|file| fs::read(file).unwrap()), before);
+}
+
+#[test]
 fn a_session_of_a_newer_version_stays_as_it_is() {
     let server = server().start();
-    let [newer, other] = [(); 2].map(|()| server.session([]).id.clone());
+    let [newer, other] = [(); 2].map(|()| {
+        let session = server.session([]);
+        session.say("hello").says("hello again").finishes();
+        session.id.clone()
+    });
     server.terminate();
     let path = server
         .root()

@@ -44,6 +44,9 @@ pub(crate) struct Record<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) turn: Option<u64>,
     pub(crate) pid: u32,
+    /// The format of the file, in its first record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gosling_format: Option<u64>,
     #[serde(skip_serializing_if = "is_empty")]
     pub(crate) front: Cow<'a, str>,
     #[serde(skip_serializing_if = "is_empty")]
