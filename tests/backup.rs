@@ -6,7 +6,8 @@ mod support;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use support::server::{RunningServer, Server, gosling};
@@ -256,4 +257,38 @@ fn a_session_of_a_newer_version_stays_as_it_is() {
     server.get("/sessions").is(200).says(&other);
     server.known(&other).resume();
     assert_eq!(fs::read_to_string(&path).unwrap(), changed);
+}
+
+/// Everything belongs to a user who may not write there.
+#[test]
+fn a_read_only_root_is_backed_up_and_not_restored_to() {
+    const USER: u32 = 65534;
+    let (root, folder) = (temp_dir(), temp_dir());
+    succeeds(&on(root.path(), &["keys", "add", "one", "--role", "read"]));
+    let archive = folder.path().join("a.tar");
+    let is_root = fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0);
+    let mode = |path: &Path, mode| fs::set_permissions(path, PermissionsExt::from_mode(mode));
+    let mut all: Vec<PathBuf> = tree(root.path()).into_keys().collect();
+    for folder in ["", "config", "data", "data/audit"] {
+        all.push(root.path().join(folder));
+    }
+    for path in all.iter().chain([&folder.path().to_owned()]) {
+        if is_root {
+            chown(path, Some(USER), Some(USER)).unwrap();
+        }
+    }
+    all.iter().for_each(|path| mode(path, 0o500).unwrap());
+    let run = |arguments: &[&str]| {
+        let mut command = gosling();
+        if is_root {
+            command.uid(USER).gid(USER);
+        }
+        command.env("GOOSE_PATH_ROOT", root.path()).args(arguments);
+        command.current_dir("/").output().unwrap()
+    };
+    let before = tree(root.path());
+    succeeds(&run(&["backup", text(&archive)]));
+    fails(&run(&["restore", "--force", text(&archive)]), "cannot");
+    assert_eq!(tree(root.path()), before);
+    all.iter().for_each(|path| mode(path, 0o700).unwrap());
 }

@@ -115,12 +115,12 @@ fn block(name: &str, kind: u8, mode: u32, size: u64, modified: u64) -> [u8; BLOC
     let mut put = |at: usize, text: &[u8]| block[at..at + text.len()].copy_from_slice(text);
     put(0, name.as_bytes());
     put(100, format!("{mode:07o}").as_bytes());
-    put(108, b"0000000\00000000\0");
+    put(108, b"0000000\x000000000\0");
     put(124, format!("{:011o}", size.min(MAX_OCTAL)).as_bytes());
     put(136, format!("{:011o}", modified.min(MAX_OCTAL)).as_bytes());
     put(156, &[kind]);
     put(257, b"ustar\x0000");
-    put(329, b"0000000\00000000\0");
+    put(329, b"0000000\x000000000\0");
     let sum = checksum(&block);
     block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
     block
