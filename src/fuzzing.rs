@@ -17,6 +17,7 @@ pub fn targets() -> impl Iterator<Item = Target> {
         gosling_core::fuzzing::TARGETS,
         gosling_acp::fuzzing::TARGETS,
         gosling_audit::fuzzing::TARGETS,
+        gosling_backup::fuzzing::TARGETS,
         gosling_builtin::developer::fuzzing::TARGETS,
         gosling_check::fuzzing::TARGETS,
         gosling_deeplink::fuzzing::TARGETS,

@@ -17,6 +17,7 @@ macro_rules! parts {
 parts! {
     "acp" => gosling_acp::PART,
     "audit" => gosling_audit::PART,
+    "backup" => gosling_backup::PART,
     "builtin" => gosling_builtin::PART,
     "chat" => gosling_chat::PART,
     "check" => gosling_check::PART,

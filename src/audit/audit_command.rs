@@ -197,6 +197,7 @@ fn show(
             Ordering::Greater => 0,
         };
         let path = log_files::path_of(folder, number);
+        log_files::check_format(&path)?;
         let Some(mut lines) = Lines::open(&path, at)? else {
             continue;
         };

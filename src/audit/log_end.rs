@@ -64,6 +64,7 @@ impl End {
             day: String::new(),
             is_cut: false,
         };
+        log_files::check_format(&path)?;
         let mut is_finished = false;
         for from in [size.saturating_sub(TAIL), 0] {
             let Some(mut lines) = Lines::open(&path, from)? else {
@@ -138,6 +139,7 @@ impl End {
 
     /// Appends a record with one write; returns its number. If that fails, nothing of it is left.
     pub(crate) fn write(&mut self, mut record: Record<'_>, line: &mut Vec<u8>) -> Result<u64> {
+        record.gosling_format = (self.size == 0).then_some(1);
         record.seq = self.seq.saturating_add(1);
         record.prev = std::mem::take(&mut self.hash).into();
         line.clear();

@@ -59,6 +59,13 @@ pub(crate) fn first_day(folder: &Path, number: u64) -> Result<String> {
     Ok(first.map_or_else(String::new, |(record, _)| record.day().to_owned()))
 }
 
+/// Fails if a newer version has begun a file, which says it in its first record.
+pub(crate) fn check_format(path: &Path) -> Result<()> {
+    let first = Lines::open(path, 0)?.and_then(|mut lines| lines.next().transpose());
+    let first = first.transpose().map_err(Error::io("read", path))?;
+    first.map_or(Ok(()), |(line, _)| files::check_json_format(path, &line))
+}
+
 /// The sizes of the files, in bytes.
 pub(crate) fn sizes(folder: &Path) -> Result<Vec<u64>> {
     let size = |number| {

@@ -43,6 +43,8 @@ pub(crate) struct Record<'a> {
     pub(crate) of: Option<u64>,
     pub(crate) turn: Option<u64>,
     pub(crate) pid: u32,
+    /// The format of the file, in its first record.
+    pub(crate) gosling_format: Option<u64>,
     pub(crate) front: Cow<'a, str>,
     pub(crate) key: Cow<'a, str>,
     pub(crate) address: Cow<'a, str>,
@@ -147,6 +149,7 @@ impl<'a> Record<'a> {
         out.optional("of", self.of);
         out.optional("turn", self.turn);
         out.number("pid", self.pid.into());
+        out.optional("gosling_format", self.gosling_format);
         out.text("front", &self.front);
         out.text("key", &self.key);
         out.text("address", &self.address);

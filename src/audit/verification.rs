@@ -51,6 +51,7 @@ pub(crate) fn verify(folder: &Path) -> Result<Verified> {
         let Some(mut lines) = Lines::open(&path, 0)? else {
             continue;
         };
+        log_files::check_format(&path)?;
         found.files += 1;
         let name = log_files::name_of(number);
         let mut at = 0;

@@ -41,6 +41,8 @@ const NAMES: &[(&str, &[&str])] = &[
     ("keys", &["keys"]),
     ("policy", &["policy"]),
     ("info", &["info"]),
+    ("backup", &["backup"]),
+    ("restore", &["backup"]),
     ("mcp", &[]),
     ("help", &[]),
 ];

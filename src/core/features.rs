@@ -40,6 +40,7 @@ features! {
     "anthropic", "", [];
     "audit", "", [];
     "azure", "", [];
+    "backup", "", [];
     "bedrock", "", [];
     "chat", "", [];
     "check", "no server is checked", [Post "/agent/check_extension"];

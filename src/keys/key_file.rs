@@ -147,6 +147,7 @@ impl KeyFile {
                 return Err(Error::unwritable(self.file.path(), reason));
             }
             mapping.insert(name, key.to_yaml());
+            mapping.insert(files::FORMAT.into(), 1.into());
             Ok(())
         })
     }
@@ -197,6 +198,9 @@ pub(crate) fn check_name(name: &str) -> std::result::Result<(), String> {
             "its name must have at most {MAX_NAME} letters, digits, `.`, `_` and `-` of ASCII, and begin with a \
              letter or digit"
         ));
+    }
+    if name == files::FORMAT {
+        return Err(format!("`{name}` is not the name of a key"));
     }
     if name == SERVER {
         return Err(format!("`{SERVER}` is the name of the server's own key"));
@@ -276,7 +280,9 @@ pub(crate) fn facts(_: &Config, paths: &Paths) -> Vec<(&'static str, Fact)> {
 
 /// Reads all entries of the file.
 pub(crate) fn read_entries(mapping: &Mapping) -> Vec<Entry> {
-    let entries = mapping.iter().map(|(name, entry)| read_entry(name, entry));
+    let entries = mapping.iter();
+    let entries = entries.filter(|(name, _)| name.as_str() != Some(files::FORMAT));
+    let entries = entries.map(|(name, entry)| read_entry(name, entry));
     entries.collect()
 }
 

@@ -68,6 +68,8 @@ pages! {
     logs "where they are, what is in them, how long they are kept"
     policy "what the administrator allows, and clients cannot loosen"
     audit "who did what: the record of calls, changes and refusals"
+    backup "backups of a root, restoring one, versions of files"
+    migration "moving in from goosed"
     info "`gosling info`: versions, folders, what is on, what is wrong"
     metrics "numbers for Prometheus"
     features "what a build can leave out"

@@ -33,6 +33,14 @@ struct Content {
     seen: Option<Pins>,
 }
 
+/// The file.
+#[derive(Serialize)]
+struct Stored<'a> {
+    gosling_format: u64,
+    #[serde(flatten)]
+    content: &'a Content,
+}
+
 impl PinFile {
     /// The pins of the extension with this key.
     pub(super) fn new(folder: &Path, key: &str) -> Self {
@@ -126,6 +134,7 @@ impl PinFile {
         let Some((text, stamp)) = files::read_file(&self.path, MAX_FILE)? else {
             return Ok((Content::default(), None));
         };
+        files::check_json_format(&self.path, &text)?;
         let content = crate::json::from_slice(&text).map_err(|error| {
             let place = (error.line(), error.column());
             let reason =
@@ -136,7 +145,10 @@ impl PinFile {
     }
 
     fn write(&self, content: &Content) -> store::Result<()> {
-        let text = serde_json::to_vec(content);
+        let text = serde_json::to_vec(&Stored {
+            gosling_format: 1,
+            content,
+        });
         let text = text.map_err(|error| store::Error::unwritable(&self.path, error.to_string()))?;
         files::write_atomic(&self.path, &text)
     }

@@ -27,12 +27,14 @@ use crate::extension::{Containers, Context, ExtensionConfig, Sandboxing, State, 
 use crate::metric_counters::METRICS;
 use crate::part::{self, Part};
 use crate::provider::Catalog;
-use crate::store::{NewSession, settings};
+use crate::store::{NewSession, files, settings};
 use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
+use crate::sys::fs::open_folder;
 use crate::sys::lock;
 use crate::sys::threads::share;
 use serde_json::{Map, Value};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -75,6 +77,8 @@ pub struct Registry {
     turn_states: TurnStateLru,
     pub(in crate::agent) observers: SessionObservers,
     housekeeper: Mutex<Option<Housekeeper>>,
+    /// The lock that a restore of the files must have alone.
+    _in_use: Option<File>,
 }
 
 impl Registry {
@@ -85,6 +89,7 @@ impl Registry {
         let cancel = Cancel::new();
         let policy = stores.activity.policy();
         let offline = offline || policy.is_some_and(|policy| policy.is_offline());
+        let folder = open_folder(files::parent(&stores.paths.data)).ok();
         Registry {
             catalog: part::catalog(&stores, offline),
             stores,
@@ -95,6 +100,7 @@ impl Registry {
             turn_states: TurnStateLru::default(),
             observers: SessionObservers::default(),
             housekeeper: Mutex::default(),
+            _in_use: folder.filter(|folder| folder.lock_shared().is_ok()),
         }
     }
 

@@ -213,6 +213,32 @@ impl<T: Default> Cached<T> {
     }
 }
 
+/// The member with the format of a file of gosling's own. What has none has format 1, the only one that is known.
+pub const FORMAT: &str = "gosling_format";
+
+/// Fails if a newer version has written the file `path`, in this format.
+///
+/// # Errors
+/// [`Error::Broken`].
+pub fn check_format(path: &Path, format: Option<u64>) -> Result<()> {
+    let reason =
+        |it| format!("a newer gosling wrote it (format {it}; this one knows 1), use that one");
+    (format.filter(|it| *it > 1)).map_or(Ok(()), |it| Err(Error::broken(path, reason(it))))
+}
+
+/// As [`check_format`], of a JSON object; of another text it says nothing.
+///
+/// # Errors
+/// As [`check_format`].
+pub fn check_json_format(path: &Path, json: &[u8]) -> Result<()> {
+    #[derive(serde::Deserialize)]
+    struct Format {
+        gosling_format: u64,
+    }
+    let format = crate::json::from_slice::<Format>(json);
+    check_format(path, format.ok().map(|it| it.gosling_format))
+}
+
 /// The path of a companion file of `path`: `before` and `after` around its name.
 pub fn beside(path: &Path, before: &str, after: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(before);

@@ -102,6 +102,7 @@ impl PermissionLaunches {
             if origins != before {
                 let origins = crate::json::to_value(&origins).unwrap_or_default();
                 root.insert(ALWAYS_ALLOW.into(), yaml_text::from_json(&origins));
+                root.insert(super::files::FORMAT.into(), 1.into());
             }
             Ok(result)
         })

@@ -362,6 +362,7 @@ impl Sessions {
     /// [`Error::Locked`], [`Error::Io`].
     pub fn journal(&self, id: &str) -> Result<Journal> {
         let dir = self.require_dir(id)?;
+        self.load_cached(id)?;
         Journal::open(id, &dir, MESSAGES, &dir.join(LOCK))
     }
 
@@ -683,6 +684,7 @@ fn parse_id(id: &str) -> Option<(&str, u32)> {
 }
 
 fn parse<T: serde::de::DeserializeOwned>(content: &[u8], path: &Path) -> Result<T> {
+    files::check_json_format(path, content)?;
     crate::json::from_str(&crate::json::sanitize_bytes(content)).map_err(|error| {
         let place = (error.line(), error.column());
         Error::broken_at(path, place, "it is not the JSON of a session")
@@ -710,6 +712,7 @@ fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Res
     for name in DERIVED {
         stored.shift_remove(name);
     }
+    stored.insert(files::FORMAT.to_owned(), 1.into());
     match session.counted_messages {
         Some(messages) => stored.insert(COUNTED.to_owned(), messages.into()),
         None => stored.shift_remove(COUNTED),

@@ -258,6 +258,10 @@ impl YamlFile {
             }
             Error::broken_at(&self.path, flaw.place, flaw.reason)
         })?;
+        files::check_format(
+            &self.path,
+            mapping.get(files::FORMAT).and_then(Yaml::as_u64),
+        )?;
         Ok(Some(Snapshot {
             content,
             stamp,
