@@ -23,11 +23,8 @@
 //! 7. [`http`] sends head and body with one write.
 //!
 //! [`extension::configured`] reads and sets the user's configured extensions, for [`api`] and for `gosling
-//! extensions`. Before the program of an extension is started, [`screening`] checks its command line, asked by
-//! [`extension::screening_check`]: against the user's list of allowed ones, and its packages against advisories about
-//! malware. [`screening::launchers`] reads the line as `npx`, `uvx` and their like do, for the judgement of links,
-//! too: what it does not understand to the last word is never taken for harmless. The tools that a server lists are
-//! compared with those that it listed first ([`pinning`], asked by [`extension::pinning_check`]).
+//! extensions`. Before the program of an extension is started, [`extension::screening_check`] asks whether it may;
+//! [`extension::pinning_check`] compares the tools that its server lists with those that it listed first.
 //!
 //! If an MCP server has exited or has forgotten its session, the first call that detects this reconnects. A
 //! request is sent again only if it certainly did not reach the server or is harmless when repeated. The
@@ -68,22 +65,8 @@
 //! A client that disconnects is detected within a tenth of a second. The turn's token then cancels the request
 //! to the model, every call and every wait for the user; the messages so far are in the journal.
 //!
-//! Newer clients post a message to `/sessions/{id}/reply`, which returns at once. Its turn runs in a thread of its
-//! own and appends its events to a log of the session (`session_events`). Each stream of `/sessions/{id}/events` reads
-//! the log at a position of its own. So the turn waits for no client and outlives them all; `/sessions/{id}/cancel`
-//! ends it.
-//!
-//! A recipe runs without a client in a turn of the same kind: `recipe_run` creates its session and runs the turn in the
-//! calling thread. The session's recipe may add tools of gosling itself: one that takes the final output, validated by
-//! `json_schema`, and one that runs sub-recipes, each in a turn of its own in the thread of the call. Success checks run
-//! after the turn, in a shell of [`builtin::developer`]. The core knows of all this no more than the traits of
-//! [`agent::recipes`].
-//!
-//! An editor is another kind of client: it starts `gosling acp` and speaks the Agent Client Protocol on stdin and
-//! stdout. [`acp`] is the front for it, as [`api`] is for HTTP, over the same [`agent`]: it turns a prompt into a turn
-//! and the events of the turn into updates. It offers the editor's files and terminals to [`builtin::developer`]
-//! ([`builtin::ClientWorkspace`]). Later versions of Goose Desktop speak the same protocol over a WebSocket of the
-//! HTTP server, at `/acp`.
+//! Other fronts run such turns, too: `session_events` for newer clients over HTTP, [`acp`] for editors and Goose
+//! Desktop, `recipe_run` for recipes, of which the core knows the traits of [`agent::recipes`] alone.
 //!
 //! # Modules
 //!
@@ -123,7 +106,7 @@
 //!
 //! # Threads
 //!
-//! The server has these threads:
+//! The server has these threads; [`acp`], `audit` and [`keys`] have more, which they name:
 //!
 //! - one accepts connections, and one serves each connection;
 //! - one creates child processes, from the first child on, and one waits for the end of the guardian while
@@ -132,13 +115,7 @@
 //! - one ends idle sessions' servers, from the first session on (the housekeeper);
 //! - one waits for signals: the main thread, or another one in `gosling mcp NAME`, where the main thread reads
 //!   stdin;
-//! - one checks the keys of the clients that are served, while there are some with keys of their own;
-//! - in `gosling acp`, the main thread reads stdin and one writes to stdout; at `/acp`, the thread of the
-//!   connection reads and one writes. One serves each request that may wait, such as a prompt, and one waits a
-//!   moment after a question that the user dismissed;
 //! - one writes log records to stderr and one to the log file, each from the first record on;
-//! - one releases the lock of the audit log when nothing is recorded, from the first time on that it is kept, and makes
-//!   records durable if that is to happen a second later;
 //! - for each stdio MCP server, also in a container, one reads its stdout and one its stderr; a third writes to
 //!   its stdin only while the server does not keep up;
 //! - one for each running request over Streamable HTTP, and one for each request of an MCP server while the
@@ -158,11 +135,6 @@
 //! the pipe is closed; the checks of clients and their keys, which end a moment after there is nothing to check; the
 //! searches, which end by themselves, late if a process blocks them; and the few that end with the process or with the
 //! guardian.
-//!
-//! # Memory used for input
-//!
-//! Every size is limited (`gosling help limits`), but parsed input may take more memory than its text. The page of
-//! `gosling-testing`'s `memory_ratio` has a table with the multiples, which its tests measure.
 //!
 #![doc = include_str!("manual/embedding.md")]
 #![forbid(unsafe_code)]

@@ -1,5 +1,11 @@
 //! The Agent Client Protocol, version 1, as an agent: the second front of the same core, for editors and other
-//! clients that start `gosling acp` (agentclientprotocol.com).
+//! clients that start `gosling acp` (agentclientprotocol.com), and for later versions of Goose Desktop, which speak it
+//! over a WebSocket of the HTTP server, at `/acp`. It turns a prompt into a turn and the events of the turn into
+//! updates.
+//!
+//! Threads: in `gosling acp`, the main thread reads stdin and one writes to stdout; at `/acp`, the thread of the
+//! connection reads and one writes. One serves each request that may wait, such as a prompt, and one waits a moment
+//! after a question that the user dismissed.
 //!
 //! A [`Connection`] takes the messages of one client and sends its own through an [`Outbox`]; it knows nothing
 //! of the transport. [`serve_stdio_process`] connects it to stdin and stdout, `endpoint` to the WebSockets

@@ -11,6 +11,9 @@
 //! - `argument_shape` tells of arguments what they look like, not what they say.
 //! - `log_files` reads all files in their order; `verification` checks them.
 //! - `audit_command` shows them.
+//!
+//! One thread releases the lock when nothing is recorded, from the first time on that it is kept, and makes records
+//! durable if that is to happen a second later.
 #![forbid(unsafe_code)]
 
 mod argument_shape;

@@ -114,7 +114,7 @@ fn serve_broken(name: &str, fault: &str, pages: bool, port: Option<u16>) -> Resu
 
 fn serve_stdio(name: &str, pages: bool, paths: &Paths) -> Result<(), Failure> {
     signal::block();
-    logging::start_on_stderr();
+    logging::begin(None, log::LevelFilter::Trace);
     let gone = Cancel::new();
     let cancel = gone.clone();
     sys::spawn("signals".to_owned(), Some(sys::SMALL_STACK), move || {

@@ -1,6 +1,7 @@
 //! A `config.yaml` that does not parse is replaced by a backup that does.
 
 use crate::store::file_lock::FileLock;
+use crate::store::shared_yaml_file::OLDER_BACKUPS;
 use crate::store::{Config, Error, MAX_YAML, Result, files};
 use gosling_shared::{parse_yaml_object, read_object};
 use serde_json::{Map, Value};
@@ -59,7 +60,10 @@ pub(crate) fn recover_config(config: &Config) -> Result<Recovered> {
 }
 
 fn newest_good_backup(config: &Config) -> Option<(PathBuf, Vec<u8>, Map<String, Value>)> {
-    config.file().backups().find_map(|path| {
+    let older = (1..=OLDER_BACKUPS).map(|n| format!(".bak.{n}"));
+    let ends = std::iter::once(".bak".to_owned()).chain(older);
+    let mut backups = ends.map(|end| files::beside(config.path(), "", &end));
+    backups.find_map(|path| {
         let (content, _) = files::read_file(&path, MAX_YAML).ok()??;
         let settings = parse_yaml_object(str::from_utf8(&content).ok()?).ok()?;
         Some((path, content, settings))

@@ -6,7 +6,8 @@
 //!   needs `admin`.
 //! - `known_clients` answers the core, which asks what a client may do ([`gosling_core::http::ClientKeys`]);
 //!   `request_checks` looks into parameters and bodies, `redaction` into answers.
-//! - `live_connections` ends the connections of keys that are revoked; `failed_keys` delays those who guess.
+//! - `live_connections` ends the connections of keys that are revoked, in a thread that runs while there are some;
+//!   `failed_keys` delays those who guess.
 //! - `tickets` are for URLs, where a key would be stored in logs and histories.
 //! - `keys_command` is `gosling keys`.
 #![forbid(unsafe_code)]

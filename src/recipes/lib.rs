@@ -4,6 +4,11 @@
 //! [`recipe`] knows a recipe and nothing of sessions; [`recipe_run`] runs one in a session, and has what it adds to
 //! turns; [`schedule`] starts runs at set times. The core calls these through [`Recipes`](agent::recipes::Recipes),
 //! which `core_hook` implements.
+//!
+//! A recipe runs without a client in a turn like any other: [`recipe_run`] creates its session and runs the turn in the
+//! calling thread. The session's recipe may add tools of gosling itself: one that takes the final output, validated by
+//! `json_schema`, and one that runs sub-recipes, each in a turn of its own in the thread of the call. Success checks run
+//! after the turn, in a shell of the server `developer`.
 #![forbid(unsafe_code)]
 
 mod core_hook;

@@ -22,7 +22,7 @@ pub(crate) fn serve(fault: &str, pages: bool, port: Option<u16>) -> Result<(), F
     match port {
         Some(port) if fault.is_http() => {
             signal::block();
-            logging::start_on_stderr();
+            logging::begin(None, log::LevelFilter::Trace);
             let cancel = Cancel::new();
             let access = broken_http::access_control(fault);
             let router = broken_http::router(fault, &cancel);
@@ -35,7 +35,7 @@ pub(crate) fn serve(fault: &str, pages: bool, port: Option<u16>) -> Result<(), F
         }
         None if !fault.is_http() => {
             // A signal ends the process at once.
-            logging::start_on_stderr();
+            logging::begin(None, log::LevelFilter::Trace);
             let server = server(pages || fault.has_pages());
             faults::serve(server, fault).map_err(failed("stdin"))
         }

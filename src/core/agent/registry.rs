@@ -483,7 +483,7 @@ impl Registry {
         &self,
         session: &Session,
     ) -> impl FnOnce(Option<Arc<Agent>>, bool) -> Result<Arc<Agent>, Error> {
-        let config = &self.stores.config;
+        let Stores { config, paths, .. } = &self.stores;
         let workspace = Arc::new(WorkspaceSlot::default());
         let data = StoredSessionData {
             sessions: self.stores.sessions.clone(),
@@ -494,11 +494,7 @@ impl Registry {
         let context = Context {
             containers: Containers::read(session.extension_data.container(), config),
             more_roots: session.extension_data.additional_dirs(),
-            sandboxing: Sandboxing::read(
-                config,
-                &self.stores.paths,
-                session.extension_data.sandbox(),
-            ),
+            sandboxing: Sandboxing::read(config, paths, session.extension_data.sandbox()),
             ..setup.context(&session.id, &session.working_dir, Arc::new(data))
         };
         let configs = session.enabled_extensions().to_vec();

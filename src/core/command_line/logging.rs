@@ -51,11 +51,6 @@ pub fn start_quietly(paths: &Paths) {
     }
 }
 
-/// The same for a process that an MCP client has started: writes to stderr only, which the client keeps.
-pub fn start_on_stderr() {
-    begin(None, LevelFilter::Trace);
-}
-
 /// Writes a text to stderr, in order with the records. Does not block once logging has started.
 pub fn say(text: &str) {
     if STARTED.load(Ordering::Relaxed) {
@@ -65,7 +60,8 @@ pub fn say(text: &str) {
     }
 }
 
-fn begin(paths: Option<&Paths>, level: LevelFilter) {
+/// The same with this level, and without a file if an MCP client has started the process: it keeps stderr.
+pub fn begin(paths: Option<&Paths>, level: LevelFilter) {
     let file = paths.map(|paths| {
         let folder = paths.state.join("logs").join("server");
         let failure_log = (level >= LevelFilter::Warn).then(stderr);

@@ -185,9 +185,8 @@ impl ExtensionData {
 
     /// The least that walls around the session's extensions keep out; all they can if that is not understood.
     pub fn sandbox(&self) -> Level {
-        let stored = self.0.contains_key(Self::SANDBOX);
-        let unknown = if stored { Level::Strict } else { Level::Off };
-        self.read(Self::SANDBOX).unwrap_or(unknown)
+        let stored = self.0.get(Self::SANDBOX).map(crate::json::from_value);
+        stored.map_or(Level::Off, |level| level.unwrap_or(Level::Strict))
     }
 
     pub(crate) fn set_sandbox(&mut self, level: Level) {

@@ -552,8 +552,8 @@ impl Context {
                 }
                 let mut command = Command::new(program);
                 command.args(args).current_dir(folder);
-                let level = walls.as_ref().map(|walls| walls.level);
-                let is_strict = level == Some(sandbox::Level::Strict);
+                let is_strict =
+                    (walls.as_ref()).is_some_and(|it| it.level == sandbox::Level::Strict);
                 self.inherited.apply(&mut command, is_strict);
                 command
             }

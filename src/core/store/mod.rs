@@ -21,7 +21,7 @@ mod session_cache;
 pub mod session_file_names;
 mod sessions;
 pub mod settings;
-mod shared_yaml_file;
+pub mod shared_yaml_file;
 mod trigrams;
 mod turn_lock;
 pub(crate) mod yaml_text;

@@ -19,7 +19,7 @@ pub const MAX_SIZE: u64 = 10 << 20;
 const ATTEMPTS: usize = 5;
 
 /// Number of older backups besides the newest, `.bak.1` to `.bak.3`.
-const OLDER_BACKUPS: usize = 3;
+pub const OLDER_BACKUPS: usize = 3;
 
 /// A YAML file with a mapping at its root.
 #[derive(Debug)]
@@ -133,13 +133,6 @@ impl YamlFile {
             Some(snapshot) => self.keep(&snapshot.content).map(Some),
             None => Ok(None),
         }
-    }
-
-    /// The paths of the backups, the newest first. They may not exist.
-    pub fn backups(&self) -> impl Iterator<Item = PathBuf> {
-        let older = (1..=OLDER_BACKUPS).map(|n| format!(".bak.{n}"));
-        let ends = std::iter::once(".bak".to_owned()).chain(older);
-        ends.map(|end| files::beside(&self.path, "", &end))
     }
 
     /// Records from now on what this process changes.
