@@ -35,8 +35,8 @@ subcommands:
   follow   print the last records, and those to come until a signal ends it
 
 filters, each of which a record must fit:
-  --kind KIND          tool_call, approval, setting, session, turn, extension,
-                       request or refused
+  --kind KIND          tool_call, approval, setting, session, backup, turn,
+                       extension, request or refused
   --session ID         the session
   --extension NAME     the extension, or the file of a setting
   --subject TEXT       a part of the name of the tool, setting or route
