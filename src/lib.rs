@@ -96,13 +96,10 @@
 //! - [`mcp`]: the protocol, over these three and usable without the rest: a client, a server, their transports.
 //! - `builtin::demo`: a server for trying out clients, over [`mcp`]; also for the tests of a build without it.
 //! - `core`: what every build has, from [`http`] and [`api`] to [`store`]. Arrows inside it are held by review.
-//! - `shared`: what several parts use and `core` does not.
-//! - The parts, over `core`: each is a crate that a build can leave out whole. What a part adds to commands, routes,
+//! - The parts, over `core` and `shared`: each is a crate that a build can leave out. What it adds to commands, routes,
 //!   servers, the manual or a turn, it says itself in one value of the type [`part::Part`]; [`parts::PARTS`] lists
-//!   those of this build, and nothing below knows their names. `core` asks them through [`part::all`]. The models
-//!   behind HTTP are such a part, too: [`providers`].
-//!
-//! This crate has the command line and the list, and offers the members under the names of their folders.
+//!   those of this build, and nothing below knows their names. `core` asks them through [`part::all`].
+//! - This crate: the command line and the list. It offers the members under the names of their folders.
 //!
 //! # Threads
 //!

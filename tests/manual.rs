@@ -32,11 +32,12 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 2] = ["3000", "8123"];
 
 /// Pages whose commands need a feature that a build may leave out.
-const NEEDS: [(&str, &str); 15] = [
+const NEEDS: [(&str, &str); 16] = [
     ("README", "chat"),
     ("acp", "acp"),
     ("api", "demo"),
     ("backup", "backup"),
+    ("service", "service"),
     ("builtins", "memory"),
     ("chat", "chat"),
     ("check", "check"),
@@ -178,9 +179,8 @@ fn help_prints_a_page_as_it_is() {
         // A command of this name has its options before the page.
         let is_command = match topic.name {
             "chat" | "extensions" => !is_left_out("chat"),
-            name @ ("acp" | "audit" | "backup" | "check" | "info" | "keys" | "policy") => {
-                !is_left_out(name)
-            }
+            name @ ("acp" | "audit" | "backup" | "check" | "info" | "keys" | "policy"
+            | "service") => !is_left_out(name),
             "models" => true,
             _ => false,
         };

@@ -43,6 +43,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("info", &["info"]),
     ("backup", &["backup"]),
     ("restore", &["backup"]),
+    ("service", &["service"]),
     ("mcp", &[]),
     ("help", &[]),
 ];

@@ -98,6 +98,7 @@ features! {
     "screen", "", [];
     "screening", "", [];
     "scripted", "", [];
+    "service", "nothing is told to probes", [Get "/health" "/health/live" "/health/ready"];
     "session-events", "a turn ends with its client here", [
         Get "/sessions/{session_id}/events",
         Post "/sessions/{session_id}/cancel" "/sessions/{session_id}/reply",

@@ -87,6 +87,7 @@ pub(crate) const TABLE: &[(Role, &[&str])] = &[
             "GET /config/slash_commands",
             "GET /dictation/config",
             "GET /gateway/status",
+            "GET /health",
             "GET /local-inference/models",
             "GET /mcp-app-proxy",
             "GET /mcp-ui-proxy",

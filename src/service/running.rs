@@ -1,0 +1,101 @@
+//! The life of the service, as its manager hears of it.
+
+use crate::agent::Registry;
+use crate::health::Health;
+use crate::http::{Access, Router};
+use crate::notifier::{Notifier, watchdog_interval};
+use crate::part::Service;
+use crate::sys::{self, lock};
+use std::env;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The server as a service.
+pub(crate) struct Running {
+    registry: Arc<Registry>,
+    health: Arc<Health>,
+    notifier: Option<Arc<Notifier>>,
+    /// The thread that feeds the watchdog, and what ends it.
+    watchdog: Mutex<Option<(JoinHandle<()>, Sender<()>)>>,
+}
+
+impl Running {
+    pub(crate) fn new(registry: &Arc<Registry>) -> Self {
+        let notifier = Notifier::from_env().unwrap_or_else(|error| {
+            log::warn!("the service manager cannot be told anything reason={error}");
+            None
+        });
+        Running {
+            registry: registry.clone(),
+            health: Arc::new(Health::new(registry.clone())),
+            notifier: notifier.map(Arc::new),
+            watchdog: Mutex::default(),
+        }
+    }
+
+    fn notify(&self, lines: &str) {
+        if let Some(notifier) = &self.notifier
+            && let Err(error) = notifier.send(lines)
+        {
+            log::warn!("the service manager was not told lines={lines:?} reason={error}");
+        }
+    }
+
+    /// Feeds the watchdog in a thread of its own, each time after the table of agents could be read: a server that
+    /// hangs there has to be ended.
+    fn feed(&self, interval: Duration) {
+        let Some(notifier) = self.notifier.clone() else {
+            return;
+        };
+        let registry = self.registry.clone();
+        let (end, ended) = channel();
+        let work = move || {
+            while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                let (sessions, _) = registry.live_counts();
+                let state = format!("WATCHDOG=1\nSTATUS={sessions} sessions are open");
+                // The next one may be in time.
+                let _ = notifier.send(&state);
+            }
+        };
+        match sys::spawn("watchdog".to_owned(), Some(sys::SMALL_STACK), work) {
+            Ok(thread) => *lock(&self.watchdog) = Some((thread, end)),
+            Err(error) => log::error!("the watchdog is not fed reason={error}"),
+        }
+    }
+}
+
+impl Service for Running {
+    fn routes(&self, router: Router) -> Router {
+        let (live, ready, all) = (
+            self.health.clone(),
+            self.health.clone(),
+            self.health.clone(),
+        );
+        router
+            .get("/health/live", Access::Public, move |_| Ok(live.is_live()))
+            .get("/health/ready", Access::Public, move |_| ready.is_ready())
+            .get("/health", Access::Keyed, move |_| Ok(all.report()))
+    }
+
+    fn start(&self) {
+        let pid = std::process::id();
+        self.notify(&format!("READY=1\nMAINPID={pid}\nSTATUS=serving"));
+        let (usec, of) = (
+            env::var("WATCHDOG_USEC").ok(),
+            env::var("WATCHDOG_PID").ok(),
+        );
+        if let Some(interval) = watchdog_interval(usec.as_deref(), of.as_deref()) {
+            self.feed(interval);
+        }
+    }
+
+    fn close(&self) {
+        self.notify("STOPPING=1\nSTATUS=turns and extensions end");
+        if let Some((thread, end)) = lock(&self.watchdog).take() {
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
