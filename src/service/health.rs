@@ -29,15 +29,15 @@ impl Health {
     }
 
     /// `GET /health/live`: 200 as long as requests are answered.
-    pub(crate) fn is_live(&self) -> Response {
+    pub(crate) fn live(&self) -> Response {
         Response::json(&json!({"status": "ok"}))
     }
 
     /// `GET /health/ready`: 200 if it takes work.
     ///
     /// # Errors
-    /// 503 while it stops, and if sessions cannot be stored. Without a key, nobody is told why.
-    pub(crate) fn is_ready(&self) -> Result<Response, Error> {
+    /// 503 while it stops, and if sessions cannot be stored. Without a key it is not told why.
+    pub(crate) fn ready(&self) -> Result<Response, Error> {
         if self.registry.cancel().is_cancelled() {
             return Err(Error::new(503, "The server is stopping"));
         }

@@ -74,8 +74,8 @@ impl Service for Running {
             self.health.clone(),
         );
         router
-            .get("/health/live", Access::Public, move |_| Ok(live.is_live()))
-            .get("/health/ready", Access::Public, move |_| ready.is_ready())
+            .get("/health/live", Access::Public, move |_| Ok(live.live()))
+            .get("/health/ready", Access::Public, move |_| ready.ready())
             .get("/health", Access::Keyed, move |_| Ok(all.report()))
     }
 

@@ -94,9 +94,9 @@ impl ConnectionState {
         cancel: &Cancel,
     ) -> Result<Opened, ErrorObject> {
         let cwd = absolute(method, &params.cwd)?;
-        let mut brought = self.bring(params.mcp_servers, cancel);
         let sandbox: Option<Level> = crate::json::from_value(&params.meta["sandbox"])
             .map_err(|error| invalid_params(method, &format!("`_meta.sandbox`: {error}")))?;
+        let mut brought = self.bring(params.mcp_servers, cancel);
         let folder = cwd.clone();
         let started = self.registry.start(Start {
             recipe: self.wanted_recipe(&params.meta, &cwd)?,
