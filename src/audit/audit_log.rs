@@ -53,6 +53,8 @@ struct State {
     end: Option<End>,
     /// The number and the hash of the record that this process has written or seen last.
     last: (u64, String),
+    /// How many entries have records that are not yet written.
+    deferred: u64,
     refused: Refused,
     /// How many entries could not be recorded since then.
     unrecorded: u64,
@@ -67,8 +69,6 @@ struct State {
     /// Releases the lock and makes records durable; started when there is something to do for it.
     thread: Option<JoinHandle<()>>,
     is_closed: bool,
-    /// The buffer for lines, reused.
-    line: Vec<u8>,
 }
 
 /// The refused requests of a second.
@@ -98,6 +98,39 @@ impl Refused {
     }
 }
 
+impl State {
+    /// Writes the records that were deferred.
+    fn flush(&mut self) -> Result<()> {
+        if let Some(end) = self.end.take_if(|end| end.has_unwritten()) {
+            self.end = Some(self.write(end)?);
+        }
+        Ok(())
+    }
+
+    /// Writes what was appended to the log, whose end this is. If that fails, the end has to be found again.
+    fn write(&mut self, mut end: End) -> Result<End> {
+        let deferred = std::mem::take(&mut self.deferred);
+        if let Err(error) = end.flush() {
+            self.unrecorded += deferred;
+            return Err(error);
+        }
+        self.unrecorded = 0;
+        self.last.0 = end.seq;
+        self.last.1.clone_from(&end.hash);
+        Ok(end)
+    }
+
+    /// As [`flush`](Self::flush) where no entry waits for it.
+    fn flush_later(&mut self) {
+        if let Err(error) = self.flush() {
+            log::error!(
+                "records are lost from the audit log reason={:?}",
+                error.to_string()
+            );
+        }
+    }
+}
+
 impl AuditLog {
     /// The log in the folder of the options. Nothing is read or created yet.
     pub(crate) fn new(options: Options) -> Self {
@@ -108,41 +141,40 @@ impl AuditLog {
     }
 
     /// Appends a record, after the number of the refused requests that have none; returns its number.
-    fn append(&self, state: &mut State, record: Record<'_>, now: Instant) -> Result<u64> {
+    ///
+    /// While the lock is kept and much is recorded, the end of something is written together with the next record, or
+    /// when the lock is released: one write less for each call of a tool.
+    fn append(&self, state: &mut State, record: &mut Record<'_>, now: Instant) -> Result<u64> {
         let was_kept = state.kept.due().is_some();
         let held = self.hold_lock(state, now)?;
-        let mut end = match state.end.take() {
-            Some(end) => end,
-            None => self.find_end()?,
-        };
-        if end.seq < state.last.0 {
-            let (lost, seq) = (end.seq, state.last.0);
-            log::error!("the end of the audit log was removed is_at={lost} was_at={seq}");
-            // So that the verification finds it.
-            (end.seq, end.hash) = state.last.clone();
-        }
+        let keeps = self.options.keeps_lock && state.kept.count(now) && self.has_thread(state);
+        let mut end = self.end(state)?;
         let more = state.refused.next_second();
         if more > 0 {
             let mut summary = Record::new("refused");
             summary.detail = format!("{more} more requests were refused within a second").into();
-            end.write(summary, &mut state.line)?;
+            end.append(&mut summary);
         }
         if state.unrecorded > 0 {
             let mut gap = Record::new("gap");
             gap.detail = format!("{} entries could not be recorded", state.unrecorded).into();
-            end.write(gap, &mut state.line)?;
-            state.unrecorded = 0;
+            end.append(&mut gap);
         }
         // A clock that jumps back begins no file.
         if end.size > self.options.file_size || !end.day.is_empty() && *record.day() > *end.day {
-            end = self.begin_file(end, &record.time, &mut state.line)?;
+            end = self.begin_file(state, end, &record.time)?;
         }
-        let seq = end.write(record, &mut state.line)?;
+        let may_wait = record.of.is_some() && state.unrecorded == 0 && self.may_wait();
+        let defers = keeps && may_wait && state.kept.is_busy();
+        let seq = end.append(record);
+        if defers {
+            state.deferred += 1;
+        } else {
+            end = state.write(end)?;
+        }
         self.sync(state, &end, now)?;
-        state.last.0 = end.seq;
-        state.last.1.clone_from(&end.hash);
         state.end = Some(end);
-        if self.options.keeps_lock && state.kept.count(now) && self.has_thread(state) {
+        if keeps {
             state.kept.keep(held);
             if !was_kept {
                 self.shared.has_work.notify_one();
@@ -160,10 +192,31 @@ impl AuditLog {
         Ok(seq)
     }
 
+    /// Whether the end of something may be written a little later: it is not what has to be known before it happens.
+    fn may_wait(&self) -> bool {
+        !self.options.required && self.options.sync != Sync::Each
+    }
+
+    /// The end of the log, which is found if it is not known.
+    fn end(&self, state: &mut State) -> Result<End> {
+        let mut end = match state.end.take() {
+            Some(end) => end,
+            None => self.find_end()?,
+        };
+        if end.seq < state.last.0 {
+            let (lost, seq) = (end.seq, state.last.0);
+            log::error!("the end of the audit log was removed is_at={lost} was_at={seq}");
+            // So that the verification finds it.
+            (end.seq, end.hash) = state.last.clone();
+        }
+        Ok(end)
+    }
+
     /// Takes the lock, or the one that was kept. The end of the log is no longer known if it is another one now.
     fn hold_lock(&self, state: &mut State, now: Instant) -> Result<FileLock> {
         if state.looked.is_none_or(|at| now > at + SYNC_INTERVAL) {
             state.looked = Some(now);
+            state.flush()?;
             // Otherwise two processes could hold locks of different files for long.
             state.lock.take_if(|lock| !lock.is_in_place());
             state.end.take_if(|end| !end.is_in_place());
@@ -192,6 +245,7 @@ impl AuditLog {
             state.kept.share(now);
         }
         if is_due {
+            state.flush()?;
             state.end = state.end.take().and_then(End::follow);
         }
         Ok(held)
@@ -228,42 +282,51 @@ impl AuditLog {
     }
 
     /// Finishes a file and begins the next one at this time; removes those that are too old.
-    fn begin_file(&self, mut end: End, now: &str, line: &mut Vec<u8>) -> Result<End> {
+    fn begin_file(&self, state: &mut State, mut end: End, now: &str) -> Result<End> {
         let mut last = Record::new("closed");
         last.time = now.into();
         last.file = log_files::name_of(end.number + 1).into();
-        end.write(last, line)?;
+        end.append(&mut last);
+        let end = state.write(end)?;
         if self.options.sync != Sync::None {
             end.sync()?;
         }
         let mut next = self.create(end.number + 1, end.seq, end.hash)?;
-        if let Some(keep) = self.options.keep
-            && let Err(error) = self.remove_old(&mut next, now, keep, line)
-        {
-            log::warn!("old files of the audit log not removed reason={error}");
+        let old = self.old_files(next.number, now).unwrap_or_else(|error| {
+            log::warn!("old files of the audit log not found reason={error}");
+            Vec::new()
+        });
+        for (number, hash) in old {
+            let mut record = Record::new("removed");
+            record.time = now.into();
+            record.file = log_files::name_of(number).into();
+            record.last = hash.into();
+            next.append(&mut record);
+            next.flush()?;
+            let path = log_files::path_of(&self.options.folder, number);
+            if let Err(error) = fs::remove_file(&path) {
+                log::warn!("old file of the audit log not removed file={path:?} reason={error}");
+                break;
+            }
         }
         Ok(next)
     }
 
-    /// Removes the files whose last record is too old; records each in the file that was just begun.
-    fn remove_old(
-        &self,
-        next: &mut End,
-        now: &str,
-        keep: Duration,
-        line: &mut Vec<u8>,
-    ) -> Result<()> {
+    /// The numbers and the last hashes of the files before this one whose last record is too old at this time.
+    fn old_files(&self, before: u64, now: &str) -> Result<Vec<(u64, String)>> {
         let folder = &self.options.folder;
-        let Some(today) = now.get(..10).and_then(midnight) else {
-            return Ok(());
+        let mut old = Vec::new();
+        let (Some(keep), Some(today)) = (self.options.keep, now.get(..10).and_then(midnight))
+        else {
+            return Ok(old);
         };
         let keep = i64::try_from(keep.as_secs()).unwrap_or(i64::MAX);
         let mut numbers = log_files::numbers(folder)?;
-        numbers.retain(|number| *number != next.number);
+        numbers.retain(|number| *number != before);
         let mut trusted = None;
         for number in &numbers {
-            let (old, _) = End::read(folder, *number)?;
-            let is_old = |at: i64| midnight(&old.day).is_some_and(|day| at - day > keep);
+            let (end, _) = End::read(folder, *number)?;
+            let is_old = |at: i64| midnight(&end.day).is_some_and(|day| at - day > keep);
             if !is_old(today) {
                 break;
             }
@@ -273,15 +336,9 @@ impl AuditLog {
             if !trusted.is_some_and(is_old) {
                 break;
             }
-            let mut record = Record::new("removed");
-            record.time = now.into();
-            record.file = log_files::name_of(*number).into();
-            record.last = old.hash.into();
-            next.write(record, line)?;
-            let path = log_files::path_of(folder, *number);
-            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            old.push((*number, end.hash));
         }
-        Ok(())
+        Ok(old)
     }
 
     fn sync(&self, state: &mut State, end: &End, now: Instant) -> Result<()> {
@@ -325,9 +382,11 @@ impl Shared {
         while !state.is_closed {
             let now = Instant::now();
             if state.kept.due().is_some_and(|due| due <= now) {
+                state.flush_later();
                 drop(state.kept.take());
             }
             if let Some((file, _)) = state.unsynced.take_if(|(_, due)| *due <= now) {
+                state.flush_later();
                 drop(state);
                 sync(&file);
                 state = lock(&self.state);
@@ -378,6 +437,7 @@ impl Drop for AuditLog {
         let (thread, unsynced) = {
             let mut state = lock(&self.shared.state);
             state.is_closed = true;
+            state.flush_later();
             (state.thread.take(), state.unsynced.take())
         };
         self.shared.has_work.notify_one();
@@ -406,7 +466,7 @@ impl Recorder for AuditLog {
         caller: &Caller,
         entry: &Entry<'_>,
     ) -> std::result::Result<Option<u64>, String> {
-        let record = Record::of(caller, entry, self.options.has_values);
+        let mut record = Record::of(caller, entry, self.options.has_values);
         let mut state = lock(&self.shared.state);
         if entry.kind == "refused" {
             state.refused.count += 1;
@@ -423,7 +483,7 @@ impl Recorder for AuditLog {
                 path: self.options.folder.join("lock"),
                 waited: Duration::ZERO,
             }),
-            None => self.append(&mut state, record, now),
+            None => self.append(&mut state, &mut record, now),
         };
         if matches!(appended, Err(Error::Locked { .. })) && state.blocked_until.is_none() {
             state.blocked_until = Some(Instant::now() + LOCK_PAUSE);

@@ -12,8 +12,8 @@
 //! - `log_files` reads all files in their order; `verification` checks them.
 //! - `audit_command` shows them.
 //!
-//! One thread releases the lock when nothing is recorded, from the first time on that it is kept, and makes records
-//! durable if that is to happen a second later.
+//! One thread releases the lock when nothing is recorded, from the first time on that it is kept; so it writes what was
+//! deferred, and makes records durable if that is to happen a second later.
 #![forbid(unsafe_code)]
 
 mod argument_shape;

@@ -18,6 +18,7 @@ pub(crate) struct End {
     pub(crate) number: u64,
     path: PathBuf,
     pub(crate) file: Arc<File>,
+    /// With the records that are not yet written.
     pub(crate) size: u64,
     pub(crate) seq: u64,
     pub(crate) hash: String,
@@ -25,6 +26,8 @@ pub(crate) struct End {
     pub(crate) day: String,
     /// The last line has no end, because a process ended while it wrote it.
     is_cut: bool,
+    /// The lines of the records that are not yet written.
+    unwritten: Vec<u8>,
 }
 
 impl End {
@@ -44,6 +47,7 @@ impl End {
             hash,
             day: String::new(),
             is_cut: false,
+            unwritten: Vec::new(),
         })
     }
 
@@ -63,6 +67,7 @@ impl End {
             hash: NO_HASH.to_owned(),
             day: String::new(),
             is_cut: false,
+            unwritten: Vec::new(),
         };
         log_files::check_format(&path)?;
         let mut is_finished = false;
@@ -137,26 +142,37 @@ impl End {
         synced.map_err(Error::io("sync", &self.path))
     }
 
-    /// Appends a record with one write; returns its number. If that fails, nothing of it is left.
-    pub(crate) fn write(&mut self, mut record: Record<'_>, line: &mut Vec<u8>) -> Result<u64> {
+    /// Appends a record, which [`flush`](Self::flush) writes; returns its number.
+    pub(crate) fn append(&mut self, record: &mut Record<'_>) -> u64 {
         record.gosling_format = (self.size == 0).then_some(1);
         record.seq = self.seq.saturating_add(1);
         record.prev = std::mem::take(&mut self.hash).into();
-        line.clear();
+        let begin = self.unwritten.len();
         if self.is_cut {
-            line.push(b'\n');
+            self.unwritten.push(b'\n');
         }
-        let hash = record.write(line);
-        if let Err(error) = (&*self.file).write_all(line) {
-            // What was written of it would be taken for a record that was changed.
-            let _ = self.file.set_len(self.size);
-            return Err(Error::io("write", &self.path)(error));
-        }
-        self.size += line.len() as u64;
+        self.hash = record.write(&mut self.unwritten);
+        self.size += (self.unwritten.len() - begin) as u64;
         self.seq = record.seq;
-        self.date(&record);
-        self.hash = hash;
+        self.date(record);
         self.is_cut = false;
-        Ok(record.seq)
+        record.seq
+    }
+
+    /// Whether there are records that are not yet written.
+    pub(crate) fn has_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
+    /// Writes the records that were appended, with one write. If that fails, nothing of them is left in the file, and
+    /// this is its end no longer.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        let written = (&*self.file).write_all(&self.unwritten);
+        if written.is_err() {
+            // What was written of them would be taken for records that were changed.
+            let _ = self.file.set_len(self.size - self.unwritten.len() as u64);
+        }
+        self.unwritten.clear();
+        written.map_err(Error::io("write", &self.path))
     }
 }

@@ -13,6 +13,8 @@ pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 const SIGNALS: u32 = 10;
 /// How many records follow each other before the lock is kept.
 const MIN_BURST: u32 = 8;
+/// How many records follow each other before the ends of something are written with what follows.
+const MIN_BUSY_BURST: u32 = 100;
 /// The longest time from one of them to the next, after which a kept lock is released.
 const MAX_PAUSE: Duration = Duration::from_millis(50);
 /// How long a kept lock is used before it is looked whether another process waits for it.
@@ -128,6 +130,11 @@ impl KeptLock {
         self.used = Some(now);
         self.shared_until.take_if(|until| *until <= now);
         self.burst >= MIN_BURST && self.shared_until.is_none()
+    }
+
+    /// Whether so many records follow each other that each write counts.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.burst >= MIN_BUSY_BURST
     }
 
     /// Keeps the lock until [`due`](Self::due).

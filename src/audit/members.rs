@@ -7,6 +7,8 @@ use serde::Serialize;
 pub(crate) struct Members<'o> {
     out: &'o mut Vec<u8>,
     is_first: bool,
+    /// Names come from elsewhere, and may have quotes in them.
+    has_odd_names: bool,
 }
 
 impl<'o> Members<'o> {
@@ -16,6 +18,7 @@ impl<'o> Members<'o> {
         Members {
             out,
             is_first: true,
+            has_odd_names: false,
         }
     }
 
@@ -23,7 +26,10 @@ impl<'o> Members<'o> {
         if !std::mem::take(&mut self.is_first) {
             self.out.push(b',');
         }
-        self.string(name);
+        match self.has_odd_names {
+            true => self.string(name),
+            false => self.quoted(name),
+        }
         self.out.push(b':');
     }
 
@@ -34,6 +40,11 @@ impl<'o> Members<'o> {
             self.json(&text);
             return;
         }
+        self.quoted(text);
+    }
+
+    fn quoted(&mut self, text: &str) {
+        self.out.reserve(text.len() + 2);
         self.out.push(b'"');
         self.out.extend_from_slice(text.as_bytes());
         self.out.push(b'"');
@@ -49,6 +60,14 @@ impl<'o> Members<'o> {
         if !text.is_empty() {
             self.name(name);
             self.string(text);
+        }
+    }
+
+    /// A text of letters, digits and their like alone, which needs no look at its bytes; nothing if it is empty.
+    pub(crate) fn plain(&mut self, name: &str, text: &str) {
+        if !text.is_empty() {
+            self.name(name);
+            self.quoted(text);
         }
     }
 
@@ -75,6 +94,14 @@ impl<'o> Members<'o> {
     pub(crate) fn value(&mut self, name: &str, value: &impl Serialize) {
         self.name(name);
         self.json(value);
+    }
+
+    /// An object with these members, whose names come from elsewhere.
+    pub(crate) fn object_of_any(&mut self, name: &str, members: impl FnOnce(&mut Members<'_>)) {
+        self.object(name, |out| {
+            out.has_odd_names = true;
+            members(out);
+        });
     }
 
     /// An object with these members.

@@ -143,14 +143,14 @@ impl<'a> Record<'a> {
 
     fn write_members(&self, out: &mut Members<'_>) {
         out.number("seq", self.seq);
-        out.text("time", &self.time);
-        out.text("prev", &self.prev);
-        out.text("kind", &self.kind);
+        out.plain("time", &self.time);
+        out.plain("prev", &self.prev);
+        out.plain("kind", &self.kind);
         out.optional("of", self.of);
         out.optional("turn", self.turn);
         out.number("pid", self.pid.into());
         out.optional("gosling_format", self.gosling_format);
-        out.text("front", &self.front);
+        out.plain("front", &self.front);
         out.text("key", &self.key);
         out.text("address", &self.address);
         out.text("session", &self.session);
@@ -160,8 +160,8 @@ impl<'a> Record<'a> {
         if let Some(arguments) = &self.arguments {
             out.object("arguments", |out| arguments.write_members(out));
         }
-        out.text("decision", &self.decision);
-        out.text("by", &self.by);
+        out.plain("decision", &self.decision);
+        out.plain("by", &self.by);
         out.text("outcome", &self.outcome);
         out.text("detail", &self.detail);
         if let Some(ms) = self.ms {
@@ -199,7 +199,7 @@ impl<'a> Record<'a> {
 
 impl Arguments {
     fn write_members(&self, out: &mut Members<'_>) {
-        out.text("sha256", &self.sha256);
+        out.plain("sha256", &self.sha256);
         out.number("bytes", self.bytes as u64);
         if !self.shape.is_null() {
             self.shape.write(out, "shape");
@@ -263,14 +263,28 @@ fn is_plain_setting(name: &str) -> bool {
 
 /// SHA-256 in hexadecimal digits.
 fn hash_of(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(HASH_LENGTH);
-    for byte in digest(&SHA256, bytes).as_ref() {
-        for digit in [byte >> 4, byte & 15] {
-            text.push(DIGITS[usize::from(digit)].into());
-        }
+    let mut text = Vec::with_capacity(HASH_LENGTH);
+    for part in digest(&SHA256, bytes).as_ref().as_chunks::<4>().0 {
+        text.extend_from_slice(&hexadecimal(u32::from_be_bytes(*part)));
     }
-    text
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Eight hexadecimal digits, made together.
+fn hexadecimal(number: u32) -> [u8; 8] {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let mut halves = u64::from(number);
+    for (shift, mask) in [
+        (16, 0x0000_ffff_0000_ffff),
+        (8, 0x00ff_00ff_00ff_00ff),
+        (4, 0x0f0f_0f0f_0f0f_0f0f),
+    ] {
+        halves = (halves | halves << shift) & mask;
+    }
+    // Adding six carries into the upper half of the byte where the digit is a letter.
+    let letters = ((halves + 6 * EACH) >> 4) & EACH;
+    let past_digits = u64::from(b'a' - 10 - b'0');
+    (halves + u64::from(b'0') * EACH + past_digits * letters).to_be_bytes()
 }
 
 /// What begins a line, with the hash that it has to have.

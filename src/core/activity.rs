@@ -249,9 +249,12 @@ impl Activity {
         let caller = Caller::current();
         caller.is_recorded.store(true, Ordering::Relaxed);
         // Each of them gets it, also if another one cannot record it.
-        let recorded = self.recorders.iter().map(|it| it.record(&caller, entry));
-        let mut recorded = recorded.collect::<Vec<_>>().into_iter();
-        recorded.try_fold(None, |number, next| Ok(number.or(next?)))
+        let mut recorded = Ok(None);
+        for recorder in &*self.recorders {
+            let next = recorder.record(&caller, entry);
+            recorded = recorded.and_then(|known| Ok(known.or(next?)));
+        }
+        recorded
     }
 
     /// As [`begin`](Self::begin) if what cannot be recorded must not be done.

@@ -99,7 +99,7 @@ fn append_on(log: &AuditLog, day: &str) {
     let mut record = Record::new("setting");
     record.time = format!("{day}T08:00:00.000Z").into();
     let mut state = log.shared.state.lock().unwrap();
-    log.append(&mut state, record, Instant::now()).unwrap();
+    log.append(&mut state, &mut record, Instant::now()).unwrap();
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn each_day_has_a_file_of_its_own() {
     assert_eq!(folder.is_whole().files, 2);
     // The clock has jumped back.
     on("2126-01-01");
-    on("2026-11-27");
+    on("2125-06-01");
     assert_eq!(folder.is_whole().files, 2);
     note(&folder.log(), "b");
     on("2126-12-01");
@@ -481,7 +481,8 @@ fn single_records_do_not_keep_the_lock() {
     for _ in 0..30 {
         now += Duration::from_millis(100);
         let mut state = log.shared.state.lock().unwrap();
-        log.append(&mut state, Record::new("setting"), now).unwrap();
+        log.append(&mut state, &mut Record::new("setting"), now)
+            .unwrap();
         assert!(state.kept.due().is_none());
     }
     assert!(log.shared.state.lock().unwrap().thread.is_none());
@@ -497,7 +498,8 @@ fn a_file_that_is_cut_off_while_the_lock_is_kept_is_found() {
     // It is looked at a moment later.
     let now = Instant::now() + Duration::from_millis(20);
     let mut state = log.shared.state.lock().unwrap();
-    log.append(&mut state, Record::new("setting"), now).unwrap();
+    log.append(&mut state, &mut Record::new("setting"), now)
+        .unwrap();
     assert_eq!(verify(&folder.0).unwrap().faults[0].1, 3);
 }
 
@@ -535,5 +537,101 @@ fn a_process_that_syncs_each_record_lets_others_record() {
         }
         is_done.store(true, Ordering::Relaxed);
     });
+    folder.is_whole();
+}
+
+/// The end of something.
+fn end_record() -> Record<'static> {
+    Record {
+        of: Some(1),
+        ..Record::new("tool_call")
+    }
+}
+
+fn append_until_busy(log: &AuditLog, state: &mut State, now: Instant) {
+    loop {
+        log.append(state, &mut Record::new("setting"), now).unwrap();
+        if state.kept.is_busy() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_end_of_something_is_written_with_what_follows() {
+    let folder = Folder::new();
+    let mut log = folder.log_of_server();
+    log.options.required = false;
+    let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
+    append_until_busy(&log, &mut state, now);
+    let written = folder.lines().len();
+    log.append(&mut state, &mut end_record(), now).unwrap();
+    assert_eq!(folder.lines().len(), written);
+    log.append(&mut state, &mut Record::new("setting"), now)
+        .unwrap();
+    assert_eq!(folder.lines().len(), written + 2);
+    folder.is_whole();
+}
+
+#[test]
+fn the_end_of_something_is_written_when_the_lock_is_released_and_when_the_log_is_closed() {
+    let folder = Folder::new();
+    let mut log = folder.log_of_server();
+    log.options.required = false;
+    let defer_one = || {
+        let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
+        append_until_busy(&log, &mut state, now);
+        let written = folder.lines().len();
+        log.append(&mut state, &mut end_record(), now).unwrap();
+        assert_eq!(folder.lines().len(), written);
+        written
+    };
+    let written = defer_one();
+    let begin = Instant::now();
+    while folder.lines().len() == written {
+        assert!(begin.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(5));
+    }
+    let written = defer_one();
+    drop(log);
+    assert_eq!(folder.lines().len(), written + 1);
+    folder.is_whole();
+}
+
+#[test]
+fn what_is_required_or_durable_is_written_at_once() {
+    for (required, sync) in [(true, Sync::None), (false, Sync::Each)] {
+        let folder = Folder::new();
+        let mut log = folder.log_of_server();
+        (log.options.required, log.options.sync) = (required, sync);
+        let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
+        append_until_busy(&log, &mut state, now);
+        let written = folder.lines().len();
+        log.append(&mut state, &mut end_record(), now).unwrap();
+        assert_eq!(folder.lines().len(), written + 1);
+    }
+}
+
+#[test]
+fn an_end_that_cannot_be_written_later_is_counted() {
+    let folder = Folder::new();
+    let mut log = folder.log_of_server();
+    log.options.required = false;
+    {
+        let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
+        append_until_busy(&log, &mut state, now);
+        // As with a disk that is full, nothing can be written.
+        let unwritable = File::open(folder.0.join("1.jsonl")).unwrap();
+        state.end.as_mut().unwrap().file = Arc::new(unwritable);
+        for _ in 0..2 {
+            log.append(&mut state, &mut end_record(), now).unwrap();
+        }
+        state.flush_later();
+        assert_eq!(state.unrecorded, 2);
+    }
+    note(&log, "after it");
+    let lines = folder.lines();
+    let gap = &lines[lines.len() - 2];
+    assert!(gap.contains("2 entries could not be recorded"), "{gap}");
     folder.is_whole();
 }

@@ -94,3 +94,11 @@ fn times_have_milliseconds() {
     assert!(time_of(at).ends_with(":00.007Z"), "{}", time_of(at));
     assert!(time_of(SystemTime::UNIX_EPOCH - std::time::Duration::from_secs(9)).ends_with(".000Z"));
 }
+
+#[test]
+fn digits_are_made_together_as_one_by_one() {
+    for number in [0, 9, 10, 0x0123_4567, 0x89ab_cdef, 0xf0e1_d2c3, u32::MAX] {
+        let digits = hexadecimal(number);
+        assert_eq!(str::from_utf8(&digits), Ok(&*format!("{number:08x}")));
+    }
+}
