@@ -493,6 +493,21 @@ fn a_server_that_is_killed_while_it_keeps_the_lock_blocks_none() {
 }
 
 #[test]
+fn a_busy_server_that_is_terminated_has_written_how_each_call_has_ended() {
+    let server = Server::new().start();
+    let session = server.session([Extension::builtin("todo")]);
+    for _ in 0..200 {
+        let call = session.call("todo__todo_write", json!({"content": "x"}));
+        call.is(200);
+    }
+    server.terminate();
+    let calls = records(&server, &["--kind", "tool_call"]);
+    let ends = calls.iter().filter(|it| it["outcome"] == "ok").count();
+    assert_eq!((calls.len(), ends), (400, 200));
+    is_whole(&server);
+}
+
+#[test]
 fn a_server_that_is_stopped_while_it_keeps_the_lock_goes_on_with_it() {
     let server = Server::new().start();
     let beside = server.beside();
