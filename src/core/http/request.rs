@@ -27,8 +27,8 @@ pub struct Request {
     pub headers: Vec<Header>,
     /// The body, without its transfer coding.
     pub body: Vec<u8>,
-    /// The client's address.
-    pub peer: SocketAddr,
+    /// The client's address, if its socket has one.
+    pub peer: Option<SocketAddr>,
     pub(super) hang_up: HangUp,
     pub(super) router: Arc<Router>,
 }

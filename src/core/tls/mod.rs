@@ -17,7 +17,7 @@ mod self_signed;
 pub use certificate_renewal::Credentials;
 
 use crate::http::Encryption;
-use crate::part::{Fact, Part};
+use crate::part::{Fact, Part, on_reload};
 use crate::store;
 use std::fmt;
 use std::io::{self, Write};
@@ -90,5 +90,8 @@ pub fn announced(
     if let Err(error) = written {
         log::warn!("fingerprint not printed reason={error}");
     }
-    Ok(Arc::new(credentials))
+    let credentials = Arc::new(credentials);
+    let read = credentials.clone();
+    on_reload("certificate", move || read.reload());
+    Ok(credentials)
 }
