@@ -58,7 +58,8 @@ struct Options {
     listen: Vec<String>,
     secret: Option<String>,
     offline: bool,
-    tls: tls::Options,
+    /// Whether the option wants it.
+    tls: bool,
 }
 
 fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
@@ -72,7 +73,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         listen: Vec::new(),
         secret: server_key,
         offline: false,
-        tls: tls::Options::from_variables()?,
+        tls: false,
     };
     while let Some(argument) = parser.next()? {
         match argument {
@@ -87,7 +88,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
             Long("listen") => options.listen.push(text(parser.value()?)?),
             Long("secret-file") => options.secret = Some(read_secret(parser.value()?.into())?),
             Long("offline") => options.offline = true,
-            Long("tls") => options.tls.enable("--tls")?,
+            Long("tls") => options.tls = true,
             Short('h') | Long("help") => return print(HELP),
             other => return Err(other.unexpected().into()),
         }
@@ -101,6 +102,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
 
 fn start(options: Options) -> Result<(), Failure> {
     sys::protect_memory();
+    let encryption = tls::wanted(options.tls)?;
     let listeners = serve::listeners(&options.listen)?;
     signal::block();
     let paths = paths()?;
@@ -126,8 +128,7 @@ fn start(options: Options) -> Result<(), Failure> {
         services.push(service);
     }
     let address = (options.host.as_str(), options.port);
-    let tls = options.tls;
-    let opened = (tls.open).map(|open| open(tls.files.as_ref(), &paths.state.join("tls")));
+    let opened = encryption.map(|open| open(&paths.state.join("tls")));
     let encryption = opened
         .transpose()
         .map_err(failed("no certificate for TLS"))?;

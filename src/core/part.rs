@@ -5,7 +5,7 @@ use crate::agent::prompt_kind::PromptKind;
 use crate::agent::recipes::Recipes;
 use crate::agent::{Registry, Stores};
 use crate::builtin::server::{BuiltinServer, ShellCheck};
-use crate::command_line::Command;
+use crate::command_line::{Command, Failure};
 use crate::extension::container::CreateRuntime;
 use crate::extension::inline_python::CreatePythonRunner;
 use crate::extension::pinning_check::CreatePinner;
@@ -55,9 +55,11 @@ pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
 /// started.
 pub type OpenListeners = fn(&[String]) -> Result<Vec<Arc<dyn Listener>>, String>;
 
-/// Reads the files of a certificate and its key, or those in a folder of gosling, and announces them.
-pub type OpenEncryption =
-    fn(Option<&[PathBuf; 2]>, &Path) -> Result<Arc<dyn Encryption>, Box<dyn Error>>;
+/// Reads the certificate and its key, in the files of the user or in a folder of gosling, and announces them.
+pub type OpenEncryption = Box<dyn FnOnce(&Path) -> Result<Arc<dyn Encryption>, Box<dyn Error>>>;
+
+/// Reads the variables. The boolean is whether an option wants encryption.
+pub type WantEncryption = fn(bool) -> Result<Option<OpenEncryption>, Failure>;
 
 /// Runs a command in a shell, and ends all processes that it has started. If it fails, the reason with the end of its
 /// output.
@@ -80,7 +82,7 @@ pub struct Part {
     /// What listens elsewhere than at a host and port.
     pub listeners: Option<OpenListeners>,
     /// What encrypts the connections of servers.
-    pub encryption: Option<OpenEncryption>,
+    pub encryption: Option<WantEncryption>,
     /// Its builtin MCP servers.
     pub servers: &'static [BuiltinServer],
     /// Whether its pages show the user interfaces of MCP servers.

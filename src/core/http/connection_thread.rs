@@ -354,7 +354,6 @@ impl<'a> Connection<'a> {
             query: head.query.as_deref().map(parse_query).unwrap_or_default(),
             headers: head.headers,
             body,
-            peer: self.connection.peer,
             hang_up: HangUp::of_socket(&self.connection.stream),
             router: Arc::clone(&self.shared.router),
         };

@@ -148,7 +148,6 @@ impl Router {
                 .into_iter()
                 .collect(),
             body,
-            peer: None,
             hang_up: HangUp::of_caller(cancel),
             router: self.clone(),
         };

@@ -12,6 +12,7 @@
 mod certificate_renewal;
 mod der;
 mod encrypted_connection;
+mod options;
 mod self_signed;
 
 pub use certificate_renewal::Credentials;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 
 /// What TLS adds to gosling.
 pub const PART: Part = Part {
-    encryption: Some(announced),
+    encryption: Some(options::wanted),
     info: Some(|_, paths| vec![("folder", Fact::Private(paths.state.join("tls")))]),
     ..Part::new("tls")
 };
