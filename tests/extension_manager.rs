@@ -4,8 +4,7 @@ mod support;
 
 use gosling::builtin::InMemoryData;
 use gosling::extension::{
-    Containers, Context, ExtensionConfig, Limits, Manager, OnResourceUpdated, RequestHandlers,
-    resource_tools,
+    Containers, Context, ExtensionConfig, Limits, Manager, RequestHandlers, resource_tools,
 };
 use gosling::mcp::client::{CallOptions, RequestHandler};
 use gosling::mcp::jsonrpc::{ErrorObject, RawJson};
@@ -16,11 +15,9 @@ use gosling::mcp::types::{
 use gosling::store::Paths;
 use gosling::sys::cancel::Cancel;
 use serde_json::{Map, Value, json};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use support::scripted::{Action, Script};
-use support::server::{Record, as_argument, scripted_mcp};
-use support::until;
+use support::server::{as_argument, scripted_mcp};
 
 /// Declines every request and records its origin.
 struct DecliningHandler {
@@ -214,65 +211,4 @@ fn a_model_reads_resources_with_two_tools() {
         let refused = run(1, bad.clone());
         assert_eq!(refused.is_error, Some(true), "{bad}");
     }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn subscriptions_are_told_and_outlive_the_connection() {
-    let record = Record::new();
-    let hello = json!({
-        "protocolVersion": "2025-06-18", "serverInfo": {"name": "s", "version": "1"},
-        "capabilities": {"tools": {}, "resources": {"subscribe": true}},
-    });
-    let update = |uri: &str| {
-        let params = json!({ "uri": uri });
-        Action::notify("notifications/resources/updated", params)
-    };
-    let script = Script::new()
-        .recorded(&record.path())
-        .on("initialize", [Action::Result(hello)])
-        .on("resources/subscribe", [Action::Result(json!({}))])
-        .on("resources/unsubscribe", [Action::Result(json!({}))])
-        .tool(
-            "touch",
-            [update("a://x"), update("a://y"), Action::text("ok")],
-        )
-        .tool("die", [Action::Exit(1)]);
-    let manager = manager(None);
-    add(&manager, scripted("one", &script));
-    add(&manager, scripted("plain", &Script::new()));
-    let told = Arc::new(AtomicUsize::new(0));
-    let counted = told.clone();
-    let updated: OnResourceUpdated = Arc::new(move || {
-        counted.fetch_add(1, Ordering::SeqCst);
-    });
-    let cancel = Cancel::new();
-    let subscribe =
-        |extension: &str, uri: &str| manager.subscribe(extension, uri, updated.clone(), &cancel);
-    let call = |tool: &str| manager.call(tool, &raw(json!({})), CallOptions::default(), &cancel);
-    assert!(
-        subscribe("plain", "a://x").is_err(),
-        "it does not declare that"
-    );
-    assert!(subscribe("absent", "a://x").is_err());
-    subscribe("one", "a://x").unwrap();
-    call("one__touch").unwrap();
-    let hears = |count: usize| {
-        until("word of it", || {
-            (told.load(Ordering::SeqCst) == count).then_some(())
-        })
-    };
-    hears(1);
-    assert!(call("one__die").is_err());
-    call("one__echo").unwrap();
-    assert_eq!(record.all("resources/subscribe").len(), 2);
-    hears(2);
-    call("one__touch").unwrap();
-    hears(3);
-    manager.unsubscribe("one", "a://x", &cancel).unwrap();
-    manager.unsubscribe("one", "a://x", &cancel).unwrap();
-    assert_eq!(record.all("resources/unsubscribe").len(), 1);
-    call("one__touch").unwrap();
-    call("one__echo").unwrap();
-    hears(3);
 }

@@ -161,12 +161,7 @@ fn serve_http(
     let sessions = Arc::new(Sessions::new(move || server(&name, pages, &paths)));
     let guard = AccessControl::new(secret.map(String::into_bytes), serve::allowed_hosts()?)
         .local_origins_only();
-    let http = serve::bind(
-        ("127.0.0.1", port),
-        mcp_endpoint::router(&sessions),
-        guard,
-        None,
-    )?;
+    let http = serve::bind(("127.0.0.1", port), mcp_endpoint::router(&sessions), guard)?;
     let at = http.local_addr();
     let path = mcp_endpoint::PATH;
     logging::say(&format!(
@@ -184,6 +179,6 @@ fn serve_http(
     })
     .map_err(failed("no thread"))?;
     let work = sessions.cancel().clone();
-    serve::until_signal(http, &work, move || sessions.close());
+    serve::until_signal(http, &work, || false, move || sessions.close());
     Ok(())
 }

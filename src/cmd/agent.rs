@@ -2,13 +2,14 @@
 
 use crate::agent::{Registry, Stores};
 use crate::api;
-use crate::http::AccessControl;
+use crate::http::{AccessControl, Limits, Server};
 use crate::parts::PARTS;
-use crate::store::settings::{HOST, PORT};
+use crate::store::settings::{HOST, LISTEN, PORT};
 use crate::sys::{self, signal};
 use gosling_core::command_line::serve::{self, parse_port, read_secret, variable};
 use gosling_core::command_line::{Command, Failure, failed, logging, paths, print, text, tls};
 use lexopt::prelude::*;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
@@ -26,6 +27,9 @@ Serves Goose's HTTP API. An option wins over its variable.
 options:
   --host HOST          where to listen (GOOSE_HOST; 127.0.0.1)
   --port PORT          which port, 0 for any that is free (GOOSE_PORT; 3000)
+  --listen PLACE       listen there instead, or besides the options above:
+                       ADDRESS:PORT or unix:PATH[,mode=0660]; as often as you
+                       like (GOOSE_LISTEN, with spaces between them)
   --secret-file FILE   clients must send the first line of FILE as the key
                        (GOOSE_SERVER__SECRET_KEY; without both, gosling makes a
                        key and prints it)
@@ -49,9 +53,13 @@ variables (all of them: `gosling help configuration`):
 struct Options {
     host: String,
     port: u16,
+    /// Whether host or port are options, and so hold besides other places.
+    has_place: bool,
+    listen: Vec<String>,
     secret: Option<String>,
     offline: bool,
-    tls: tls::Options,
+    /// Whether the option wants it.
+    tls: bool,
 }
 
 fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
@@ -61,26 +69,41 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
             PORT.name,
             variable(PORT.name)?.as_deref().unwrap_or(PORT.default),
         )?,
+        has_place: false,
+        listen: Vec::new(),
         secret: server_key,
         offline: false,
-        tls: tls::Options::from_variables()?,
+        tls: false,
     };
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("host") => options.host = text(parser.value()?)?,
-            Long("port") => options.port = parse_port("--port", &text(parser.value()?)?)?,
+            Long("host") => {
+                options.has_place = true;
+                options.host = text(parser.value()?)?;
+            }
+            Long("port") => {
+                options.has_place = true;
+                options.port = parse_port("--port", &text(parser.value()?)?)?;
+            }
+            Long("listen") => options.listen.push(text(parser.value()?)?),
             Long("secret-file") => options.secret = Some(read_secret(parser.value()?.into())?),
             Long("offline") => options.offline = true,
-            Long("tls") => options.tls.enable("--tls")?,
+            Long("tls") => options.tls = true,
             Short('h') | Long("help") => return print(HELP),
             other => return Err(other.unexpected().into()),
         }
+    }
+    if options.listen.is_empty() {
+        let places = variable(LISTEN.name)?.unwrap_or_default();
+        options.listen = places.split_whitespace().map(str::to_owned).collect();
     }
     start(options)
 }
 
 fn start(options: Options) -> Result<(), Failure> {
     sys::protect_memory();
+    let encryption = tls::wanted(options.tls)?;
+    let listeners = serve::listeners(&options.listen)?;
     signal::block();
     let paths = paths()?;
     logging::start(&paths);
@@ -105,8 +128,7 @@ fn start(options: Options) -> Result<(), Failure> {
         services.push(service);
     }
     let address = (options.host.as_str(), options.port);
-    let tls = options.tls;
-    let opened = (tls.open).map(|open| open(tls.files.as_ref(), &paths.state.join("tls")));
+    let opened = encryption.map(|open| open(&paths.state.join("tls")));
     let encryption = opened
         .transpose()
         .map_err(failed("no certificate for TLS"))?;
@@ -115,27 +137,44 @@ fn start(options: Options) -> Result<(), Failure> {
     } else {
         "http"
     };
-    let server = serve::bind(address, router, guard, encryption)?;
-    let at = server.local_addr();
-    let version = env!("CARGO_PKG_VERSION");
-    logging::say(&format!("gosling {version} listens on {scheme}://{at}\n"));
+    let mut server = Server::new(router, guard, Limits::default(), encryption);
+    if options.has_place || listeners.is_empty() {
+        serve::listen(&mut server, address)?;
+        announce(scheme, Some(server.local_addr()), "");
+    }
+    for listener in listeners {
+        let (at, name) = (listener.address(), listener.name());
+        let accepts = server.accept_from(listener);
+        accepts.map_err(failed("no thread for connections"))?;
+        announce(scheme, at, &name);
+    }
     if drawn {
         logging::say(&format!(
             "no key was given; for this run X-Secret-Key is {secret}\n"
         ));
     }
-    if !at.ip().is_loopback() && scheme == "http" {
-        log::warn!("reachable from other machines, without encryption address={at}");
-    }
     for service in &services {
         service.start();
     }
     let work = registry.cancel().clone();
-    serve::until_signal(server, &work, move || {
-        for service in &services {
+    let services = Arc::new(services);
+    let hear = services.clone();
+    let hang_up = move || hear.iter().any(|service| service.hang_up());
+    serve::until_signal(server, &work, hang_up, move || {
+        for service in &*services {
             service.close();
         }
         registry.close();
     });
     Ok(())
+}
+
+/// Says where the server listens.
+fn announce(scheme: &str, at: Option<SocketAddr>, name: &str) {
+    let version = env!("CARGO_PKG_VERSION");
+    let place = at.map_or_else(|| name.to_owned(), |at| format!("{scheme}://{at}"));
+    logging::say(&format!("gosling {version} listens on {place}\n"));
+    if let Some(at) = at.filter(|at| !at.ip().is_loopback() && scheme == "http") {
+        log::warn!("reachable from other machines, without encryption address={at}");
+    }
 }

@@ -5,22 +5,23 @@ use crate::agent::prompt_kind::PromptKind;
 use crate::agent::recipes::Recipes;
 use crate::agent::{Registry, Stores};
 use crate::builtin::server::{BuiltinServer, ShellCheck};
-use crate::command_line::Command;
+use crate::command_line::{Command, Failure};
 use crate::extension::container::CreateRuntime;
 use crate::extension::inline_python::CreatePythonRunner;
 use crate::extension::pinning_check::CreatePinner;
 use crate::extension::sandbox::{CreateSandbox, Level};
 use crate::extension::screening_check::CreateScreener;
 use crate::features;
-use crate::http::{Encryption, Router};
+use crate::http::{Encryption, Listener, Router};
 use crate::provider::{Catalog, InProcessCatalog, InProcessProvider};
 use crate::store::{Config, Paths};
 use crate::sys::cancel::Cancel;
+use crate::sys::lock;
 use serde_json::Value;
 use std::error::Error;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Adds routes to those of the API.
 pub type AddRoutes = fn(Router, &Arc<Registry>) -> Router;
@@ -50,9 +51,15 @@ pub type Inform = fn(&Config, &Paths) -> Vec<(&'static str, Fact)>;
 /// Creates the work of a part for a server.
 pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
 
-/// Reads the files of a certificate and its key, or those in a folder of gosling, and announces them.
-pub type OpenEncryption =
-    fn(Option<&[PathBuf; 2]>, &Path) -> Result<Arc<dyn Encryption>, Box<dyn Error>>;
+/// Opens the listeners that a service manager has handed over, and those that the user wants. Called before threads are
+/// started.
+pub type OpenListeners = fn(&[String]) -> Result<Vec<Arc<dyn Listener>>, String>;
+
+/// Reads the certificate and its key, in the files of the user or in a folder of gosling, and announces them.
+pub type OpenEncryption = Box<dyn FnOnce(&Path) -> Result<Arc<dyn Encryption>, Box<dyn Error>>>;
+
+/// Reads the variables. The boolean is whether an option wants encryption.
+pub type WantEncryption = fn(bool) -> Result<Option<OpenEncryption>, Failure>;
 
 /// Runs a command in a shell, and ends all processes that it has started. If it fails, the reason with the end of its
 /// output.
@@ -72,8 +79,10 @@ pub struct Part {
     pub providers: &'static [fn() -> InProcessProvider],
     /// Creates its work besides requests, for a server.
     pub service: Option<CreateService>,
+    /// What listens elsewhere than at a host and port.
+    pub listeners: Option<OpenListeners>,
     /// What encrypts the connections of servers.
-    pub encryption: Option<OpenEncryption>,
+    pub encryption: Option<WantEncryption>,
     /// Its builtin MCP servers.
     pub servers: &'static [BuiltinServer],
     /// Whether its pages show the user interfaces of MCP servers.
@@ -114,6 +123,7 @@ impl Part {
             catalog: None,
             providers: &[],
             service: None,
+            listeners: None,
             encryption: None,
             servers: &[],
             shows_user_interfaces: false,
@@ -141,6 +151,10 @@ pub trait Service: Send + Sync {
     fn start(&self);
     /// Ends, and waits for what runs.
     fn close(&self);
+    /// SIGHUP has arrived; whether the server goes on.
+    fn hang_up(&self) -> bool {
+        false
+    }
 }
 
 /// A page of the manual.
@@ -164,6 +178,22 @@ pub fn set(parts: &'static [&'static Part]) {
 /// The parts of this program, in the order of its list; none before [`set`].
 pub fn all() -> &'static [&'static Part] {
     PARTS.get().copied().unwrap_or_default()
+}
+
+/// Reads something again.
+type Reload = Box<dyn Fn() -> Result<(), String> + Send>;
+
+static RELOADS: Mutex<Vec<(&str, Reload)>> = Mutex::new(Vec::new());
+
+/// Adds what [`reload`] reads again, and its name. It says why it could not be read, and what holds now.
+pub fn on_reload(name: &'static str, read: impl Fn() -> Result<(), String> + Send + 'static) {
+    lock(&RELOADS).push((name, Box::new(read)));
+}
+
+/// Reads again what may change while this process runs. What could not be read, and why.
+pub fn reload() -> Vec<String> {
+    let read = |(name, read): &(&str, Reload)| Some(format!("{name}: {}", read().err()?));
+    lock(&RELOADS).iter().filter_map(read).collect()
 }
 
 static POLICY: OnceLock<Option<Arc<dyn Policy>>> = OnceLock::new();

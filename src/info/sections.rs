@@ -143,7 +143,7 @@ fn server(report: &mut Report, has_key: bool) {
     });
     let port = or_fault(report, "port", port);
     report.value("port", port);
-    let tls = tls::Options::from_variables().map(|options| options.open.is_some());
+    let tls = tls::wanted(false).map(|open| open.is_some());
     let tls = or_fault(report, "tls", tls);
     report.value("tls", tls);
     let hosts = or_fault(report, "allowed_hosts", allowed_hosts());

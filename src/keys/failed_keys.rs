@@ -17,7 +17,8 @@ const FIRST_DELAY: Duration = Duration::from_millis(50);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 /// After this time without a wrong key, an address begins anew.
 const MEMORY: Duration = Duration::from_secs(600);
-/// The most addresses that are counted; the one heard of least recently is forgotten.
+/// The most addresses that are counted; all sockets without one count as one of them.
+/// The one heard of least recently is forgotten when there are more.
 const MAX_ADDRESSES: usize = 1_024;
 /// The most answers that are delayed at a time: each holds the thread of a connection.
 const MAX_DELAYED: usize = 64;
@@ -26,16 +27,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Default)]
 pub(crate) struct FailedKeys {
-    counts: Mutex<HashMap<IpAddr, (u32, Instant)>>,
+    counts: Mutex<HashMap<Option<IpAddr>, (u32, Instant)>>,
     delayed: AtomicUsize,
 }
 
 impl FailedKeys {
     /// Counts a wrong key and delays the thread of its connection. If too many are delayed already, the connection is
     /// broken: an answer at once would serve those who guess.
-    pub(crate) fn add(&self, address: IpAddr, connection: &Stream) {
+    pub(crate) fn add(&self, address: Option<IpAddr>, connection: &Stream) {
         let count = self.count(address, Instant::now());
         if count.is_power_of_two() && count > AT_ONCE {
+            let address = address.map_or_else(|| "local".to_owned(), |it| it.to_string());
             log::warn!("wrong keys address={address} count={count}");
         }
         let Some(delay) = delay_of(count) else {
@@ -53,8 +55,8 @@ impl FailedKeys {
     }
 
     /// Counts a wrong key; how many there were of this address.
-    fn count(&self, address: IpAddr, now: Instant) -> u32 {
-        let address = network_of(address);
+    fn count(&self, address: Option<IpAddr>, now: Instant) -> u32 {
+        let address = address.map(network_of);
         let mut counts = lock(&self.counts);
         if counts.len() >= MAX_ADDRESSES && !counts.contains_key(&address) {
             let oldest = counts.iter().min_by_key(|(_, (_, last))| *last);

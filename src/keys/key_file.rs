@@ -111,6 +111,25 @@ impl KeyFile {
         Ok(entries)
     }
 
+    /// Reads the file if it has changed.
+    ///
+    /// # Errors
+    /// Which keys are not valid, and why.
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
+        let entries = self.entries();
+        let entries =
+            entries.map_err(|error| format!("no key but the server's is valid: {error}"))?;
+        let wrong = entries.iter().filter_map(|it| it.as_ref().err());
+        let wrong =
+            wrong.map(|(name, why)| format!("{} is not valid: {why}", printable(name, MAX_NAME)));
+        let wrong: Vec<_> = wrong.collect();
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(wrong.join("; "))
+        }
+    }
+
     /// The keys whose time is not over; none while the file cannot be read.
     pub(crate) fn valid(&self) -> Vec<Key> {
         let entries = self.entries();

@@ -15,6 +15,7 @@ use crate::roles::{Role, role_of};
 use crate::store::SessionFilter;
 use crate::sys::clock::unix_seconds;
 use crate::tickets::Tickets;
+use gosling_core::part::on_reload;
 use serde_json::Value;
 use std::fmt;
 use std::net::IpAddr;
@@ -40,6 +41,10 @@ pub(crate) fn install(router: Router, registry: &Arc<Registry>) -> Router {
         registry: Arc::downgrade(registry),
     });
     stores.sessions.filter(clients.clone());
+    let file = Arc::downgrade(&clients.file);
+    on_reload("keys", move || {
+        file.upgrade().map_or(Ok(()), |file| file.check())
+    });
     let of_tickets = clients.clone();
     let router = router.post("/ticket", Keyed, move |request| {
         of_tickets
@@ -118,7 +123,7 @@ impl ClientKeys for KnownClients {
         }
     }
 
-    fn refused(&self, address: IpAddr, connection: &Stream) {
+    fn refused(&self, address: Option<IpAddr>, connection: &Stream) {
         self.failed.add(address, connection);
     }
 

@@ -357,23 +357,6 @@ impl Client {
         Ok(())
     }
 
-    /// Subscribes to `notifications/resources/updated` for a resource, or ends the subscription.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub fn subscribe(&self, uri: &str, on: bool, cancel: &Cancel) -> Result<(), Error> {
-        let resources = self.server().capabilities.resources.as_ref();
-        let able = resources.is_some_and(|resources| resources.subscribe == Some(true));
-        self.require(able, "resources.subscribe")?;
-        let method = if on {
-            "resources/subscribe"
-        } else {
-            "resources/unsubscribe"
-        };
-        let _: RawJson = self.request(method, self.params(json!({ "uri": uri })), cancel)?;
-        Ok(())
-    }
-
     /// Sends `ping`.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ mod trusted_file;
 pub use configuration::operations as configuration_operations;
 
 use crate::live_policy::LivePolicy;
-use gosling_core::part::Part;
+use gosling_core::part::{Part, on_reload};
 use gosling_core::{
     activity, agent, command_line, conversation, extension, json, provider, store, sys, text,
 };
@@ -41,6 +41,11 @@ use std::sync::Arc;
 /// What the policy adds to gosling.
 pub const PART: Part = Part {
     commands: &[policy_command::COMMAND],
-    policy: Some(|file| Ok(Arc::new(LivePolicy::open(file)?))),
+    policy: Some(|file| {
+        let policy = Arc::new(LivePolicy::open(file)?);
+        let read = policy.clone();
+        on_reload("policy", move || read.reload());
+        Ok(policy)
+    }),
     ..Part::new("policy")
 };

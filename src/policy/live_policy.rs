@@ -64,6 +64,20 @@ impl LivePolicy {
         })
     }
 
+    /// Reads the file again, also if it looks unchanged.
+    ///
+    /// # Errors
+    /// Why it cannot be used; the earlier one holds.
+    pub(crate) fn reload(&self) -> Result<(), String> {
+        lock(&self.state).seen = None;
+        self.current();
+        let fault = lock(&self.state).fault.clone();
+        fault.map_or(Ok(()), |why| {
+            let why = printable(&why, 1000);
+            Err(format!("refused, the earlier one holds: {why}"))
+        })
+    }
+
     /// The policy that holds now.
     fn current(&self) -> Arc<PolicyFile> {
         let now = SystemTime::now();

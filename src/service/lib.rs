@@ -1,25 +1,28 @@
-//! Running as a service: what a service manager is told, what probes ask, and the unit for systemd.
+//! Running as a service: where it listens, what a service manager is told, what probes ask, and the unit for systemd.
 //!
 //! - `notifier` sends the states of the service to the socket of its manager (sd_notify).
 //! - `running` tells when the server is ready and stops, and that it lives, in a thread of its own if the manager wants
 //!   to hear that (a watchdog).
+//! - `listeners` opens Unix sockets, several addresses, and the sockets that the manager hands over.
 //! - `health` answers probes.
 //! - `service_command` prints the unit.
 #![forbid(unsafe_code)]
 
 mod health;
+mod listeners;
 mod notifier;
 mod running;
 mod service_command;
 
 use crate::running::Running;
 use gosling_core::part::Part;
-use gosling_core::{agent, command_line, http, part};
+use gosling_core::{agent, command_line, http, part, store, text};
 use gosling_sys as sys;
 
 /// What this adds to gosling.
 pub const PART: Part = Part {
     commands: &[service_command::COMMAND],
+    listeners: Some(listeners::open),
     service: Some(|registry| Box::new(Running::new(registry))),
     ..Part::new("service")
 };

@@ -1,11 +1,13 @@
 //! The life of the service, as its manager hears of it.
 
 use crate::agent::Registry;
+use crate::command_line::logging;
 use crate::health::Health;
 use crate::http::{Access, Router};
 use crate::notifier::{Notifier, watchdog_interval};
-use crate::part::Service;
+use crate::part::{self, Service};
 use crate::sys::{self, lock};
+use crate::text::printable;
 use std::env;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -19,7 +21,14 @@ pub(crate) struct Running {
     notifier: Option<Arc<Notifier>>,
     /// The thread that feeds the watchdog, and what ends it.
     watchdog: Mutex<Option<(JoinHandle<()>, Sender<()>)>>,
+    /// What could not be read again, for the status.
+    faults: Arc<Mutex<String>>,
+    /// Whether SIGHUP means to read files again: not in a terminal, which sends it when it is closed.
+    reloads: bool,
 }
+
+/// The longest list of faults in a status, in characters.
+const MAX_FAULTS: usize = 500;
 
 impl Running {
     pub(crate) fn new(registry: &Arc<Registry>) -> Self {
@@ -27,11 +36,14 @@ impl Running {
             log::warn!("the service manager cannot be told anything reason={error}");
             None
         });
+        let has_manager = notifier.is_some();
         Running {
             registry: registry.clone(),
             health: Arc::new(Health::new(registry.clone())),
             notifier: notifier.map(Arc::new),
             watchdog: Mutex::default(),
+            faults: Arc::default(),
+            reloads: has_manager || !sys::has_terminal(),
         }
     }
 
@@ -49,12 +61,13 @@ impl Running {
         let Some(notifier) = self.notifier.clone() else {
             return;
         };
-        let registry = self.registry.clone();
+        let (registry, faults) = (self.registry.clone(), self.faults.clone());
         let (end, ended) = channel();
         let work = move || {
             while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
                 let (sessions, _) = registry.live_counts();
-                let state = format!("WATCHDOG=1\nSTATUS={sessions} sessions are open");
+                let faults = lock(&faults).clone();
+                let state = format!("WATCHDOG=1\nSTATUS={sessions} sessions are open{faults}");
                 // The next one may be in time.
                 let _ = notifier.send(&state);
             }
@@ -89,6 +102,30 @@ impl Service for Running {
         if let Some(interval) = watchdog_interval(usec.as_deref(), of.as_deref()) {
             self.feed(interval);
         }
+    }
+
+    fn hang_up(&self) -> bool {
+        if !self.reloads {
+            return false;
+        }
+        let now = sys::monotonic_micros();
+        self.notify(&format!(
+            "RELOADING=1\nMONOTONIC_USEC={now}\nSTATUS=reads its files again"
+        ));
+        logging::reopen();
+        let faults = part::reload();
+        for fault in &faults {
+            log::error!("RELOAD FAILED {}", printable(fault, 2_000));
+        }
+        let told = if faults.is_empty() {
+            log::info!("files read again");
+            String::new()
+        } else {
+            format!("; {}", printable(&faults.join("; "), MAX_FAULTS))
+        };
+        self.notify(&format!("READY=1\nSTATUS=serving{told}"));
+        *lock(&self.faults) = told;
+        true
     }
 
     fn close(&self) {

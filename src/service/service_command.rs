@@ -12,29 +12,33 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 const HELP: &str = "\
-usage: gosling service systemd
+usage: gosling service systemd [--socket]
 
 Prints a unit for systemd, which runs this program as a user of its own with
 nothing but its state folder, tells it when the server is ready, and ends a
 server that hangs. How to install it: `gosling help service`.
 
 options:
+  --socket     print the unit with sockets that systemd opens for the server
   -h, --help   show this
 ";
 
 /// The unit; `@program@` stands for the path of this program.
 const UNIT: &str = include_str!("gosling.service");
+const SOCKET: &str = include_str!("gosling.socket");
 
 fn run(mut parser: lexopt::Parser, _: Option<String>) -> Result<(), Failure> {
-    let mut kind = None;
+    let (mut kind, mut socket) = (None, false);
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Err(Failure::Help),
+            Long("socket") => socket = true,
             Value(value) if kind.is_none() => kind = Some(text(value)?),
             other => return Err(other.unexpected().into()),
         }
     }
     match kind.as_deref() {
+        Some("systemd") if socket => print(SOCKET),
         Some("systemd") => {
             let program = env::current_exe().map_err(failed("no path of this program"))?;
             let program = program.to_str().ok_or_else(|| {

@@ -47,13 +47,6 @@ pub fn random_hex(bytes: usize) -> io::Result<String> {
     Ok(buffer.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A random byte for the jitter of a wait, 128 if the system has no random bytes.
-pub fn random_byte() -> u8 {
-    let mut byte = [128];
-    let _ = getrandom::getrandom(&mut byte);
-    byte[0]
-}
-
 /// Removes a variable from the environment and overwrites the memory in which other processes see it. Returns
 /// its value if it is Unicode. For secrets; must be called while the process has one thread.
 pub fn take_variable(name: &str) -> Option<String> {

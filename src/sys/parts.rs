@@ -4,6 +4,7 @@ pub mod alarm;
 mod family;
 pub mod file_owner;
 mod hidden_input;
+mod listening_sockets;
 pub mod output_drain;
 pub mod own_stdio;
 mod usage;
@@ -12,5 +13,8 @@ pub mod without_blocking;
 
 pub use family::Family;
 pub use file_owner::is_executable;
-pub use hidden_input::HiddenInput;
+pub use hidden_input::{HiddenInput, has_terminal};
+pub use listening_sockets::{
+    ListeningSocket, listen_privately, monotonic_micros, take_inherited, wait_readable,
+};
 pub use usage::{Usage, effective_user, os_version, resident_of_group, usage};

@@ -3,6 +3,6 @@
 //! not inherit.
 
 pub use super::unix::{
-    block_signals as block, reset_inherited_signals as reset_inherited, wait_signal as wait,
-    wait_signal_timeout as wait_timeout,
+    HANG_UP, block_signals as block, reset_inherited_signals as reset_inherited,
+    wait_signal as wait, wait_signal_timeout as wait_timeout,
 };

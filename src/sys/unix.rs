@@ -372,6 +372,8 @@ mod linux {
     }
 }
 
+/// The number of SIGHUP.
+pub const HANG_UP: i32 = libc::SIGHUP;
 /// The signals that end a server.
 const ENDING: [i32; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
 

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -60,6 +61,8 @@ pub struct Server {
     user: Option<u32>,
     /// A descriptor that is closed at its start.
     closed: Option<i32>,
+    /// What it gets as descriptors from 3 on.
+    passed: Vec<Arc<OwnedFd>>,
     /// A program that executes gosling, and its arguments before gosling's.
     through: Vec<String>,
     /// Whether it and its children may not read other processes' memory, even where the tests run as root.
@@ -78,6 +81,7 @@ impl Server {
             ignored: Vec::new(),
             user: None,
             closed: None,
+            passed: Vec::new(),
             through: Vec::new(),
             without_ptrace: false,
         }
@@ -125,6 +129,12 @@ impl Server {
     /// Closes this descriptor at the start, as `2>&-` does.
     pub fn without_descriptor(mut self, fd: i32) -> Self {
         self.closed = Some(fd);
+        self
+    }
+
+    /// Passes this at the next descriptor from 3 on, as a service manager does.
+    pub fn passing(mut self, descriptor: impl Into<OwnedFd>) -> Self {
+        self.passed.push(Arc::new(descriptor.into()));
         self
     }
 
@@ -177,6 +187,7 @@ impl Server {
             command.uid(user).gid(user);
         }
         let (ignored, closed) = (self.ignored.clone(), self.closed);
+        let passed = self.passed.clone();
         // SAFETY: these may be called there; what cannot be ignored is not.
         unsafe {
             command.pre_exec(move || {
@@ -185,6 +196,15 @@ impl Server {
                 }
                 if let Some(fd) = closed {
                     libc::close(fd);
+                }
+                // First out of the way of each other.
+                let mut moved = [-1; 8];
+                for (passed, moved) in passed.iter().zip(&mut moved) {
+                    *moved = libc::fcntl(passed.as_raw_fd(), libc::F_DUPFD, 100);
+                }
+                for (at, moved) in (3..).zip(moved).take(passed.len()) {
+                    libc::dup2(moved, at);
+                    libc::close(moved);
                 }
                 Ok(())
             });

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -13,7 +14,7 @@ use gosling::tls::Credentials;
 
 use crate::client::{client, connect, fingerprint_of, pinned};
 use crate::support::server::{RunningServer, Server, gosling};
-use crate::support::{TempDir, temp_dir, until};
+use crate::support::{TempDir, process, temp_dir, until};
 
 const PREFIX: &str = "GOOSED_CERT_FINGERPRINT=";
 
@@ -302,4 +303,39 @@ fn files_that_are_no_use_refuse_the_start() {
             "{said}"
         );
     }
+}
+
+#[test]
+#[cfg(feature = "service")]
+fn files_that_are_no_use_when_they_are_read_again_leave_the_old_ones() {
+    let folder = temp_dir();
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+    fs::copy(authority_file("server.pem"), &certificate).unwrap();
+    fs::copy(authority_file("server-key.pem"), &key).unwrap();
+    let notify = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&notify).unwrap();
+    let server = Server::new()
+        .env("GOOSE_TLS_CERT_PATH", certificate.to_str().unwrap())
+        .env("GOOSE_TLS_KEY_PATH", key.to_str().unwrap())
+        .env("NOTIFY_SOCKET", notify.to_str().unwrap())
+        .start();
+    let first = fingerprint_of(&certificate);
+    let mut open = client(server.address(), pinned(&first));
+    fs::write(&certificate, "rubbish").unwrap();
+    process::signal(server.pid(), "HUP");
+    server.logs("ERROR RELOAD FAILED certificate: refused, the earlier one is used:");
+    serves(server.address(), &first);
+
+    let renewed = temp_dir();
+    Credentials::self_signed(renewed.path()).unwrap();
+    let new = renewed.path().join("self-signed.pem");
+    fs::copy(&new, &certificate).unwrap();
+    fs::copy(&new, &key).unwrap();
+    process::signal(server.pid(), "HUP");
+    server.logs(&fingerprint_of(&new));
+    serves(server.address(), &fingerprint_of(&new));
+    // A connection that was open before goes on with the certificate that it began with.
+    open.send("GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_eq!(open.reply().status, 200);
+    drop(manager);
 }

@@ -46,7 +46,8 @@ pub fn tls_edge(limits: Limits) -> TlsEdge {
     let fingerprint = credentials.fingerprint();
     let edge = edge_bound(limits, |router, guard, limits| {
         let encryption = Some(Arc::new(credentials) as Arc<dyn Encryption>);
-        Server::bind_encrypted("127.0.0.1:0", router, guard, limits, encryption)
+        let mut server = Server::new(router, guard, limits, encryption);
+        server.listen("127.0.0.1:0").map(|()| server)
     });
     TlsEdge {
         edge,

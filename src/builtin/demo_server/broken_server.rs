@@ -26,11 +26,11 @@ pub(crate) fn serve(fault: &str, pages: bool, port: Option<u16>) -> Result<(), F
             let cancel = Cancel::new();
             let access = broken_http::access_control(fault);
             let router = broken_http::router(fault, &cancel);
-            let http = serve::bind(("127.0.0.1", port), router, access, None)?;
+            let http = serve::bind(("127.0.0.1", port), router, access)?;
             let at = http.local_addr();
             logging::say(&format!("gosling mcp demo listens on http://{at}/mcp\n"));
             let end = cancel.clone();
-            serve::until_signal(http, &cancel, move || end.cancel());
+            serve::until_signal(http, &cancel, || false, move || end.cancel());
             Ok(())
         }
         None if !fault.is_http() => {

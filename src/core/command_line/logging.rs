@@ -51,6 +51,11 @@ pub fn start_quietly(paths: &Paths) {
     }
 }
 
+/// Opens the log file again before the next record, because another program may have moved it.
+pub fn reopen() {
+    log_file::REOPEN.store(true, Ordering::Relaxed);
+}
+
 /// Writes a text to stderr, in order with the records. Does not block once logging has started.
 pub fn say(text: &str) {
     if STARTED.load(Ordering::Relaxed) {

@@ -1,7 +1,9 @@
 //! Listening and shutdown of the commands that serve HTTP.
 
 use super::{Failure, failed};
-use crate::http::{AccessControl, Encryption, Limits, Router, Server};
+use crate::features;
+use crate::http::{AccessControl, Limits, Listener, Router, Server};
+use crate::part;
 use crate::store::settings;
 use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
@@ -89,16 +91,33 @@ pub fn allowed_hosts() -> Result<Vec<String>, Failure> {
     Ok(hosts.filter(|host| !host.is_empty()).collect())
 }
 
-/// Listens on `address`, with TLS if there is `encryption`.
-pub fn bind(
-    address: (&str, u16),
-    router: Router,
-    guard: AccessControl,
-    encryption: Option<Arc<dyn Encryption>>,
-) -> Result<Server, Failure> {
-    let limits = Limits::default();
-    let server = Server::bind_encrypted(address, router, guard, limits, encryption);
-    server.map_err(|error| {
+/// Opens the listeners at other places than a host and port. Called before threads are started.
+///
+/// # Errors
+/// A place is wrong or taken, or this build has none.
+pub fn listeners(places: &[String]) -> Result<Vec<Arc<dyn Listener>>, Failure> {
+    match part::all().iter().find_map(|part| part.listeners) {
+        Some(open) => open(places).map_err(Failure::Failed),
+        None if places.is_empty() => Ok(Vec::new()),
+        None => {
+            let hint = features::hint("service");
+            Err(Failure::Usage(format!("--listen is not understood{hint}")))
+        }
+    }
+}
+
+/// A server that listens on `address`, without encryption.
+pub fn bind(address: (&str, u16), router: Router, guard: AccessControl) -> Result<Server, Failure> {
+    let mut server = Server::new(router, guard, Limits::default(), None);
+    listen(&mut server, address).map(|()| server)
+}
+
+/// Listens on `address`, too.
+///
+/// # Errors
+/// It is taken, or is not one of this machine.
+pub fn listen(server: &mut Server, address: (&str, u16)) -> Result<(), Failure> {
+    server.listen(address).map_err(|error| {
         let advice = match error.kind() {
             io::ErrorKind::AddrInUse => "; another server uses this port: choose a free one",
             _ => "",
@@ -116,10 +135,19 @@ pub fn wait_for_signal() -> i32 {
     })
 }
 
-/// Serves until a signal arrives; the caller has blocked signals. Then cancels `work`, stops the server and calls
-/// `close`, within the time that supervisors usually grant. A second signal ends the process at once.
-pub fn until_signal(server: Server, work: &Cancel, close: impl FnOnce() + Send + 'static) {
-    let signal = wait_for_signal();
+/// Serves until a signal arrives; the caller has blocked signals. It goes on after SIGHUP if `hang_up` says so. Then
+/// cancels `work`, stops the server and calls `close`, within the time that supervisors usually grant. A second signal
+/// ends the process at once.
+pub fn until_signal(
+    server: Server,
+    work: &Cancel,
+    hang_up: impl Fn() -> bool,
+    close: impl FnOnce() + Send + 'static,
+) {
+    let mut signal = wait_for_signal();
+    while signal == signal::HANG_UP && hang_up() {
+        signal = wait_for_signal();
+    }
     log::info!("stopping signal={signal}");
     // If the thread cannot be started, a second signal has no effect, and the guardian ends what is left.
     let _ = sys::spawn("second signal".into(), None, || {

@@ -20,7 +20,6 @@ use super::sandbox::{self, Place, Sandbox};
 use super::screening_check::Decision;
 use super::start_folder;
 use super::status::Location;
-use super::subscriptions::Subscriptions;
 use super::{Error, Phase, unsupported};
 use crate::activity::Entry;
 use crate::builtin::{self, BuiltinContext};
@@ -191,12 +190,11 @@ impl Context {
         end: Instant,
         was_connected: bool,
         config: &ExtensionConfig,
-        subscriptions: &Arc<Subscriptions>,
         cancel: &Cancel,
     ) -> Result<Connection, ConnectError> {
         let mut attempt = 0;
         loop {
-            let failed = match self.connect(config, subscriptions, cancel) {
+            let failed = match self.connect(config, cancel) {
                 Ok(connection) => return Ok(connection),
                 Err(failed) => failed,
             };
@@ -224,7 +222,6 @@ impl Context {
     fn connect(
         &self,
         config: &ExtensionConfig,
-        subscriptions: &Arc<Subscriptions>,
         cancel: &Cancel,
     ) -> Result<Connection, ConnectError> {
         let name = config.name();
@@ -243,10 +240,7 @@ impl Context {
             ..
         } = started?;
         let stale = Arc::new(AtomicBool::new(false));
-        let changes = Arc::new(ListChanges {
-            stale: stale.clone(),
-            subscriptions: subscriptions.clone(),
-        });
+        let changes = Arc::new(ToolChanges(stale.clone()));
         let options = self.client_options(config, inside.as_deref(), environment.secrets());
         let failed = |cause| ConnectError {
             error: self.start_error(config, inside.as_deref(), &cause),
@@ -259,7 +253,13 @@ impl Context {
         let initialized = initialized.map_err(failed);
         log.phase_ended("initialize", initialized.as_ref().err().map(|it| &it.error));
         let (client, tools) = initialized?;
-        subscriptions.apply(name, &client, self.log_level, cancel);
+        // The server forgets it with the connection, and can be used without.
+        let has_logging = client.server().capabilities.logging.is_some();
+        if let Some(level) = self.log_level.filter(|_| has_logging)
+            && let Err(error) = client.set_level(level, cancel)
+        {
+            log::warn!("log level could not be set extension={name:?} reason={error}");
+        }
         let info = &client.server().server_info;
         log::info!(
             "extension active name={name:?} server={:?} version={:?} protocol={} tools={}{}",
@@ -639,19 +639,13 @@ pub(super) fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<T
     tools
 }
 
-/// Handles list changes and resource updates of one connection. Resources and prompts are listed on demand,
-/// so their list changes need no action.
-struct ListChanges {
-    stale: Arc<AtomicBool>,
-    subscriptions: Arc<Subscriptions>,
-}
+/// Notices that the tools of one connection have changed. Resources and prompts are listed on demand.
+struct ToolChanges(Arc<AtomicBool>);
 
-impl NotificationHandler for ListChanges {
-    fn notification(&self, method: &str, params: Option<&RawValue>, _: Option<i64>) {
-        match method {
-            "notifications/tools/list_changed" => self.stale.store(true, Ordering::SeqCst),
-            "notifications/resources/updated" => self.subscriptions.notify_updated(params),
-            _ => {}
+impl NotificationHandler for ToolChanges {
+    fn notification(&self, method: &str, _: Option<&RawValue>, _: Option<i64>) {
+        if method == "notifications/tools/list_changed" {
+            self.0.store(true, Ordering::SeqCst);
         }
     }
 }

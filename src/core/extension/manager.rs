@@ -7,7 +7,6 @@ use super::context::Context;
 use super::launch::launch;
 use super::listing::MAX_CONCURRENT;
 use super::status::{State, Status};
-use super::subscriptions::{MAX_SUBSCRIPTIONS, OnResourceUpdated};
 use super::supervisor::{Operation, Supervisor};
 use super::{Error, Phase, tool_names};
 use crate::activity::{Activity, Entry};
@@ -279,13 +278,10 @@ impl Manager {
             log::info!("extension active name={name:?} frontend=true tools={tools}");
             return Ok(extension);
         }
-        let subscriptions = Arc::default();
         let end = Instant::now() + config.timeout();
-        let connected = self
-            .context
-            .connect_until(end, false, config, &subscriptions, cancel);
+        let connected = self.context.connect_until(end, false, config, cancel);
         let connection = connected.map_err(|failed| failed.error)?;
-        let server = Supervisor::new(config, self.context.clone(), connection, subscriptions);
+        let server = Supervisor::new(config, self.context.clone(), connection);
         Ok(Extension::supervised(config, number, server))
     }
 
@@ -468,50 +464,6 @@ impl Manager {
             Err(error) => begun.end(error.outcome(), &error.to_string(), None),
         }
         result
-    }
-
-    /// Subscribes to a resource of a server. `updated` is called when the resource changes, and after every
-    /// reconnection. Replaces an earlier subscription to the same resource.
-    ///
-    /// # Errors
-    /// There is no such extension, its server does not support subscriptions or refuses, or there are 1,000
-    /// subscriptions already.
-    pub fn subscribe(
-        &self,
-        extension: &str,
-        uri: &str,
-        updated: OnResourceUpdated,
-        cancel: &Cancel,
-    ) -> Result<(), Error> {
-        let found = self.require_active(extension)?;
-        self.permit_request(&found)?;
-        let server = supervisor(&found)?;
-        // Stored before the request, so that no update is missed and a reconnection subscribes, too.
-        if !server.subscriptions.subscribe(uri, updated) {
-            let reason = format!("it has {MAX_SUBSCRIPTIONS} subscriptions already");
-            return Err(Error::new(extension, Phase::Config, reason));
-        }
-        let result = server.request(&Operation::QUERY, cancel, |client, cancel| {
-            client.subscribe(uri, true, cancel)
-        });
-        result.inspect_err(|_| {
-            server.subscriptions.unsubscribe(uri);
-        })
-    }
-
-    /// Ends a subscription; does nothing if there is none.
-    ///
-    /// # Errors
-    /// There is no such extension, or the request to its server fails.
-    pub fn unsubscribe(&self, extension: &str, uri: &str, cancel: &Cancel) -> Result<(), Error> {
-        let found = self.require_active(extension)?;
-        let server = supervisor(&found)?;
-        if !server.subscriptions.unsubscribe(uri) {
-            return Ok(());
-        }
-        server.request(&Operation::QUERY, cancel, |client, cancel| {
-            client.subscribe(uri, false, cancel)
-        })
     }
 
     /// The status of the extensions in the order of activation, then of those that are starting. Sends no

@@ -6,7 +6,6 @@ use super::context::Context;
 use super::pinning_check::{self, Reviewed};
 use super::restart_policy::{FailureKind, Next, RESTARTS, Restarts, Retries, WINDOW};
 use super::status::{self, Calls, ServerInfo, Status};
-use super::subscriptions::Subscriptions;
 use super::{Class, Error, Phase};
 use crate::activity::Entry;
 use crate::mcp;
@@ -35,8 +34,6 @@ pub(super) struct Supervisor {
     state: Mutex<State>,
     /// A reconnection has ended, or the supervisor was closed.
     changed: Condvar,
-    /// Subscriptions for every connection.
-    pub(super) subscriptions: Arc<Subscriptions>,
     calls: Mutex<Calls>,
     /// Cancelled by [`close`](Supervisor::close).
     closed_token: Cancel,
@@ -140,12 +137,10 @@ impl Supervisor {
         config: &ExtensionConfig,
         context: Arc<Context>,
         connection: Connection,
-        subscriptions: Arc<Subscriptions>,
     ) -> Self {
         Supervisor {
             config: config.clone(),
             context,
-            subscriptions,
             calls: Mutex::default(),
             state: Mutex::new(State {
                 tools: connection.tools.clone(),
@@ -166,7 +161,7 @@ impl Supervisor {
     /// A supervisor without a connection, in the state that [`suspend`](Self::suspend) leaves.
     pub(super) fn suspended(config: &ExtensionConfig, context: Arc<Context>) -> Self {
         let connection = Connection::closed(config.name());
-        let mut server = Supervisor::new(config, context, connection, Arc::default());
+        let mut server = Supervisor::new(config, context, connection);
         let state = server.state.get_mut();
         state.unwrap_or_else(PoisonError::into_inner).link = Link::Suspended;
         server
@@ -277,7 +272,7 @@ impl Supervisor {
         };
         let is_inside = connection.location.is_none();
         let is_resting = is_suspended || !connection.client.is_open() || is_inside;
-        is_resting && self.subscriptions.is_empty() && !connection.client.holds_state(unused)
+        is_resting && !connection.client.holds_state(unused)
     }
 
     /// The status of the extension. Sends no request.
@@ -539,7 +534,7 @@ impl Supervisor {
         let closed_token = stop.clone();
         let _ended = self.closed_token.on_cancel(move || closed_token.cancel());
         let (context, config) = (&self.context, &self.config);
-        let made = context.connect_until(end, true, config, &self.subscriptions, &stop);
+        let made = context.connect_until(end, true, config, &stop);
         let made = made.map_err(|failed| self.note_failed_attempt(&attempt, failed))?;
         let made = Arc::new(made);
         if !self.adopt(&made, open.then_some(lost), &attempt, reason) {
@@ -558,7 +553,6 @@ impl Supervisor {
                 ..Entry::new("extension", &context.session_id)
             });
         }
-        self.subscriptions.notify_all();
         Ok(made)
     }
 

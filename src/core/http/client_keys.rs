@@ -29,8 +29,9 @@ pub trait ClientKeys: fmt::Debug + Send + Sync {
     /// The connection serves this client from now on: breaks it when the key is valid no more.
     fn serves(&self, client: &Client, connection: &Arc<Stream>);
 
-    /// An unknown key came from this address. Delays the answer, unless the connection ends.
-    fn refused(&self, address: IpAddr, connection: &Stream);
+    /// An unknown key came from this address, or from a socket without one. Delays the answer, unless the connection
+    /// ends.
+    fn refused(&self, address: Option<IpAddr>, connection: &Stream);
 
     /// Fails with 403 unless the client of this name may use the operation.
     fn permit(&self, client: &str, operation: &str) -> Result<(), Error>;

@@ -25,13 +25,13 @@ use crate::metric_counters::{METRICS, Refusal};
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
     let handshake = match &shared.encryption {
-        Some(encryption) => {
+        Some(encryption) if connection.peer.is_some() => {
             let limits = &shared.limits;
             let deadline = Instant::now() + limits.head_timeout;
             let stream = &connection.stream;
             stream.encrypt(&**encryption, deadline, limits.max_head_bytes)
         }
-        None => Ok(()),
+        _ => Ok(()),
     };
     if let Err(HandshakeError::Gone) = handshake {
         connection.stream.abort();
@@ -86,7 +86,7 @@ impl<'a> Connection<'a> {
         let outcome = self.read_head().and_then(|head| {
             let caller = Caller {
                 front: "http",
-                address: Some(self.connection.peer),
+                address: self.connection.peer,
                 ..Caller::default()
             };
             caller.asks(|| self.answer(head))
@@ -325,7 +325,9 @@ impl<'a> Connection<'a> {
         let SharedConnection { stream, peer, .. } = self.connection;
         match &found {
             Some(client) => keys.serves(client, stream),
-            None if key.is_some() || ticket.is_some() => keys.refused(peer.ip(), stream),
+            None if key.is_some() || ticket.is_some() => {
+                keys.refused(peer.map(|peer| peer.ip()), stream)
+            }
             None => {}
         }
         found.ok_or_else(|| match ticket {
@@ -352,7 +354,6 @@ impl<'a> Connection<'a> {
             query: head.query.as_deref().map(parse_query).unwrap_or_default(),
             headers: head.headers,
             body,
-            peer: self.connection.peer,
             hang_up: HangUp::of_socket(&self.connection.stream),
             router: Arc::clone(&self.shared.router),
         };

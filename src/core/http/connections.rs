@@ -38,14 +38,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(super) struct SharedConnection {
     pub(super) stream: Arc<Stream>,
-    pub(super) peer: SocketAddr,
+    /// The address of the client, if its socket has one.
+    pub(super) peer: Option<SocketAddr>,
     accepted_at: Instant,
     state: AtomicU64,
 }
 
 impl SharedConnection {
     /// A connection that waits for its first request since `now`, an age of the server.
-    pub(super) fn new(stream: Stream, peer: SocketAddr, now: Duration) -> SharedConnection {
+    pub(super) fn new(stream: Stream, peer: Option<SocketAddr>, now: Duration) -> SharedConnection {
         SharedConnection {
             stream: Arc::new(stream),
             peer,

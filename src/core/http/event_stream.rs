@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
 use super::Stream;
+use super::listener::shown;
 use crate::json;
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -80,7 +81,7 @@ impl EventStream {
     /// Opens the event stream on `stream`, after the head was sent.
     pub(super) fn open(
         stream: &Arc<Stream>,
-        peer: SocketAddr,
+        peer: Option<SocketAddr>,
         chunked: bool,
         limit: Duration,
         keep_alive: &'static str,
@@ -99,7 +100,9 @@ impl EventStream {
         let (end, ended) = bounded(0);
         let polled = Arc::clone(&shared);
         // If the thread cannot start, the next write detects that the client has left.
-        let poller = sys::spawn(format!("poller {peer}"), None, move || polled.poll(&ended));
+        let poller = sys::spawn(format!("poller {}", shown(peer)), None, move || {
+            polled.poll(&ended)
+        });
         EventStream {
             shared,
             poller: poller.ok().map(|thread| (end, thread)),

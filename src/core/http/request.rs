@@ -2,7 +2,6 @@
 //! disconnected.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
@@ -27,8 +26,6 @@ pub struct Request {
     pub headers: Vec<Header>,
     /// The body, without its transfer coding.
     pub body: Vec<u8>,
-    /// The client's address.
-    pub peer: SocketAddr,
     pub(super) hang_up: HangUp,
     pub(super) router: Arc<Router>,
 }
@@ -101,7 +98,6 @@ impl fmt::Debug for Request {
             .field("method", &self.method.as_str())
             .field("path", &self.path)
             .field("body_bytes", &self.body.len())
-            .field("peer", &self.peer)
             .finish_non_exhaustive()
     }
 }

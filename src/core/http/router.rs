@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
@@ -149,7 +148,6 @@ impl Router {
                 .into_iter()
                 .collect(),
             body,
-            peer: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             hang_up: HangUp::of_caller(cancel),
             router: self.clone(),
         };

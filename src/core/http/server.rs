@@ -1,13 +1,14 @@
 //! The server: accepts connections, starts a thread for each, and stops them all.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::connections::{Connections, SharedConnection};
+use super::listener::{Listener, shown};
 use super::response::BodyEnd;
 use super::server_state::ServerState;
 use super::{
@@ -27,13 +28,15 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a thread may take to notice that its socket was shut down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// A listener with the thread that accepts from it.
+type Acceptor = (Arc<dyn Listener>, JoinHandle<()>);
+
 /// A running server. Dropping it stops it without waiting for handlers.
 #[derive(Debug)]
 pub struct Server {
     shared: Arc<ServerState>,
-    listener: Arc<TcpListener>,
-    address: SocketAddr,
-    acceptor: Mutex<Option<JoinHandle<()>>>,
+    address: Option<SocketAddr>,
+    acceptors: Mutex<Vec<Acceptor>>,
 }
 
 impl Server {
@@ -46,20 +49,19 @@ impl Server {
         access_control: AccessControl,
         limits: Limits,
     ) -> io::Result<Server> {
-        Server::bind_encrypted(address, router, access_control, limits, None)
+        let mut server = Server::new(router, access_control, limits, None);
+        server.listen(address)?;
+        Ok(server)
     }
 
-    /// The same; with `encryption`, every connection begins with its handshake. A request without TLS gets 400.
-    pub fn bind_encrypted(
-        address: impl ToSocketAddrs,
+    /// A server that does not listen yet. With `encryption`, every connection from an address begins with its
+    /// handshake; a request without TLS gets 400.
+    pub fn new(
         router: Router,
         access_control: AccessControl,
         limits: Limits,
         encryption: Option<Arc<dyn Encryption>>,
-    ) -> io::Result<Server> {
-        let listener = Arc::new(TcpListener::bind(address)?);
-        sys::net::lengthen_queue(&listener);
-        let address = listener.local_addr()?;
+    ) -> Server {
         let shared = Arc::new(ServerState {
             router: Arc::new(router),
             access_control,
@@ -69,23 +71,39 @@ impl Server {
             stopping: AtomicBool::new(false),
             started: Instant::now(),
         });
-        let acceptor = {
-            let listener = Arc::clone(&listener);
-            let shared = Arc::clone(&shared);
-            let name = format!("http {address} acceptor");
-            sys::spawn(name, Some(STACK), move || accept(&listener, &shared))?
-        };
-        Ok(Server {
+        Server {
             shared,
-            listener,
-            address,
-            acceptor: Mutex::new(Some(acceptor)),
-        })
+            address: None,
+            acceptors: Mutex::default(),
+        }
     }
 
-    /// The address that clients connect to, with the actual port.
+    /// Listens on `address`, too, and serves from then on.
+    ///
+    /// # Errors
+    /// The server cannot listen there, or not start the acceptor's thread.
+    pub fn listen(&mut self, address: impl ToSocketAddrs) -> io::Result<()> {
+        let listener = TcpListener::bind(address)?;
+        sys::net::lengthen_queue(&listener);
+        self.accept_from(Arc::new(listener))
+    }
+
+    /// The same with a listener.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn accept_from(&mut self, listener: Arc<dyn Listener>) -> io::Result<()> {
+        self.address = self.address.or(listener.address());
+        let name = format!("http {} acceptor", listener.name());
+        let (shared, accepts) = (Arc::clone(&self.shared), Arc::clone(&listener));
+        let acceptor = sys::spawn(name, Some(STACK), move || accept(&*accepts, &shared))?;
+        sys::lock(&self.acceptors).push((listener, acceptor));
+        Ok(())
+    }
+
+    /// The first address that clients connect to, with the actual port; an unspecified one if there is none.
     pub fn local_addr(&self) -> SocketAddr {
-        self.address
+        (self.address).unwrap_or_else(|| (Ipv4Addr::UNSPECIFIED, 0).into())
     }
 
     /// Stops the server: accepts no more connections, closes connections on which no handler runs, waits up to
@@ -95,9 +113,9 @@ impl Server {
     /// that still run. A second call does nothing. A handler must not call this: it would wait for itself.
     pub fn stop(&self, grace: Duration) -> usize {
         self.shared.stopping.store(true, Ordering::SeqCst);
-        let acceptor = sys::lock(&self.acceptor).take();
-        if let Some(acceptor) = acceptor {
-            sys::net::wake_acceptor(&self.listener);
+        let acceptors = std::mem::take(&mut *sys::lock(&self.acceptors));
+        for (listener, acceptor) in acceptors {
+            listener.close();
             // The acceptor catches panics, so its result carries no information.
             let _ = acceptor.join();
         }
@@ -121,7 +139,7 @@ impl Drop for Server {
 
 /// Accepts connections until the server stops. No error ends the loop: errors of one client are skipped, and
 /// exhausted resources are waited for.
-fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
+fn accept(listener: &dyn Listener, shared: &Arc<ServerState>) {
     let mut last_warning: Option<Instant> = None;
     let mut warn = |error: &io::Error| {
         if last_warning.is_none_or(|last| last.elapsed() > WARNING_INTERVAL) {
@@ -152,26 +170,27 @@ fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
 }
 
 /// Starts a connection's thread. If the system cannot start one, answers the client with 503 and fails.
-fn admit(shared: &Arc<ServerState>, socket: TcpStream, peer: SocketAddr) -> io::Result<()> {
+fn admit(shared: &Arc<ServerState>, socket: TcpStream, peer: Option<SocketAddr>) -> io::Result<()> {
     let stream = Stream::new(socket);
     // Skips clients that have already left, so that a flood of them costs no threads.
     if stream.hung_up() {
         return Ok(());
     }
+    let has_tls = shared.encryption.is_some() && peer.is_some();
     let Limits {
         max_connections,
         slot_timeout,
         ..
     } = shared.limits;
     if !shared.connections.make_room(max_connections, slot_timeout) {
-        reject_busy(&stream, shared.encryption.is_some());
+        reject_busy(&stream, has_tls);
         return Ok(());
     }
     let connection = Arc::new(SharedConnection::new(stream, peer, shared.age()));
     let entered = shared.connections.enter(&connection, |id| {
         let shared = Arc::clone(shared);
         let connection = Arc::clone(&connection);
-        sys::spawn(format!("http {peer}"), Some(STACK), move || {
+        sys::spawn(format!("http {}", shown(peer)), Some(STACK), move || {
             let leaving = LeaveOnDrop {
                 shared: &shared,
                 id,
@@ -183,7 +202,7 @@ fn admit(shared: &Arc<ServerState>, socket: TcpStream, peer: SocketAddr) -> io::
             drop(leaving);
         })
     });
-    entered.inspect_err(|_| reject_busy(&connection.stream, shared.encryption.is_some()))
+    entered.inspect_err(|_| reject_busy(&connection.stream, has_tls))
 }
 
 /// Removes a connection from the table when its thread ends, even by a panic.

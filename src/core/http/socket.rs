@@ -38,7 +38,8 @@ impl<'a> Socket<'a> {
     pub(super) fn new(stream: &'a Arc<Stream>, limits: &'a Limits) -> io::Result<Socket<'a>> {
         let read_timeout = limits.idle_timeout.max(DEADLINE_TOLERANCE);
         let write_timeout = limits.write_timeout.max(DEADLINE_TOLERANCE);
-        stream.set_nodelay(true)?;
+        // Other sockets than those of TCP never delay.
+        let _ = stream.set_nodelay(true);
         stream.set_read_timeout(Some(read_timeout))?;
         stream.set_write_timeout(Some(write_timeout))?;
         Ok(Socket {

@@ -191,6 +191,7 @@ settings! {
     AUDIT_KEEP_DAYS = count("GOOSE_AUDIT_KEEP_DAYS", 0).or("365");
     HOST = variable("GOOSE_HOST", Kind::Text).or("127.0.0.1");
     PORT = variable("GOOSE_PORT", Kind::Count(0, 65_535)).or("3000");
+    LISTEN = variable("GOOSE_LISTEN", Kind::Text);
     SERVER_KEY = variable("GOOSE_SERVER__SECRET_KEY", Kind::Secret);
     ALLOWED_HOSTS = variable("GOOSE_ALLOWED_HOSTS", Kind::Text);
     TLS = variable("GOOSE_TLS", Kind::Switch);

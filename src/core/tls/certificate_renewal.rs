@@ -119,19 +119,31 @@ impl Credentials {
         if stamps == before {
             return;
         }
-        match load(files) {
-            Ok(new) => {
-                log::info!("certificate changed fingerprint={}", new.fingerprint);
-                *lock(&self.loaded) = new;
-            }
-            Err(error) => {
-                log::warn!(
-                    "changed certificate not used reason={:?}",
-                    error.to_string()
-                );
-                lock(&self.loaded).stamps = stamps;
-            }
+        if let Err(error) = self.take(files) {
+            log::warn!(
+                "changed certificate not used reason={:?}",
+                error.to_string()
+            );
+            lock(&self.loaded).stamps = stamps;
         }
+    }
+
+    fn take(&self, files: &[PathBuf; 2]) -> Result<(), Error> {
+        let new = load(files)?;
+        log::info!("certificate changed fingerprint={}", new.fingerprint);
+        *lock(&self.loaded) = new;
+        Ok(())
+    }
+
+    /// Reads the files again, also if they look unchanged.
+    ///
+    /// # Errors
+    /// Why they cannot be used; the earlier certificate stays.
+    pub(super) fn reload(&self) -> Result<(), String> {
+        let taken = self.files.as_ref().map(|files| self.take(files));
+        taken
+            .unwrap_or(Ok(()))
+            .map_err(|error| format!("refused, the earlier one is used: {error}"))
     }
 }
 

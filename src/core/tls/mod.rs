@@ -12,12 +12,13 @@
 mod certificate_renewal;
 mod der;
 mod encrypted_connection;
+mod options;
 mod self_signed;
 
 pub use certificate_renewal::Credentials;
 
 use crate::http::Encryption;
-use crate::part::{Fact, Part};
+use crate::part::{Fact, Part, on_reload};
 use crate::store;
 use std::fmt;
 use std::io::{self, Write};
@@ -26,7 +27,7 @@ use std::sync::Arc;
 
 /// What TLS adds to gosling.
 pub const PART: Part = Part {
-    encryption: Some(announced),
+    encryption: Some(options::wanted),
     info: Some(|_, paths| vec![("folder", Fact::Private(paths.state.join("tls")))]),
     ..Part::new("tls")
 };
@@ -90,5 +91,8 @@ pub fn announced(
     if let Err(error) = written {
         log::warn!("fingerprint not printed reason={error}");
     }
-    Ok(Arc::new(credentials))
+    let credentials = Arc::new(credentials);
+    let read = credentials.clone();
+    on_reload("certificate", move || read.reload());
+    Ok(credentials)
 }

@@ -5,6 +5,11 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
 
+/// Whether the process belongs to a terminal, which tells it when it is closed.
+pub fn has_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
+}
+
 /// While it exists, the terminal of stdin shows nothing of what is typed.
 pub struct HiddenInput {
     terminal: RawFd,

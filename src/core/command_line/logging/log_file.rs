@@ -7,6 +7,7 @@ use crate::sys::fs::{open_regular_with, private};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The largest log file, in bytes, unless a single line is longer.
 const MAX_FILE: u64 = 16 << 20;
@@ -14,6 +15,9 @@ const MAX_FILE: u64 = 16 << 20;
 const KEEP_FILES: usize = 4;
 /// How many days of log files are kept.
 const KEEP_DAYS: usize = 14;
+
+/// Set if the file has to be opened again.
+pub(super) static REOPEN: AtomicBool = AtomicBool::new(false);
 
 /// Takes complete lines, in any number of writes.
 pub(super) struct LogFile {
@@ -51,7 +55,10 @@ impl LogFile {
     fn write_some(&mut self, lines: &[u8]) -> io::Result<usize> {
         let line = 1 + (lines.iter().position(|byte| *byte == b'\n')).unwrap_or(lines.len() - 1);
         let mut open = match self.open.take() {
-            Some(open) if self.within_line || open.day == clock::today() => open,
+            Some(open) if self.within_line => open,
+            Some(open) if open.day == clock::today() && !REOPEN.swap(false, Ordering::Relaxed) => {
+                open
+            }
             _ => self.open_today()?,
         };
         let is_full = |size: u64| size > 0 && size + line as u64 > self.max;

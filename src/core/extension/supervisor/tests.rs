@@ -55,11 +55,11 @@ fn supervisor() -> Supervisor {
     let config = json!({"type": "builtin", "name": "todo"});
     let config = ExtensionConfig::from_value(config).unwrap();
     let connection = connect(&config);
-    Supervisor::new(&config, context(), connection, Arc::default())
+    Supervisor::new(&config, context(), connection)
 }
 
 fn connect(config: &ExtensionConfig) -> Connection {
-    let made = context().connect_until(later(), true, config, &Arc::default(), &Cancel::new());
+    let made = context().connect_until(later(), true, config, &Cancel::new());
     made.unwrap_or_else(|failed| panic!("{}", failed.error))
 }
 
@@ -68,7 +68,7 @@ fn outside() -> Supervisor {
     let config = supervisor().config.clone();
     let mut connection = connect(&config);
     connection.location = Some(Location::Pid(1));
-    Supervisor::new(&config, context(), connection, Arc::default())
+    Supervisor::new(&config, context(), connection)
 }
 
 fn is_suspended(server: &Supervisor) -> bool {
@@ -125,10 +125,6 @@ fn a_server_rests_that_can_end_and_come_back_without_a_loss() {
     assert!(!rests(|server| {
         server.suspend();
         lock(&server.state).link = Link::Reconnecting;
-    }));
-    assert!(!rests(|server| {
-        server.suspend();
-        server.subscriptions.subscribe("x://a", Arc::new(|| ()));
     }));
 }
 
@@ -292,7 +288,7 @@ fn only_a_connection_that_is_open_is_kept_beside_its_successor() {
 fn a_server_that_refuses_is_asked_less_and_less_often() {
     let config = json!({"type": "builtin", "name": "todo", "timeout": 1});
     let config = ExtensionConfig::from_value(config).unwrap();
-    let server = Supervisor::new(&config, context(), connect(&config), Arc::default());
+    let server = Supervisor::new(&config, context(), connect(&config));
     let attempts = Cell::new(0);
     let refused = server.request(&Operation::QUERY, &Cancel::new(), |_, _| {
         attempts.set(attempts.get() + 1);

@@ -1,47 +1,13 @@
-//! What a service manager and probes are told, over real sockets, and the unit for systemd.
-#![cfg(feature = "service")]
+//! What a service manager and probes are told, over real sockets, and the units for systemd.
 
-mod support;
-
+use crate::Manager;
+use crate::support::server::{RunningServer, Server, gosling};
+use crate::support::{temp_dir, until};
 use std::fs;
 use std::io;
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
-use support::server::{RunningServer, Server, gosling};
-use support::{temp_dir, until};
-
-/// The socket of a service manager.
-struct Manager(UnixDatagram);
-
-impl Manager {
-    fn at(socket: UnixDatagram) -> Self {
-        socket
-            .set_read_timeout(Some(Duration::from_secs(30)))
-            .unwrap();
-        Manager(socket)
-    }
-
-    /// The next message.
-    #[track_caller]
-    fn heard(&self) -> String {
-        let mut buffer = [0; 4096];
-        let length = self.0.recv(&mut buffer).expect("a message in time");
-        String::from_utf8(buffer[..length].to_vec()).unwrap()
-    }
-
-    /// Waits for a message with this line.
-    #[track_caller]
-    fn hears(&self, line: &str) -> String {
-        for _ in 0..1000 {
-            let heard = self.heard();
-            if heard.lines().any(|it| it == line) {
-                return heard;
-            }
-        }
-        panic!("{line} was not heard");
-    }
-}
 
 #[test]
 fn a_manager_hears_that_the_server_is_ready_lives_and_stops() {
@@ -182,6 +148,7 @@ fn the_unit_runs_this_program_and_exposes_little() {
         &["service"][..],
         &["service", "x"],
         &["service", "systemd", "x"],
+        &["service", "--socket"],
     ] {
         let output = gosling().args(wrong).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -189,18 +156,50 @@ fn the_unit_runs_this_program_and_exposes_little() {
 
     let folder = temp_dir();
     let path = folder.path().join("gosling.service");
-    fs::write(&path, unit).unwrap();
+    fs::write(&path, &unit).unwrap();
+    let security = ["security", "--offline=true", "--threshold=15"];
+    if let Some(text) = analyze(&security, &path) {
+        assert!(text.contains("Overall exposure level"), "{text}");
+    }
+    assert!(unit.contains("\nType=notify-reload\n"), "{unit}");
+}
+
+/// What systemd-analyze says of a unit; `None`, with the reason printed, without it.
+#[track_caller]
+fn analyze(arguments: &[&str], unit: &Path) -> Option<String> {
     let mut analyze = Command::new("systemd-analyze");
-    analyze.args(["security", "--offline=true", "--threshold=15"]);
-    match analyze.arg(&path).output() {
+    match analyze.args(arguments).arg(unit).output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             eprintln!("skipped: systemd-analyze is not installed");
+            None
         }
         output => {
             let output = output.unwrap();
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            assert!(output.status.success(), "more than 1.5: {text}");
-            assert!(text.contains("Overall exposure level"), "{text}");
+            assert!(output.status.success(), "{output:?}");
+            let both = [output.stdout, output.stderr].concat();
+            Some(String::from_utf8(both).unwrap())
         }
+    }
+}
+
+#[test]
+fn the_units_are_what_systemd_understands() {
+    let folder = temp_dir();
+    let mut paths = Vec::new();
+    for (name, arguments) in [
+        ("gosling.service", &["service", "systemd"][..]),
+        ("gosling.socket", &["service", "systemd", "--socket"]),
+    ] {
+        let printed = gosling().args(arguments).output().unwrap();
+        assert!(printed.status.success(), "{printed:?}");
+        let path = folder.path().join(name);
+        fs::write(&path, printed.stdout).unwrap();
+        paths.push(path);
+    }
+    let verify = ["verify", "--man=no", paths[1].to_str().unwrap()];
+    if let Some(text) = analyze(&verify, &paths[0]) {
+        // Older ones do not know the type yet.
+        let ours = |line: &&str| line.contains("gosling.") && !line.contains("notify-reload");
+        assert_eq!(text.lines().find(ours), None, "{text}");
     }
 }

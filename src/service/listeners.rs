@@ -1,0 +1,293 @@
+//! Where the server listens besides a host and port: addresses, Unix sockets with a path, and sockets that the manager
+//! of the service has opened (sd_listen_fds(3)), so that clients may connect before the server runs.
+
+use crate::http::Listener;
+use crate::store::file_lock::FileLock;
+use crate::sys::{
+    self, ListeningSocket, listen_privately, lock, net, take_inherited, wait_readable,
+};
+use std::fs::{self, Metadata, Permissions};
+use std::io::{self, ErrorKind, PipeReader, PipeWriter};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// What begins the place of a Unix socket.
+const UNIX: &str = "unix:";
+/// The mode of one, unless the place says another.
+const MODE: u32 = 0o600;
+/// The most sockets that a manager may hand over.
+const MAX_INHERITED: u16 = 256;
+/// The variables about them, which are for this process alone.
+const VARIABLES: [&str; 3] = ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"];
+
+/// Opens the sockets of the manager, then these places.
+///
+/// # Errors
+/// Which cannot be used, why, and what to do.
+pub(crate) fn open(places: &[String]) -> Result<Vec<Arc<dyn Listener>>, String> {
+    let [count, pid, names] = VARIABLES.map(sys::take_variable);
+    let mut listeners = Vec::new();
+    for (name, socket) in inherited(count.as_deref(), pid.as_deref(), names.as_deref())? {
+        let socket = socket.map_err(|error| {
+            format!("the socket {name:?} of the service manager cannot be used: {error}")
+        })?;
+        listeners.push(Arc::new(Waiting::new(socket, &name)?) as Arc<dyn Listener>);
+    }
+    for place in places {
+        listeners.push(open_place(place)?);
+    }
+    Ok(listeners)
+}
+
+/// The sockets that these variables tell of, with their names; none if they are meant for another process.
+fn inherited(
+    count: Option<&str>,
+    pid: Option<&str>,
+    names: Option<&str>,
+) -> Result<Vec<(String, io::Result<ListeningSocket>)>, String> {
+    let is_own = |pid: &str| pid.parse() == Ok(std::process::id());
+    let Some(count) = count.filter(|_| pid.is_some_and(is_own)) else {
+        return Ok(Vec::new());
+    };
+    let count = count.parse().ok().filter(|count| *count <= MAX_INHERITED);
+    let count = count
+        .ok_or_else(|| format!("LISTEN_FDS is not a number of sockets, at most {MAX_INHERITED}"))?;
+    let mut names = names.unwrap_or_default().split(':');
+    let sockets = take_inherited(count).into_iter();
+    let named = sockets.map(|socket| {
+        let name = names.next().filter(|name| !name.is_empty());
+        (name.unwrap_or("unknown").to_owned(), socket)
+    });
+    Ok(named.collect())
+}
+
+fn open_place(place: &str) -> Result<Arc<dyn Listener>, String> {
+    let cannot = |why: String| format!("cannot listen on {place}: {why}");
+    if let Some(place) = place.strip_prefix(UNIX) {
+        let (path, mode) = parse_place(place).map_err(cannot)?;
+        return Ok(Arc::new(listen_at(&path, mode).map_err(cannot)?));
+    }
+    let listener = TcpListener::bind(place).map_err(|error| {
+        cannot(match error.kind() {
+            ErrorKind::AddrInUse => format!("{error}; another server uses it: choose a free one"),
+            ErrorKind::InvalidInput => format!("it is neither ADDRESS:PORT nor {UNIX}PATH"),
+            _ => error.to_string(),
+        })
+    })?;
+    net::lengthen_queue(&listener);
+    Ok(Arc::new(listener))
+}
+
+/// The absolute path and the mode in `PATH[,mode=0660]`.
+fn parse_place(place: &str) -> Result<(PathBuf, u32), String> {
+    let (path, options) = place.split_once(',').unwrap_or((place, ""));
+    if path.is_empty() {
+        return Err("the path is missing".to_owned());
+    }
+    let mode = match options {
+        "" => MODE,
+        options => {
+            let digits = options.strip_prefix("mode=").unwrap_or_default();
+            let mode = u32::from_str_radix(digits, 8).ok();
+            let mode = mode.filter(|mode| *mode <= 0o777 && !digits.starts_with('+'));
+            mode.ok_or_else(|| format!("{options:?} is not `mode=` and up to 0777"))?
+        }
+    };
+    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    Ok((path, mode))
+}
+
+/// Listens at a path. The file of a server that has ended without removing it is replaced.
+fn listen_at(path: &Path, mode: u32) -> Result<Waiting, String> {
+    let fault = |error: io::Error| error.to_string();
+    // Two servers that start at the same time must not take each other's for one that has ended.
+    let _lock = FileLock::beside(path).map_err(|error| error.to_string())?;
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(fault(error)),
+        Ok(found) if !found.file_type().is_socket() => {
+            return Err("what stands there is not a socket, and stays: choose another path".into());
+        }
+        Ok(_) if is_alive(path).map_err(fault)? => {
+            return Err("another server listens there: choose another path".into());
+        }
+        Ok(_) => fs::remove_file(path).map_err(fault)?,
+    }
+    let socket = listen_privately(path).map_err(fault)?;
+    let own = path.symlink_metadata().map_err(fault)?;
+    let mut waiting = Waiting::new(ListeningSocket::Unix(socket), "")?;
+    waiting.name = format!("{UNIX}{}", path.display());
+    waiting.file = Some(OwnFile::new(path, &own));
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fault)?;
+    Ok(waiting)
+}
+
+/// Whether a process has this socket open. Never blocks, unlike a connection to a server whose queue is full: a datagram
+/// cannot be sent to a stream, which the system says only if there is one.
+fn is_alive(path: &Path) -> io::Result<bool> {
+    match UnixDatagram::unbound()?.connect(path) {
+        Err(error) => Ok(!matches!(
+            error.kind(),
+            ErrorKind::ConnectionRefused | ErrorKind::NotFound
+        )),
+        Ok(()) => Ok(true),
+    }
+}
+
+/// The file of a socket that this process has made.
+#[derive(Debug)]
+struct OwnFile {
+    path: PathBuf,
+    /// Device and inode: another process may have put its own in its place.
+    id: (u64, u64),
+}
+
+impl OwnFile {
+    fn new(path: &Path, made: &Metadata) -> Self {
+        OwnFile {
+            path: path.to_owned(),
+            id: (made.dev(), made.ino()),
+        }
+    }
+
+    fn remove(&self) {
+        let found = self.path.symlink_metadata();
+        if !found.is_ok_and(|it| (it.dev(), it.ino()) == self.id) {
+            return;
+        }
+        if let Err(error) = fs::remove_file(&self.path) {
+            log::warn!("socket not removed path={:?} reason={error}", self.path);
+        }
+    }
+}
+
+/// A socket that ends without being shut down, because the service manager may have it, too.
+#[derive(Debug)]
+struct Waiting {
+    socket: ListeningSocket,
+    name: String,
+    file: Option<OwnFile>,
+    told: PipeReader,
+    /// Closing it ends the wait.
+    end: Mutex<Option<PipeWriter>>,
+}
+
+impl Waiting {
+    fn new(socket: ListeningSocket, name: &str) -> Result<Self, String> {
+        let fault = |error: io::Error| format!("no descriptors for a socket: {error}");
+        // A client that leaves between the wait and the call must not block it.
+        let set = match &socket {
+            ListeningSocket::Tcp(socket) => socket.set_nonblocking(true),
+            ListeningSocket::Unix(socket) => socket.set_nonblocking(true),
+        };
+        set.map_err(fault)?;
+        let (told, end) = io::pipe().map_err(fault)?;
+        Ok(Waiting {
+            socket,
+            name: format!("the socket {name:?} of the service manager"),
+            file: None,
+            told,
+            end: Mutex::new(Some(end)),
+        })
+    }
+
+    fn accept_now(&self) -> io::Result<(TcpStream, Option<SocketAddr>)> {
+        let (stream, peer) = match &self.socket {
+            ListeningSocket::Tcp(socket) => {
+                let (stream, peer) = socket.accept()?;
+                (stream, Some(peer))
+            }
+            // What is done with a stream is the same for all sockets.
+            ListeningSocket::Unix(socket) => (OwnedFd::from(socket.accept()?.0).into(), None),
+        };
+        stream.set_nonblocking(false)?;
+        Ok((stream, peer))
+    }
+}
+
+impl Listener for Waiting {
+    fn accept(&self) -> io::Result<(TcpStream, Option<SocketAddr>)> {
+        loop {
+            if let [true, _] = wait_readable(self.told.as_fd(), self.socket.as_fd()) {
+                return Err(ErrorKind::ConnectionAborted.into());
+            }
+            match self.accept_now() {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                accepted => return accepted,
+            }
+        }
+    }
+
+    fn close(&self) {
+        if lock(&self.end).take().is_some()
+            && let Some(file) = &self.file
+        {
+            file.remove();
+        }
+    }
+
+    fn address(&self) -> Option<SocketAddr> {
+        match &self.socket {
+            ListeningSocket::Tcp(socket) => socket.local_addr().ok(),
+            ListeningSocket::Unix(_) => None,
+        }
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+}
+
+/// If the start fails later, no file is left, either.
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_path_with_a_mode() {
+        let parse = |place: &str| parse_place(place).ok();
+        assert_eq!(parse("/run/x"), Some(("/run/x".into(), 0o600)));
+        assert_eq!(parse("/x,mode=0660"), Some(("/x".into(), 0o660)));
+        assert_eq!(parse("/x,mode=7"), Some(("/x".into(), 0o7)));
+        for wrong in [
+            "",
+            ",mode=0600",
+            "/x,mode=",
+            "/x,mode=8",
+            "/x,mode=1777",
+            "/x,mode=+7",
+            "/x,a",
+            "/x,mode=0660,mode=0660",
+            "/x, mode=0660",
+        ] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn variables_for_another_process_mean_nothing() {
+        let own = std::process::id().to_string();
+        for (count, pid) in [
+            (Some("1"), None),
+            (Some("1"), Some("1")),
+            (Some("1"), Some("")),
+            (Some("x"), Some("1")),
+            (None, Some(&*own)),
+        ] {
+            assert!(inherited(count, pid, None).unwrap().is_empty(), "{count:?}");
+        }
+        for wrong in ["", "-1", "x", "257", "65537"] {
+            assert!(inherited(Some(wrong), Some(&own), None).is_err(), "{wrong}");
+        }
+    }
+}
