@@ -160,23 +160,26 @@ export class Chat {
     if (!text.trim() || !this.session) return;
     const path = `/sessions/${part(this.session)}`;
     const message = userMessage([{ type: "text", text }]);
+    const request = uuid();
+    const running = this.#running;
+    // Shown at once; events of the turn may come before the answer to the request.
+    this.log.show({ ...message, id: request });
+    this.text.value = "";
     await doing(byId("send"), this.place, async () => {
-      if (this.#running) {
-        await post(`${path}/steer`, { user_message: message });
-      } else {
-        const request = uuid();
-        this.#own.add(request);
-        this.#turn(request);
-        try {
+      try {
+        if (running) {
+          await post(`${path}/steer`, { user_message: message });
+        } else {
+          this.#own.add(request);
+          this.#turn(request);
           await post(`${path}/reply`, { request_id: request, user_message: message });
-        } catch (error) {
-          this.#own.delete(request);
-          this.#turn(null);
-          throw error;
         }
+      } catch (error) {
+        this.log.remove(request);
+        this.text.value = text;
+        if (this.#own.delete(request)) this.#turn(null);
+        throw error;
       }
-      this.log.show(message);
-      this.text.value = "";
     });
     this.text.focus();
   }

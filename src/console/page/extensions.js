@@ -78,7 +78,7 @@ export class Extensions {
         ["Type", extension.type], ["Server", extension.server && `${extension.server.name} ${extension.server.version}`],
         ["Where", extension.url ?? (extension.pid && `process ${extension.pid}`)], ["Container", extension.container],
         ["Walls", extension.sandbox], ["Tools", extension.tools], ["Calls", extension.calls], ["Errors", extension.errors],
-        ["Restarts", extension.restarts], ["Latency", latency && `${latency.p50} ms, at most ${latency.p99} ms of 99 %`],
+        ["Restarts", extension.restarts], ["Latency", latency && `median ${latency.p50.toFixed(1)} ms, 99 % within ${latency.p99.toFixed(1)} ms`],
         ["Screening", extension.screening && [extension.screening.decision, ...(extension.screening.reasons ?? [])].join(": ")],
         ["Changed tools", extension.pinning && json(extension.pinning)],
         ["Warnings", extension.warnings?.join(" ")],

@@ -102,6 +102,20 @@ export class MessageLog {
       else this.#part(message, part);
     }
     if (isAtEnd) this.node.scrollTop = this.node.scrollHeight;
+    // A question is read from its beginning.
+    const question = this.node.lastElementChild?.querySelector(".question");
+    if (isAtEnd && question) {
+      const above = this.node.getBoundingClientRect().top + 8 - question.getBoundingClientRect().top;
+      this.node.scrollTop -= Math.max(0, above);
+    }
+  }
+
+  /** Takes back a message that was not sent after all. */
+  remove(id) {
+    const view = this.#byId.get(id);
+    this.#byId.delete(id);
+    this.#views = this.#views.filter(it => it !== view);
+    view?.node.remove();
   }
 
   notify(request, message) {

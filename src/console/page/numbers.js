@@ -46,18 +46,21 @@ const COUNTS = [
 
 export class Numbers {
   #samples = [];
-  #stop = () => {};
+  #isShown = false;
 
+  /** The samples begin with the page, whichever view is shown. */
   constructor() {
     this.place = byId("plots");
+    repeat(SECONDS, () => this.#sample());
   }
 
   enter() {
-    this.#stop = repeat(SECONDS, () => this.#sample());
+    this.#isShown = true;
+    if (this.#samples.length) this.#show();
   }
 
   leave() {
-    this.#stop();
+    this.#isShown = false;
   }
 
   async #sample() {
@@ -65,7 +68,7 @@ export class Numbers {
       const text = await (await send("GET", "/metrics")).text();
       this.#samples.push({ at: Date.now(), numbers: numbersOf(text) });
       if (this.#samples.length > MAX_SAMPLES) this.#samples.shift();
-      this.#show();
+      if (this.#isShown) this.#show();
     } catch (error) {
       say(this.place, error);
     }
@@ -90,7 +93,7 @@ export class Numbers {
       element("figcaption", {}, element("strong", {}, title), " ", series.map(([name], n) => [element("span", { class: `key key${n}` }, name), " "])),
       svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", preserveAspectRatio: "none", "aria-label": `${title}: ${words}, at most ${shown(most)}` },
         svg("line", { class: "axis", x1: 0, y1: HEIGHT - 1, x2: WIDTH, y2: HEIGHT - 1 }), series.map(line)),
-      element("p", { class: "hint" }, values.length ? `now ${words}; the top is ${shown(most)}` : "Two samples are needed."));
+      element("p", { class: "hint" }, values.length ? `now ${words}; the top is ${shown(most)}` : "nothing yet"));
   }
 }
 

@@ -10,6 +10,9 @@ const LONG = 200;
 
 const FORMATS = { date: "date", email: "email", uri: "url", "date-time": "text", time: "time" };
 
+/** Types that the field itself shows. */
+const OBVIOUS = ["string", "boolean", "array"];
+
 let forms = 0;
 
 /** The fields for a schema, in `node`; `read()` returns the values, or `undefined` after it has shown what is wrong. */
@@ -130,7 +133,7 @@ class Field {
     const { schema, id } = this;
     const isGroup = this.control.getAttribute("role") === "group";
     const title = typeof schema.title === "string" ? schema.title : this.name;
-    const kind = this.isJson ? "JSON" : [schema.format, schema.type].find(it => typeof it === "string") ?? "";
+    const kind = this.isJson ? "JSON" : [schema.format, schema.type].find(it => typeof it === "string" && !OBVIOUS.includes(it));
     const hint = [schema.description, kind && `(${kind})`].filter(it => typeof it === "string").join(" ");
     this.error = element("p", { class: "error", id: `${id}-error` });
     this.control.setAttribute("aria-describedby", `${id}-hint ${id}-error`);

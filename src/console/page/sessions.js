@@ -59,7 +59,7 @@ export class Sessions {
     const isCurrent = session.id === this.current;
     const choose = button([], () => this.choose(session.id), { class: "session", "aria-current": isCurrent ? "true" : undefined });
     choose.append(element("span", { class: "name", dir: "auto" }, session.name),
-      element("span", { class: "hint" }, `${time(session.updated_at)} · ${session.message_count} messages`));
+      element("span", { class: "hint" }, `${time(session.updated_at)} · ${session.message_count} ${session.message_count === 1 ? "message" : "messages"}`));
     return element("li", {}, choose, isCurrent ? this.#deletion(session.id) : null);
   }
 

@@ -1,5 +1,6 @@
 // The console in a real browser: a chat with all its questions, by keyboard alone; tools, extensions, frames, plots;
 // hostile text, long lists, lost connections; and axe-core on every view, in light and dark, wide and narrow.
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -88,6 +89,7 @@ class Tour {
     await this.lists();
     await this.hidden();
     await this.page.context().close();
+    await this.roles();
     await this.looks();
     check("console: the browser reports no fault and no breach of the policy", this.faults.length === 0, this.faults);
   }
@@ -355,6 +357,18 @@ class Tour {
     await this.shows(/(0123456789){3}/, "#messages article:last-child");
     const said = (await this.text("#messages article:last-child .text")).trim();
     check("connections: nothing is missing or doubled", "0123456789".repeat(40).startsWith(said), said);
+    // An event that the server has never sent: it says that the page is too far behind.
+    let renamed = 0;
+    await page.route("**/events", route => renamed++ ? route.continue()
+      : route.continue({ headers: { ...route.request().headers(), "last-event-id": "9000000000000000" } }));
+    const read = page.waitForRequest("**/agent/resume");
+    cutter.cut();
+    check("connections: a page that is too far behind reads the session again", await read.then(() => true, () => false));
+    await page.unroute("**/events");
+    const begun = (await this.text("#messages article:last-child .text")).length;
+    check("connections: and goes on", await until(async () => (await this.text("#messages article:last-child .text")).length > begun), await this.text("#messages"));
+    const all = await page.locator("#messages article:last-child .text").allInnerTexts();
+    check("connections: nothing is doubled by that", "0123456789".repeat(40).startsWith(all.join("")) && (await page.locator("article.user").last().innerText()).includes("slow again"), all);
     await page.getByRole("button", { name: "Stop the turn" }).click();
     await this.rests();
   }
@@ -384,6 +398,23 @@ class Tour {
     await this.shows(/I heard: one more/, "#messages");
     check("lists: older ones leave when new ones come", await page.locator("#messages article").count() <= 200);
     check("hostile: names of sessions are text", await page.evaluate(() => window.stolen === undefined && !document.querySelector("#session-list img")));
+  }
+
+  /** What a key may not do, the page says. */
+  async roles() {
+    const added = spawnSync(resolve(this.options.gosling), ["keys", "add", "reader", "--role", "read"],
+      { env: { ...process.env, GOOSE_PATH_ROOT: this.gosling.root }, encoding: "utf8" });
+    const page = this.page = await this.open();
+    await this.signIn(added.stdout.trim().split(/\s+/).at(-1));
+    await page.getByRole("button", { name: /^A long one/ }).click();
+    check("roles: a key that only reads shows a session", await this.shows(/message 999/, "#messages"), await this.text("#view-chat"));
+    await page.fill("#message", "hello");
+    await page.keyboard.press("Enter");
+    check("roles: what it may not do is said", await this.shows(/has the role read/, "#chat-error"), await this.text("#view-chat"));
+    check("roles: and the message is still there to be sent", await page.inputValue("#message") === "hello");
+    await this.view("Audit");
+    check("roles: nor does it see the audit log", await this.shows(/needs admin/, "#audit-records"));
+    await page.context().close();
   }
 
   /** A page that nobody sees asks for nothing. */

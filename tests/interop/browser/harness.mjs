@@ -71,7 +71,7 @@ export async function startGosling(program, variables = {}) {
     await ended;
     rmSync(root, { recursive: true, force: true });
   };
-  return { url, api, stop, log: () => log };
+  return { url, api, stop, root, log: () => log };
 }
 
 /**
