@@ -40,9 +40,11 @@ export class Audit {
   #show() {
     const words = byId("audit-filter").value.toLowerCase();
     const found = (this.records ?? []).filter(record => JSON.stringify(record).toLowerCase().includes(words)).reverse();
-    const head = ["Time", "Who", "What", "Outcome"].map(name => element("th", { scope: "col" }, name));
+    const head = ["Time", "Who", "What", "Outcome"].map(name => element("th", { scope: "col", role: "columnheader" }, name));
     replace(this.place, found.length
-      ? element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, found.map(row)))
+      // With roles, since a narrow screen shows the rows as blocks, which are no table otherwise.
+      ? element("table", { role: "table" }, element("thead", { role: "rowgroup" }, element("tr", { role: "row" }, head)),
+        element("tbody", { role: "rowgroup" }, found.map(row)))
       : element("p", { class: "note" }, "No record."));
   }
 }
@@ -51,8 +53,9 @@ function row(record) {
   const who = [record.front, record.key].filter(Boolean).join(" / ");
   const what = [record.kind, record.extension, record.subject].filter(Boolean).join(" ");
   const outcome = [record.decision, record.outcome].filter(Boolean).join(", ");
-  return element("tr", {},
-    element("td", {}, time(record.time)), element("td", {}, who),
-    element("td", {}, element("details", {}, element("summary", {}, what), preformatted(json(record), `Record ${record.seq}`))),
-    element("td", { class: /denied|error|^[45]/.test(record.outcome ?? "") ? "bad" : undefined }, outcome));
+  const cell = (name, ...content) => element("td", { role: "cell", class: name }, content);
+  return element("tr", { role: "row" },
+    cell("when", time(record.time)), cell("who", who),
+    cell("what", element("details", {}, element("summary", {}, what), preformatted(json(record), `Record ${record.seq}`))),
+    cell(/denied|error|^[45]/.test(record.outcome ?? "") ? "outcome bad" : "outcome", outcome));
 }

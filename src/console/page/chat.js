@@ -47,7 +47,6 @@ export class Chat {
   async open(id) {
     this.close();
     this.session = id;
-    this.#own.clear();
     replace(this.place);
     replace(byId("chat-title"), "Opening the session…");
     announce("The session is being opened; its extensions start.");
@@ -68,6 +67,7 @@ export class Chat {
       if (this.session !== id) return;
       this.questions?.close();
       this.questions = new Questions(id);
+      this.#own.clear();
       replace(byId("chat-title"), session.name);
       replace(byId("chat-facts"), `${session.working_dir} · ${[session.provider_name, session.model_config?.model_name].filter(Boolean).join(" ") || "no model chosen yet"}`);
       byId("mode").value = session.goose_mode ?? "";
@@ -162,13 +162,15 @@ export class Chat {
     const message = userMessage([{ type: "text", text }]);
     const request = uuid();
     const running = this.#running;
-    // Shown at once; events of the turn may come before the answer to the request.
-    this.log.show({ ...message, id: request });
+    // Shown at once, since events of the turn may come before the answer to the request. A message for a turn that
+    // runs comes back as an event, when the turn takes it.
+    if (!running) this.log.show({ ...message, id: request });
     this.text.value = "";
     await doing(byId("send"), this.place, async () => {
       try {
         if (running) {
           await post(`${path}/steer`, { user_message: message });
+          announce("The message was added to the turn that runs.");
         } else {
           this.#own.add(request);
           this.#turn(request);

@@ -110,6 +110,6 @@ function path(values, most) {
     const point = `${pen}${(at * step).toFixed(1)} ${(HEIGHT - 2 - value / most * (HEIGHT - 4)).toFixed(1)}`;
     pen = "L";
     // A single point is a short line.
-    return values[at + 1] === null || at === values.length - 1 ? `${point}h1` : point;
+    return values[at + 1] === null || at === values.length - 1 ? `${point}h${(step / 2).toFixed(1)}` : point;
   }).join("");
 }

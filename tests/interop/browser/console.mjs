@@ -12,6 +12,7 @@ const EXACT = "12345678901234567890";
 const calls = (name, more = "") => [{ raw_call: { name: `test__${name}`, arguments_text: more || "{}" } }, { text: "It says {{last_result}}" }];
 const SCRIPT = { repeat: true, name: "A chat", turns: [
   { when: { user: "stream" }, steps: [{ reasoning: "I think." }, { text: "abcdefghij".repeat(3), chunks: 30, delay_ms: 30 }], usage: { input: 10, output: 5 } },
+  { when: { user: "soon" }, steps: [{ text: "0123456789".repeat(4), chunks: 40, delay_ms: 50 }] },
   { when: { user: "slow" }, steps: [{ text: "0123456789".repeat(40), chunks: 400, delay_ms: 100 }] },
   { when: { user: "sum" }, steps: calls("add", `{"a": 1, "b": 2, "exact": ${EXACT}, "text": ${JSON.stringify(HOSTILE)}}`) },
   { when: { user: "table" }, steps: calls("ask") },
@@ -225,6 +226,15 @@ class Tour {
     await this.tabTo("Stop");
     await this.press("Enter");
     check("chat: a turn is stopped", await this.rests() && await this.shows(/complete/, "#status"));
+    await page.fill("#message", "soon");
+    await page.keyboard.press("Enter");
+    await this.shows(/01/, "#messages article:last-child");
+    const before = await page.locator("article.user").count();
+    await page.fill("#message", "meanwhile");
+    await page.keyboard.press("Enter");
+    await this.rests();
+    check("chat: what was added to a turn is shown once, and answered",
+      await this.shows(/I heard: meanwhile/, "#messages") && await page.locator("article.user").count() === before + 1, await this.text("#messages"));
   }
 
   async hostile() {
@@ -434,6 +444,7 @@ class Tour {
     check("hidden: a page that is not seen asks for nothing", asked.length === 0, asked);
     await hide(false);
     check("hidden: and goes on when it is seen", await until(() => asked.some(url => url.endsWith("/metrics"))));
+    await this.look("1280-light-9-plots");
   }
 
   /** Every view in light and dark, wide and narrow: axe-core, no sideways scrolling, pictures for people. */
