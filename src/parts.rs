@@ -21,6 +21,7 @@ parts! {
     "builtin" => gosling_builtin::PART,
     "chat" => gosling_chat::PART,
     "check" => gosling_check::PART,
+    "console" => gosling_console::PART,
     "containers" => gosling_containers::PART,
     "deeplinks" => gosling_deeplink::PART,
     "demo" => gosling_builtin::demo_server::PART,

@@ -32,7 +32,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 2] = ["3000", "8123"];
 
 /// Pages whose commands need a feature that a build may leave out.
-const NEEDS: [(&str, &str); 16] = [
+const NEEDS: [(&str, &str); 17] = [
     ("README", "chat"),
     ("acp", "acp"),
     ("api", "demo"),
@@ -41,6 +41,7 @@ const NEEDS: [(&str, &str); 16] = [
     ("builtins", "memory"),
     ("chat", "chat"),
     ("check", "check"),
+    ("console", "console"),
     ("deeplinks", "deeplinks"),
     ("info", "info"),
     ("logs", "chat"),

@@ -10,7 +10,7 @@
 //! - `record` makes the line of a record and its hash, and reads them.
 //! - `argument_shape` tells of arguments what they look like, not what they say.
 //! - `log_files` reads all files in their order; `verification` checks them.
-//! - `audit_command` shows them.
+//! - `audit_command` shows them, `tail_endpoint` the last ones to clients.
 //!
 //! One thread releases the lock when nothing is recorded, from the first time on that it is kept; so it writes what was
 //! deferred, and makes records durable if that is to happen a second later.
@@ -26,11 +26,14 @@ mod log_files;
 mod log_lock;
 mod members;
 mod record;
+mod tail_endpoint;
 mod verification;
 
 use crate::activity::Caller;
 use crate::audit_log::AuditLog;
 use crate::store::{Config, Paths, settings};
+use gosling_core::api::with;
+use gosling_core::http::Access::Keyed;
 use gosling_core::part::{Fact, Part};
 use gosling_core::{activity, command_line, json, store, sys, text};
 use serde_json::Value;
@@ -44,6 +47,9 @@ pub const PART: Part = Part {
     recorder: Some(|config, paths| {
         let options = Options::read(config, paths)?;
         Some(Arc::new(AuditLog::new(options)))
+    }),
+    routes: Some(|router, registry| {
+        router.get("/audit/tail", Keyed, with(registry, tail_endpoint::tail))
     }),
     info: Some(facts),
     ..Part::new("audit")

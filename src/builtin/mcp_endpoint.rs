@@ -11,7 +11,7 @@ mod sessions;
 
 pub use sessions::Sessions;
 
-use crate::http::{Access, Error, Request, Response, Router};
+use crate::http::{Access, Error, Method, Request, Response, Router};
 use crate::mcp::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Malformed, Message, Payload,
 };
@@ -51,7 +51,7 @@ pub fn router(sessions: &Arc<Sessions>) -> Router {
         .error_format(refusal)
         .post(PATH, Access::Keyed, with(post))
         .get(PATH, Access::Keyed, with(get))
-        .delete(PATH, Access::Keyed, with(delete))
+        .route(Method::Delete, PATH, Access::Keyed, with(delete))
 }
 
 /// The body of a refusal: a JSON-RPC error without an id, which MCP allows and clients show.

@@ -38,12 +38,16 @@ features! {
     "acp", "the Agent Client Protocol is not spoken", [Get "/acp"];
     "analyze", "", [];
     "anthropic", "", [];
-    "audit", "", [];
+    "audit", "there is no audit log", [Get "/audit/tail"];
     "azure", "", [];
     "backup", "", [];
     "bedrock", "", [];
     "chat", "", [];
     "check", "no server is checked", [Post "/agent/check_extension"];
+    "console", "there is no console", [
+        Get "/agent/extensions/{name}/log" "/agent/tools/{name}" "/console" "/console/{file}",
+        Post "/agent/extensions/restart",
+    ];
     "containers", "", [];
     "copilot", "", [];
     "databricks", "", [];

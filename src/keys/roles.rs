@@ -137,6 +137,7 @@ pub(crate) const TABLE: &[(Role, &[&str])] = &[
             "POST /action-required/tool-confirmation",
             "POST /agent/add_extension",
             "POST /agent/call_tool",
+            "POST /agent/extensions/restart",
             "GET /agent/export_app/{name}",
             "GET /agent/list_apps",
             "GET /agent/prompts",
@@ -148,6 +149,7 @@ pub(crate) const TABLE: &[(Role, &[&str])] = &[
             "POST /agent/start",
             "POST /agent/stop",
             "GET /agent/tools",
+            "GET /agent/tools/{name}",
             "POST /agent/update_from_session",
             "POST /agent/update_provider",
             "POST /agent/update_session",
@@ -211,6 +213,7 @@ pub(crate) const TABLE: &[(Role, &[&str])] = &[
         &[
             "POST /agent/check_extension",
             "POST /agent/extensions/accept",
+            "GET /agent/extensions/{name}/log",
             "POST /agent/import_app",
             "GET /config",
             "POST /config/backup",
@@ -309,6 +312,7 @@ pub(crate) const TABLE: &[(Role, &[&str])] = &[
         Admin,
         &[
             "POST /agent/set_container",
+            "GET /audit/tail",
             "POST /config/recover",
             "GET /diagnostics/{session_id}",
             "GET /diagnostics/{session_id}/report",

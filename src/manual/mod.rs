@@ -69,6 +69,7 @@ pages! {
     policy "what the administrator allows, and clients cannot loosen"
     audit "who did what: the record of calls, changes and refusals"
     backup "backups of a root, restoring one, versions of files"
+    console "`/console`: chat, tools, extensions and numbers in a browser"
     service "running it under systemd: unit, notifications, probes"
     migration "moving in from goosed"
     info "`gosling info`: versions, folders, what is on, what is wrong"

@@ -5,6 +5,7 @@
 
 use super::faults::Fault;
 use super::server;
+use crate::http::Method::Delete;
 use crate::http::{Access::Keyed, AccessControl, Error, Request, Response, Router};
 use crate::mcp::jsonrpc::{self, ErrorObject, INVALID_REQUEST};
 use crate::mcp::server::{Connection, ReplySink};
@@ -55,7 +56,7 @@ pub(super) fn router(fault: &'static Fault, cancel: &Cancel) -> Router {
         .error_format(refusal)
         .post(PATH, Keyed, with(post))
         .get(PATH, Keyed, with(get))
-        .delete(PATH, Keyed, with(delete))
+        .route(Delete, PATH, Keyed, with(delete))
 }
 
 /// Who may call the broken server.

@@ -335,9 +335,8 @@ impl Registry {
         (self.agents.len(), active.count())
     }
 
-    /// Runs a turn: appends the user's message and lets the model answer; returns when the turn is over.
-    /// Errors become events, and the last event is [`Event::Finish`] or [`Event::Error`], also if `cancel` ended the
-    /// turn.
+    /// Runs a turn: appends the user's message and lets the model answer; returns when the turn is over. Errors become
+    /// events, and the last event is [`Event::Finish`] or [`Event::Error`], also if `cancel` ended the turn.
     ///
     /// # Errors
     /// Why the turn ended early; the last event tells it, too. [`Error::Cancelled`] if `cancel` ended it.

@@ -49,10 +49,21 @@ fn listed(registry: &Registry) -> Result<Vec<Arc<StoredSession>>, Error> {
     Ok(sessions)
 }
 
-fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
+/// The whole list, or a part of it: `limit` and `offset` are gosling's own.
+fn list(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let (offset, limit) = (count(request, "offset")?, count(request, "limit")?);
     let sessions = listed(registry)?;
-    let sessions: Vec<&StoredSession> = sessions.iter().map(AsRef::as_ref).collect();
-    Ok(Response::json(&BTreeMap::from([("sessions", sessions)])))
+    let page = sessions.iter().skip(offset.unwrap_or(0));
+    let page = page.take(limit.unwrap_or(usize::MAX)).map(AsRef::as_ref);
+    let page: Vec<&StoredSession> = page.collect();
+    Ok(Response::json(&BTreeMap::from([("sessions", page)])))
+}
+
+/// The number of sessions in a parameter, if it is there.
+fn count(request: &Request, name: &str) -> Result<Option<usize>, Error> {
+    let text = request.query(name).filter(|text| !text.is_empty());
+    let invalid = |_| Error::bad_request(format!("`{name}` is not a number of sessions"));
+    text.map(|text| text.parse().map_err(invalid)).transpose()
 }
 
 fn insights(registry: &Registry, _: &Request) -> Result<Response, Error> {
@@ -72,12 +83,7 @@ fn search(registry: &Registry, request: &Request) -> Result<Response, Error> {
         let message = format!("`query` has at most {MAX_QUERY} bytes");
         return Err(Error::bad_request(message));
     }
-    let limit = match request.query("limit") {
-        None | Some("") => DEFAULT_FOUND,
-        Some(limit) => limit
-            .parse()
-            .map_err(|_| Error::bad_request("`limit` is not a number of sessions"))?,
-    };
+    let limit = count(request, "limit")?.unwrap_or(DEFAULT_FOUND);
     let moment = |name: &str| match request.query(name) {
         None | Some("") => Ok(None),
         Some(text) => Utc::parse(text).map(Some).ok_or_else(|| {
@@ -100,8 +106,7 @@ fn import(registry: &Registry, request: &Request) -> Result<Response, Error> {
     Ok(with_warnings(&registry.files().import(&json)?))
 }
 
-/// The session with an additional field `warnings`: what an import left out. Goose's clients ignore unknown
-/// fields.
+/// The session with an additional field `warnings`: what an import left out. Goose's clients ignore unknown fields.
 pub(super) fn with_warnings(session: &Session) -> Response {
     #[derive(Serialize)]
     struct WithWarnings<'a> {

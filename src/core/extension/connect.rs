@@ -51,6 +51,8 @@ pub(super) struct Connection {
     pub(super) tools: Reviewed,
     /// The server reported that its list of tools has changed.
     pub(super) stale: Arc<AtomicBool>,
+    /// The server's process, if it is one of this machine.
+    pub(super) process: Option<Arc<StdioTransport>>,
     /// Where the server runs; `None` for a server in this process.
     pub(super) location: Option<Location>,
     /// The container in which the server runs.
@@ -74,6 +76,7 @@ impl Connection {
             client: Client::closed(name),
             tools: Reviewed::default(),
             stale: Arc::default(),
+            process: None,
             location: None,
             container: None,
             sandbox: None,
@@ -237,7 +240,7 @@ impl Context {
             environment,
             screening,
             sandbox,
-            ..
+            process,
         } = started?;
         let stale = Arc::new(AtomicBool::new(false));
         let changes = Arc::new(ToolChanges(stale.clone()));
@@ -276,6 +279,7 @@ impl Context {
             tools: self.pinning.review(config, tools, environment.secrets()),
             client,
             stale,
+            process,
             location,
             container: inside.map(|inside| inside.container().to_owned()),
             sandbox,

@@ -117,6 +117,9 @@ pub struct Status {
     /// What kind of failure it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
+    /// The end of what its server wrote to stderr, without secrets: for those who configure.
+    #[serde(skip)]
+    pub stderr: String,
 }
 
 impl Status {

@@ -301,6 +301,8 @@ impl Supervisor {
         }
         status.screening.clone_from(&connection.screening);
         status.warnings = connection.client.overlooked();
+        let process = connection.process.as_ref();
+        status.stderr = process.map_or_else(String::new, |it| it.stderr_tail());
         if let Some(initialized) = connection.client.initialized() {
             let shown = |text: &str| shown(text, &connection.secrets);
             status.protocol_version = Some(initialized.protocol_version.clone());
@@ -429,8 +431,7 @@ impl Supervisor {
         }
     }
 
-    /// The error for a tool that the server refused to run: if the server no longer lists the tool, the error
-    /// says so.
+    /// The error for a tool that the server refused to run: if the server no longer lists the tool, the error says so.
     fn missing_tool_error(&self, tool: &str, refused: Error, cancel: &Cancel) -> Error {
         let had = |tools: &[Tool]| tools.iter().any(|known| known.name == tool);
         if !had(&self.known_tools()) || had(&self.tools(cancel)) {
@@ -604,8 +605,7 @@ impl Supervisor {
         true
     }
 
-    /// Acquires the right to reconnect, which one thread has at a time; `None` if another thread has
-    /// reconnected.
+    /// Acquires the right to reconnect, which one thread has at a time; `None` if another thread has reconnected.
     fn begin_reconnecting(
         &self,
         lost: &Arc<Connection>,

@@ -104,21 +104,6 @@ impl Router {
         self.route(Method::Post, pattern, access, handler)
     }
 
-    /// Serves `PUT`.
-    pub fn put(self, pattern: &'static str, access: Access, handler: impl RouteHandler) -> Router {
-        self.route(Method::Put, pattern, access, handler)
-    }
-
-    /// Serves `DELETE`.
-    pub fn delete(
-        self,
-        pattern: &'static str,
-        access: Access,
-        handler: impl RouteHandler,
-    ) -> Router {
-        self.route(Method::Delete, pattern, access, handler)
-    }
-
     /// Calls the handler of a route in this thread, for another front of the same program, which has checked its
     /// client: a route's [`Access`] is not. `path` is percent-encoded. The request ends early when `cancel` fires.
     ///
@@ -289,8 +274,7 @@ impl Resource {
         }
     }
 
-    /// What a request with `method` requires, even if no route has the method: then the strictest of all
-    /// routes.
+    /// What a request with `method` requires, even if no route has the method: then the strictest of all routes.
     pub(super) fn access(&self, method: &Method) -> Access {
         let strictest = || self.routes.iter().map(|route| route.access).max();
         self.route(method)
@@ -340,8 +324,7 @@ impl Resource {
         Ok(found)
     }
 
-    /// Whether a path of these segments is meant. Of each: whether it is empty, and its text unless it is not
-    /// UTF-8.
+    /// Whether a path of these segments is meant. Of each: whether it is empty, and its text unless it is not UTF-8.
     fn matches(&self, parts: &[(bool, Option<Cow<'_, str>>)]) -> bool {
         let is = |(segment, (is_empty, text)): (&Segment, &(bool, Option<Cow<'_, str>>))| {
             match segment {

@@ -102,8 +102,7 @@ impl Secrets {
         self.file.path()
     }
 
-    /// The secret `key`: of the environment variable of that name, else of that name in upper case, else of the
-    /// file.
+    /// The secret `key`: of the environment variable of that name, else of that name in upper case, else of the file.
     ///
     /// # Errors
     /// [`super::Error::Broken`] when the file does not parse, [`super::Error::Io`] when it cannot
@@ -112,12 +111,8 @@ impl Secrets {
         if let Some(text) = env_override(&self.env, key) {
             return Ok(Some(Secret(from_env(text))));
         }
-        Ok(self
-            .file
-            .load()?
-            .get(key)
-            .map(yaml_text::to_json)
-            .map(Secret))
+        let value = self.file.load()?.get(key).map(yaml_text::to_json);
+        Ok(value.map(Secret))
     }
 
     /// As [`Secrets::get`], with the place of the value; see [`super::Config::given`].

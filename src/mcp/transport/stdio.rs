@@ -118,6 +118,11 @@ impl StdioTransport {
         self.process.wait_exit(limit).then(|| begin.elapsed())
     }
 
+    /// The end of what the server wrote to stderr, without secrets.
+    pub fn stderr_tail(&self) -> String {
+        stderr_reader::stderr_excerpt(&self.tail, &self.options.secrets)
+    }
+
     /// The exit status of a process that has ended by itself, known after [`close`](Transport::close).
     pub fn own_status(&self) -> Option<ExitStatus> {
         self.process.own_status()
@@ -217,8 +222,7 @@ struct ExitReport {
 }
 
 impl ExitReport {
-    /// Ends the server, which is useless without output, and explains its end with its exit status and
-    /// stderr.
+    /// Ends the server, which is useless without output, and explains its end with its exit status and stderr.
     fn explain(&self, over: EndOfInput) -> TransportError {
         if !self.stdin_writer.closed_by_server() {
             return TransportError::Closed;

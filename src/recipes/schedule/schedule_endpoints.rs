@@ -3,6 +3,7 @@
 //! As in Goose, `run_now` answers 500 if the run cannot begin. Unlike Goose, it does not wait for the run's end.
 
 use crate::api::json_body;
+use crate::http::Method::{Delete, Put};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::recipe::{Library, Recipe};
 use crate::schedule::{self, Listed, Scheduler};
@@ -22,8 +23,8 @@ pub(crate) fn routes(router: Router, scheduler: &Arc<Scheduler>) -> Router {
         .get("/schedule/list", Keyed, with(list))
         .post("/schedule/create", Keyed, with(create))
         .post("/recipes/schedule", Keyed, with(schedule_recipe))
-        .delete("/schedule/delete/{id}", Keyed, with(delete))
-        .put("/schedule/{id}", Keyed, with(update))
+        .route(Delete, "/schedule/delete/{id}", Keyed, with(delete))
+        .route(Put, "/schedule/{id}", Keyed, with(update))
         .post("/schedule/{id}/pause", Keyed, with(pause))
         .post("/schedule/{id}/unpause", Keyed, with(unpause))
         .post("/schedule/{id}/run_now", Keyed, with(run_now))

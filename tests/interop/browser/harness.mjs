@@ -45,11 +45,11 @@ export function pause(milliseconds) {
   return new Promise(resume => setTimeout(resume, milliseconds));
 }
 
-/** A running `gosling agent`: `url`, `log()`, `api(path, body)`, `stop()`. */
-export async function startGosling(program) {
+/** A running `gosling agent` with further variables: `url`, `log()`, `api(path, body)`, `stop()`. */
+export async function startGosling(program, variables = {}) {
   const root = mkdtempSync(join(tmpdir(), "gosling-browser-"));
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(GOOSE|GOSLING)/.test(name)));
-  Object.assign(env, { GOOSE_PATH_ROOT: root, GOOSE_SERVER__SECRET_KEY: SECRET, GOOSE_LOG: "debug" });
+  Object.assign(env, { GOOSE_PATH_ROOT: root, GOOSE_SERVER__SECRET_KEY: SECRET, GOOSE_LOG: "debug", ...variables });
   const child = spawn(program, ["agent", "--port", "0"], { env, stdio: ["ignore", "ignore", "pipe"] });
   let log = "";
   child.stderr.on("data", text => (log += text));
@@ -71,7 +71,7 @@ export async function startGosling(program) {
     await ended;
     rmSync(root, { recursive: true, force: true });
   };
-  return { url, api, stop, log: () => log };
+  return { url, api, stop, root, log: () => log };
 }
 
 /**

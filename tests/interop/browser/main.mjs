@@ -1,9 +1,9 @@
-// Tries gosling's proxy page for UIs of MCP servers in a real browser.
+// Tries gosling's proxy page for UIs of MCP servers, and its console, in a real browser.
 //
 //   node tests/interop/browser/main.mjs --gosling PROGRAM --playwright FOLDER --chromium PROGRAM
 //       [--apps FOLDER] [--pictures FOLDER]
 //
-// FOLDERs are where playwright-core and cesium, and the servers of MCP Apps, are installed (node_modules inside).
+// FOLDERs are where playwright-core, axe-core and cesium, and the servers of MCP Apps, are installed (node_modules inside).
 // Pictures of the apps are only taken for people to look at. `--only SUITE` runs one suite. Exit status 1 if a
 // check failed.
 import { readFileSync } from "node:fs";
@@ -11,6 +11,7 @@ import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { apps, startInternet } from "./apps.mjs";
+import { consoleSuite } from "./console.mjs";
 import { startGosling, startSite, summary } from "./harness.mjs";
 import { hostile } from "./hostile.mjs";
 import { relay } from "./relay.mjs";
@@ -47,6 +48,7 @@ try {
     await suite(page, { gosling, site, elsewhere, options });
     await page.close();
   }
+  if (!options.only || options.only === "console") await consoleSuite(browser, options);
 } finally {
   await browser.close();
   await gosling.stop();

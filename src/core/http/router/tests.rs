@@ -6,7 +6,7 @@ fn router() -> Router {
         .get("/", Access::Keyed, ok)
         .get("/status", Access::Public, ok)
         .get("/sessions/{id}", Access::Keyed, ok)
-        .delete("/sessions/{id}", Access::Keyed, ok)
+        .route(Method::Delete, "/sessions/{id}", Access::Keyed, ok)
         .get("/sessions/insights", Access::Keyless, ok)
         .post("/a/{x}/b/{y}", Access::Keyed, ok)
 }
