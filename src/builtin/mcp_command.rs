@@ -179,6 +179,6 @@ fn serve_http(
     })
     .map_err(failed("no thread"))?;
     let work = sessions.cancel().clone();
-    serve::until_signal(http, &work, || false, move || sessions.close());
+    serve::until_signal(http, &work, || false, || {}, move || sessions.close());
     Ok(())
 }

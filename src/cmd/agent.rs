@@ -159,8 +159,9 @@ fn start(options: Options) -> Result<(), Failure> {
     let work = registry.cancel().clone();
     let services = Arc::new(services);
     let hear = services.clone();
-    let hang_up = move || hear.iter().any(|service| service.hang_up());
-    serve::until_signal(server, &work, hang_up, move || {
+    let hang_up = || hear.iter().any(|service| service.hang_up());
+    let drain = || hear.iter().for_each(|service| service.drain());
+    serve::until_signal(server, &work, hang_up, drain, move || {
         for service in &*services {
             service.close();
         }

@@ -151,6 +151,8 @@ pub trait Service: Send + Sync {
     fn start(&self);
     /// Ends, and waits for what runs.
     fn close(&self);
+    /// A signal that ends the server has arrived: returns when what runs may be ended.
+    fn drain(&self) {}
     /// SIGHUP has arrived; whether the server goes on.
     fn hang_up(&self) -> bool {
         false

@@ -38,7 +38,7 @@ impl Health {
     /// # Errors
     /// 503 while it stops, and if sessions cannot be stored. Without a key it is not told why.
     pub(crate) fn ready(&self) -> Result<Response, Error> {
-        if self.registry.cancel().is_cancelled() {
+        if self.is_stopping() {
             return Err(Error::new(503, "The server is stopping"));
         }
         match self.storage_fault() {
@@ -64,7 +64,7 @@ impl Health {
             }
         }
         let status = match () {
-            () if self.registry.cancel().is_cancelled() => "stopping",
+            () if self.is_stopping() => "stopping",
             () if faults.is_empty() => "ok",
             () => "degraded",
         };
@@ -78,6 +78,10 @@ impl Health {
             "offline": self.registry.is_offline(),
             "faults": faults,
         }))
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.registry.is_draining() || self.registry.cancel().is_cancelled()
     }
 
     /// Why sessions cannot be stored, at most a second ago.

@@ -6,13 +6,14 @@ use crate::health::Health;
 use crate::http::{Access, Router};
 use crate::notifier::{Notifier, watchdog_interval};
 use crate::part::{self, Service};
+use crate::store::settings;
 use crate::sys::{self, lock};
 use crate::text::printable;
 use std::env;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// The server as a service.
 pub(crate) struct Running {
@@ -27,6 +28,10 @@ pub(crate) struct Running {
     reloads: bool,
 }
 
+/// The longest time that turns have to end, in seconds.
+const MAX_DRAIN: u64 = 24 * 3600;
+/// How often it is looked how many still run.
+const DRAIN_POLL: Duration = Duration::from_millis(20);
 /// The longest list of faults in a status, in characters.
 const MAX_FAULTS: usize = 500;
 
@@ -126,6 +131,31 @@ impl Service for Running {
         self.notify(&format!("READY=1\nSTATUS=serving{told}"));
         *lock(&self.faults) = told;
         true
+    }
+
+    fn drain(&self) {
+        let config = &self.registry.stores().config;
+        let seconds = settings::DRAIN_SECONDS.count(config).min(MAX_DRAIN);
+        if seconds == 0 {
+            return;
+        }
+        let limit = Duration::from_secs(seconds);
+        let (begin, mut told) = (Instant::now(), None);
+        loop {
+            let turns = self.registry.drain();
+            if turns == 0 || begin.elapsed() >= limit {
+                log::info!("drained turns={turns}");
+                return;
+            }
+            if told != Some(turns) {
+                let usec = (limit + Duration::from_secs(10)).as_micros();
+                self.notify(&format!(
+                    "STOPPING=1\nEXTEND_TIMEOUT_USEC={usec}\nSTATUS={turns} turns end"
+                ));
+                told = Some(turns);
+            }
+            thread::sleep(DRAIN_POLL);
+        }
     }
 
     fn close(&self) {

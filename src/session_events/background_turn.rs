@@ -73,6 +73,7 @@ impl BackgroundTurns {
         if agent.takes_answers(&user) {
             return Ok(());
         }
+        self.registry.check_open(&user)?;
         // Also ends with this agent if another one replaces it before the turn begins: that one joins this
         // agent's threads first.
         let cancel = agent.cancel().child();

@@ -1,6 +1,7 @@
 //! gosling as a service: its manager, where it listens, reloads, proxies, and what it prints for these.
 #![cfg(feature = "service")]
 
+mod drain;
 mod listeners;
 mod manager;
 #[path = "../support/policy_file.rs"]

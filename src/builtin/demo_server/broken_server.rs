@@ -30,7 +30,7 @@ pub(crate) fn serve(fault: &str, pages: bool, port: Option<u16>) -> Result<(), F
             let at = http.local_addr();
             logging::say(&format!("gosling mcp demo listens on http://{at}/mcp\n"));
             let end = cancel.clone();
-            serve::until_signal(http, &cancel, || false, move || end.cancel());
+            serve::until_signal(http, &cancel, || false, || {}, move || end.cancel());
             Ok(())
         }
         None if !fault.is_http() => {

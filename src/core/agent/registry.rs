@@ -17,11 +17,12 @@ use crate::agent::session::session_extensions::{
 use crate::agent::session::session_naming::name_in_background;
 use crate::agent::session::session_recipes;
 use crate::agent::session::stored_session_data::StoredSessionData;
-use crate::agent::turn::turn_start::{TurnInput, TurnStart};
+use crate::agent::turn::turn_count::TurnCount;
+use crate::agent::turn::turn_start::{TurnInput, TurnStart, is_elicitation_response};
 use crate::agent::turn::turn_state_lru::TurnStateLru;
 use crate::agent::{Agent, Error, Event, EventSink, ExtensionResult, Mode, Stores, TurnReport};
 use crate::builtin::WorkspaceSlot;
-use crate::conversation::{ImportReport, Session, SessionType};
+use crate::conversation::{ImportReport, Message, Session, SessionType};
 use crate::extension::sandbox::Level;
 use crate::extension::{Containers, Context, ExtensionConfig, Sandboxing, State, Status};
 use crate::metric_counters::METRICS;
@@ -75,6 +76,7 @@ pub struct Registry {
     cancel: Cancel,
     agents: Arc<AgentTable<Agent>>,
     turn_states: TurnStateLru,
+    turns: TurnCount,
     pub(in crate::agent) observers: SessionObservers,
     housekeeper: Mutex<Option<Housekeeper>>,
     /// The lock that a restore of the files must have alone.
@@ -98,6 +100,7 @@ impl Registry {
             agents: Arc::new(AgentTable::new(cancel.clone())),
             cancel,
             turn_states: TurnStateLru::default(),
+            turns: TurnCount::default(),
             observers: SessionObservers::default(),
             housekeeper: Mutex::default(),
             _in_use: folder.filter(|folder| folder.lock_shared().is_ok()),
@@ -348,6 +351,7 @@ impl Registry {
         cancel: &Cancel,
     ) -> Result<TurnReport, Error> {
         METRICS.turns.add(1);
+        let _counted = self.turns.count();
         let begun = self.stores.activity.begin(Entry::new("turn", id));
         let outcome = match &begun {
             Ok(begun) => begun.within(|| self.run_turn(id, input, events, cancel)),
@@ -391,6 +395,7 @@ impl Registry {
             stores: &self.stores,
             models: self.models(),
             turn_states: &self.turn_states,
+            turns: &self.turns,
             observers: &self.observers,
             agent: &agent,
         };
@@ -398,6 +403,27 @@ impl Registry {
         let make_recipe = make_recipe
             .unwrap_or_else(|| Box::new(|session| session_recipes::for_turn(session, self)));
         start.run(&session, input, make_recipe, events, cancel)
+    }
+
+    /// From now on no turn begins, but those of helpers in running ones. Returns how many run.
+    pub fn drain(&self) -> usize {
+        self.turns.drain()
+    }
+
+    /// Whether [`drain`](Self::drain) was called.
+    pub fn is_draining(&self) -> bool {
+        self.turns.is_draining()
+    }
+
+    /// Whether a turn with this message of the user may begin. Answers to a running one always may be given.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] after [`drain`](Self::drain).
+    pub fn check_open(&self, user: &Message) -> Result<(), Error> {
+        match is_elicitation_response(user) || user.tool_responses().next().is_some() {
+            true => Ok(()),
+            false => self.turns.check(),
+        }
     }
 
     /// Ends all agents in parallel, and prevents new ones.

@@ -13,6 +13,7 @@ pub(in crate::agent) mod steering;
 pub(in crate::agent) mod token_estimate;
 pub(in crate::agent) mod tool_calls;
 pub(in crate::agent) mod turn_channel;
+pub(in crate::agent) mod turn_count;
 pub(in crate::agent) mod turn_output;
 pub(in crate::agent) mod turn_start;
 pub(in crate::agent) mod turn_state;

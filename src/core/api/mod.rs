@@ -132,7 +132,10 @@ impl From<agent::Error> for Error {
             agent::Error::NoSession => 404,
             agent::Error::Working { .. } | agent::Error::NoTurn => 409,
             agent::Error::NotRunning { .. } => 424,
-            agent::Error::Cancelled | agent::Error::Busy { .. } => 503,
+            agent::Error::Busy { .. } => {
+                return Error::new(503, message).header("Retry-After", "1");
+            }
+            agent::Error::Cancelled => 503,
         };
         Error::new(status, message)
     }

@@ -19,13 +19,14 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 /// The errors of a well-formed request become events of the stream, because clients repeat a refused request
-/// without end.
+/// without end; which is right only if the server is about to stop (503).
 pub(super) fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {
     json_body!(request => ReplyRequest {
         session_id: String,
         user_message: Message,
         conversation_so_far: Option<Vec<Message>>,
     });
+    registry.check_open(&user_message)?;
     let registry = Arc::clone(registry);
     Ok(Response::events(PING, move |stream| {
         let cancel = registry.cancel().child();

@@ -135,13 +135,14 @@ pub fn wait_for_signal() -> i32 {
     })
 }
 
-/// Serves until a signal arrives; the caller has blocked signals. It goes on after SIGHUP if `hang_up` says so. Then
-/// cancels `work`, stops the server and calls `close`, within the time that supervisors usually grant. A second signal
-/// ends the process at once.
+/// Serves until a signal arrives; the caller has blocked signals. It goes on after SIGHUP if `hang_up` says so, and
+/// until `drain` returns. Then cancels `work`, stops the server and calls `close`, within the time that supervisors
+/// usually grant. A second signal ends the process at once.
 pub fn until_signal(
     server: Server,
     work: &Cancel,
     hang_up: impl Fn() -> bool,
+    drain: impl FnOnce(),
     close: impl FnOnce() + Send + 'static,
 ) {
     let mut signal = wait_for_signal();
@@ -153,6 +154,7 @@ pub fn until_signal(
     let _ = sys::spawn("second signal".into(), None, || {
         process::exit(128 + signal::wait())
     });
+    drain();
     work.cancel();
     let (done, finished) = bounded::<()>(0);
     let closed = done.clone();

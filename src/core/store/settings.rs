@@ -189,6 +189,8 @@ settings! {
     AUDIT_SYNC = words("GOOSE_AUDIT_SYNC", &["none", "second", "each", ""], "each").or("none");
     AUDIT_FILE_SIZE = count("GOOSE_AUDIT_FILE_SIZE", 65_536).or("16777216");
     AUDIT_KEEP_DAYS = count("GOOSE_AUDIT_KEEP_DAYS", 0).or("365");
+    SHARD = essential("GOOSE_SHARD", Kind::Text);
+    DRAIN_SECONDS = count("GOOSE_DRAIN_SECONDS", 0).or("0");
     HOST = variable("GOOSE_HOST", Kind::Text).or("127.0.0.1");
     PORT = variable("GOOSE_PORT", Kind::Count(0, 65_535)).or("3000");
     LISTEN = variable("GOOSE_LISTEN", Kind::Text);

@@ -449,7 +449,7 @@ impl Scheduler {
     /// Reserves a place among the runs of this process; false if it runs the schedule already.
     fn reserve(&self, id: &str, cancel: &Cancel) -> Result<bool, Error> {
         let mut state = lock(&self.state);
-        if state.closed {
+        if state.closed || self.registry.is_draining() {
             return Err(Error::Stopping);
         }
         if state.running.contains_key(id) {

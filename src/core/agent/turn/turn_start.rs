@@ -10,6 +10,7 @@ use crate::agent::session::session_naming;
 use crate::agent::turn::model_history;
 use crate::agent::turn::refused_images::RefusedImages;
 use crate::agent::turn::turn_channel::TurnChannel;
+use crate::agent::turn::turn_count::TurnCount;
 use crate::agent::turn::turn_output::TurnOutput;
 use crate::agent::turn::turn_state::TurnState;
 use crate::agent::turn::turn_state_lru::TurnStateLru;
@@ -17,7 +18,8 @@ use crate::agent::turn::{Turn, TurnContext, TurnReport, TurnTally};
 use crate::agent::{Error, Event, EventSink, Mode, Stores};
 use crate::builtin::ClientWorkspace;
 use crate::conversation::{
-    Action, Content, ExtensionData, Message, NotificationType, Role, Session, TokenState,
+    Action, Content, ExtensionData, Message, NotificationType, Role, Session, SessionType,
+    TokenState,
 };
 use crate::provider::{LeadWorker, Progress};
 use crate::sys::cancel::Cancel;
@@ -61,6 +63,7 @@ pub(in crate::agent) struct TurnStart<'t> {
     pub(in crate::agent) stores: &'t Stores,
     pub(in crate::agent) models: Models<'t>,
     pub(in crate::agent) turn_states: &'t TurnStateLru,
+    pub(in crate::agent) turns: &'t TurnCount,
     pub(in crate::agent) observers: &'t SessionObservers,
     pub(in crate::agent) agent: &'t Arc<Agent>,
 }
@@ -84,6 +87,10 @@ impl TurnStart<'_> {
         if agent.takes_answers(&input.user) {
             output.finish();
             return Ok(TurnReport::default());
+        }
+        // Helpers belong to a turn that runs.
+        if session.session_type != SessionType::SubAgent {
+            self.turns.check()?;
         }
         let mut guard = agent.begin_turn(cancel)?;
         let _workspace = agent.workspace.lend(input.workspace);
