@@ -327,7 +327,14 @@ fn time_of(now: SystemTime) -> String {
 fn address_of(address: SocketAddr) -> String {
     ADDRESS.with_borrow_mut(|known| match known {
         Some((known, text)) if *known == address => text.clone(),
-        _ => known.insert((address, address.to_string())).1.clone(),
+        _ => {
+            let text = match address.port() {
+                // A proxy does not say which port its client has.
+                0 => address.ip().to_string(),
+                _ => address.to_string(),
+            };
+            known.insert((address, text)).1.clone()
+        }
     })
 }
 

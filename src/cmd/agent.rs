@@ -123,7 +123,7 @@ fn start(options: Options) -> Result<(), Failure> {
     let mut router = api::router(registry.clone());
     let mut services = Vec::new();
     for create in PARTS.iter().filter_map(|part| part.service) {
-        let service = create(&registry);
+        let service = create(&registry)?;
         router = service.routes(router);
         services.push(service);
     }

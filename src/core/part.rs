@@ -49,7 +49,10 @@ pub enum Fact {
 pub type Inform = fn(&Config, &Paths) -> Vec<(&'static str, Fact)>;
 
 /// Creates the work of a part for a server.
-pub type CreateService = fn(&Arc<Registry>) -> Box<dyn Service>;
+///
+/// # Errors
+/// A setting is wrong.
+pub type CreateService = fn(&Arc<Registry>) -> Result<Box<dyn Service>, Failure>;
 
 /// Opens the listeners that a service manager has handed over, and those that the user wants. Called before threads are
 /// started.

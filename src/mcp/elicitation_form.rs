@@ -1,6 +1,7 @@
 //! Forms of an elicitation: the defaults of their flat schema, and the validation of an answer. Pure. MCP
 //! 2025-11-25, client/elicitation, requested schema.
 
+use gosling_sys::clock::Utc;
 use gosling_text::printable;
 use serde_json::{Map, Value};
 
@@ -60,11 +61,13 @@ fn fits(property: &Value, value: &Value) -> Result<(), String> {
             None => Err("is not a text".to_owned()),
         },
         Some("number") => match value.as_f64() {
-            Some(number) => number_fits(property, number),
+            Some(number) => within(property, ["minimum", "maximum"], number, ["is", ""]),
             None => Err("is not a number".to_owned()),
         },
         Some("integer") => match value.as_f64() {
-            Some(number) if number.fract() == 0.0 => number_fits(property, number),
+            Some(number) if number.fract() == 0.0 => {
+                within(property, ["minimum", "maximum"], number, ["is", ""])
+            }
             _ => Err("is not a whole number".to_owned()),
         },
         Some("boolean") => {
@@ -110,17 +113,24 @@ fn one_of(choices: &[&Value], value: &Value) -> Result<(), String> {
     Err(format!("is none of {}", printable(&all, 4 * QUOTED)))
 }
 
+/// Checks a measure against the limits of these names; the words stand around a limit.
+fn within(
+    property: &Value,
+    [least, most]: [&str; 2],
+    measure: f64,
+    [begin, end]: [&str; 2],
+) -> Result<(), String> {
+    if let Some(least) = property[least].as_f64().filter(|least| measure < *least) {
+        return Err(format!("{begin} less than {least}{end}"));
+    }
+    let most = property[most].as_f64().filter(|most| measure > *most);
+    most.map_or(Ok(()), |most| Err(format!("{begin} more than {most}{end}")))
+}
+
 fn text_fits(property: &Value, text: &str) -> Result<(), String> {
-    let length = text.chars().count() as u64;
-    if let Some(least) = property["minLength"]
-        .as_u64()
-        .filter(|least| length < *least)
-    {
-        return Err(format!("has less than {least} characters"));
-    }
-    if let Some(most) = property["maxLength"].as_u64().filter(|most| length > *most) {
-        return Err(format!("has more than {most} characters"));
-    }
+    let limits = ["minLength", "maxLength"];
+    let length = text.chars().count() as f64;
+    within(property, limits, length, ["has", " characters"])?;
     match property["format"].as_str() {
         Some("email") if !is_email(text) => Err("is not an e-mail address".to_owned()),
         Some("uri") if !is_uri(text) => Err("is not a URI".to_owned()),
@@ -132,24 +142,14 @@ fn text_fits(property: &Value, text: &str) -> Result<(), String> {
     }
 }
 
-fn number_fits(property: &Value, number: f64) -> Result<(), String> {
-    if let Some(least) = property["minimum"].as_f64().filter(|least| number < *least) {
-        return Err(format!("is less than {least}"));
-    }
-    match property["maximum"].as_f64().filter(|most| number > *most) {
-        Some(most) => Err(format!("is more than {most}")),
-        None => Ok(()),
-    }
-}
-
 fn items_fit(property: &Value, items: &[Value]) -> Result<(), String> {
-    let count = items.len() as u64;
-    if let Some(least) = property["minItems"].as_u64().filter(|least| count < *least) {
-        return Err(format!("has less than {least} entries"));
-    }
-    if let Some(most) = property["maxItems"].as_u64().filter(|most| count > *most) {
-        return Err(format!("has more than {most} entries"));
-    }
+    let count = items.len() as f64;
+    within(
+        property,
+        ["minItems", "maxItems"],
+        count,
+        ["has", " entries"],
+    )?;
     let entries = &property["items"];
     items.iter().try_for_each(|item| {
         fits(entries, item).map_err(|reason| format!("has an entry that {reason}"))
@@ -175,14 +175,7 @@ fn is_uri(text: &str) -> bool {
 }
 
 fn is_date(text: &str) -> bool {
-    let mut parts = text.splitn(3, '-');
-    let mut part = |digits, range: std::ops::RangeInclusive<u32>| {
-        let part = parts.next().unwrap_or_default();
-        part.len() == digits
-            && part.bytes().all(|b| b.is_ascii_digit())
-            && part.parse().is_ok_and(|number| range.contains(&number))
-    };
-    part(4, 0..=9999) && part(2, 1..=12) && part(2, 1..=31)
+    text.len() == "2025-12-31".len() && Utc::parse(text).is_some()
 }
 
 /// A date, `T`, hours and minutes, and the rest of a time.

@@ -4,25 +4,31 @@
 //! - `running` tells when the server is ready and stops, and that it lives, in a thread of its own if the manager wants
 //!   to hear that (a watchdog).
 //! - `listeners` opens Unix sockets, several addresses, and the sockets that the manager hands over.
+//! - `ingress` is what requests pass first: `proxies` decides who is believed, `forwarded` reads what they say,
+//!   `access_log` has a record of each request.
 //! - `health` answers probes.
 //! - `service_command` prints the unit.
 #![forbid(unsafe_code)]
 
+mod access_log;
+mod forwarded;
 mod health;
+mod ingress;
 mod listeners;
 mod notifier;
+mod proxies;
 mod running;
 mod service_command;
 
 use crate::running::Running;
 use gosling_core::part::Part;
-use gosling_core::{agent, command_line, http, part, store, text};
+use gosling_core::{activity, agent, command_line, http, part, store, text};
 use gosling_sys as sys;
 
 /// What this adds to gosling.
 pub const PART: Part = Part {
     commands: &[service_command::COMMAND],
     listeners: Some(listeners::open),
-    service: Some(|registry| Box::new(Running::new(registry))),
+    service: Some(|registry| Ok(Box::new(Running::new(registry)?))),
     ..Part::new("service")
 };

@@ -1,9 +1,10 @@
 //! The life of the service, as its manager hears of it.
 
 use crate::agent::Registry;
-use crate::command_line::logging;
+use crate::command_line::{Failure, logging};
 use crate::health::Health;
 use crate::http::{Access, Router};
+use crate::ingress::Entrance;
 use crate::notifier::{Notifier, watchdog_interval};
 use crate::part::{self, Service};
 use crate::store::settings;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 /// The server as a service.
 pub(crate) struct Running {
     registry: Arc<Registry>,
+    entrance: Arc<Entrance>,
     health: Arc<Health>,
     notifier: Option<Arc<Notifier>>,
     /// The thread that feeds the watchdog, and what ends it.
@@ -36,20 +38,24 @@ const DRAIN_POLL: Duration = Duration::from_millis(20);
 const MAX_FAULTS: usize = 500;
 
 impl Running {
-    pub(crate) fn new(registry: &Arc<Registry>) -> Self {
+    /// # Errors
+    /// A setting is wrong.
+    pub(crate) fn new(registry: &Arc<Registry>) -> Result<Self, Failure> {
+        let entrance = Entrance::from_variables(registry.stores())?;
         let notifier = Notifier::from_env().unwrap_or_else(|error| {
             log::warn!("the service manager cannot be told anything reason={error}");
             None
         });
         let has_manager = notifier.is_some();
-        Running {
+        Ok(Running {
             registry: registry.clone(),
+            entrance: Arc::new(entrance),
             health: Arc::new(Health::new(registry.clone())),
             notifier: notifier.map(Arc::new),
             watchdog: Mutex::default(),
             faults: Arc::default(),
             reloads: has_manager || !sys::has_terminal(),
-        }
+        })
     }
 
     fn notify(&self, lines: &str) {
@@ -92,6 +98,7 @@ impl Service for Running {
             self.health.clone(),
         );
         router
+            .with_ingress(self.entrance.clone())
             .get("/health/live", Access::Public, move |_| Ok(live.live()))
             .get("/health/ready", Access::Public, move |_| ready.ready())
             .get("/health", Access::Keyed, move |_| Ok(all.report()))

@@ -6,6 +6,7 @@ mod listeners;
 mod manager;
 #[path = "../support/policy_file.rs"]
 mod policy_file;
+mod proxies;
 mod reload;
 #[path = "../support/mod.rs"]
 mod support;

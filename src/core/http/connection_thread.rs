@@ -17,7 +17,7 @@ use super::response::{BodyEnd, Events, Handler, Upgrade};
 use super::router::{Access, Resource, Route, unknown_path};
 use super::server_state::ServerState;
 use super::{
-    Client, Error, EventStream, HandshakeError, HangUp, Request, Response, SERVER, Socket,
+    AtEnd, Client, Error, EventStream, HandshakeError, HangUp, Request, Response, SERVER, Socket,
 };
 use crate::activity::Caller;
 use crate::metric_counters::{METRICS, Refusal};
@@ -44,6 +44,7 @@ pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
             connection,
             socket,
             out: Vec::new(),
+            status: 0,
         };
         match handshake {
             Ok(()) => while connection.serve_request() {},
@@ -64,6 +65,8 @@ struct Connection<'a> {
     socket: Socket<'a>,
     /// The buffer for response heads, reused.
     out: Vec<u8>,
+    /// The status that was sent last.
+    status: u16,
 }
 
 /// Why no request could be read.
@@ -83,22 +86,31 @@ impl From<Error> for Failure {
 impl<'a> Connection<'a> {
     /// Reads one request and sends its response; false if the connection ends.
     fn serve_request(&mut self) -> bool {
-        let outcome = self.read_head().and_then(|head| {
-            let caller = Caller {
-                front: "http",
-                address: self.connection.peer,
-                ..Caller::default()
-            };
-            caller.asks(|| self.answer(head))
-        });
-        match outcome {
-            Ok(keeps_open) => keeps_open,
-            Err(Failure::Gone) => false,
-            Err(Failure::Refused(error)) => {
-                self.refuse(error);
-                false
-            }
+        let mut head = match self.read_head() {
+            Err(Failure::Gone) => return false,
+            read => read,
+        };
+        let mut caller = Caller {
+            front: "http",
+            address: self.connection.peer,
+            ..Caller::default()
+        };
+        let mut at_end: AtEnd = Box::new(|_, _| ());
+        if let Some(ingress) = &self.shared.router.ingress {
+            let refused;
+            (at_end, refused) = ingress.arrives(&mut caller, head.as_mut().ok());
+            head = refused.map_or(head, |error| Err(error.into()));
         }
+        let before = self.socket.stream().count(0);
+        self.status = 0;
+        caller.asks(|| {
+            let outcome = head.and_then(|head| self.answer(head));
+            if let Err(Failure::Refused(error)) = &outcome {
+                self.refuse(error.clone());
+            }
+            at_end(self.status, self.socket.stream().count(0) - before);
+            outcome.unwrap_or(false)
+        })
     }
 
     /// Sends `error`, and lets the client read it before the connection ends.
@@ -322,11 +334,11 @@ impl<'a> Connection<'a> {
         let by_ticket = |it: &str| keys.find_by_ticket(it, &head.path);
         let found = key.and_then(|key| keys.find(key));
         let found = found.or_else(|| by_ticket(ticket.as_deref()?));
-        let SharedConnection { stream, peer, .. } = self.connection;
+        let stream = &self.connection.stream;
         match &found {
             Some(client) => keys.serves(client, stream),
             None if key.is_some() || ticket.is_some() => {
-                keys.refused(peer.map(|peer| peer.ip()), stream)
+                keys.refused(Caller::current().address.map(|it| it.ip()), stream);
             }
             None => {}
         }
@@ -446,6 +458,7 @@ impl<'a> Connection<'a> {
         end: BodyEnd,
         body: &[u8],
     ) -> Result<(), Failure> {
+        self.status = response.status.0;
         self.out.clear();
         response.write_head(&mut self.out, connection, end);
         let sent = self.socket.send(&self.out, body);

@@ -15,15 +15,17 @@ const LENGTH_DIGITS: usize = 19;
 
 /// A parsed request line with its header fields.
 #[derive(Debug)]
-pub(super) struct Head {
-    pub(super) method: Method,
+pub struct Head {
+    /// The method.
+    pub method: Method,
     /// The path of the target, percent-encoded; `*` for `OPTIONS *`, empty for `CONNECT`.
-    pub(super) path: String,
+    pub path: String,
     /// The part of the target after `?`.
-    pub(super) query: Option<String>,
+    pub query: Option<String>,
     /// The `host[:port]` of the target or, if it has none, of the `Host` field.
-    pub(super) authority: Option<String>,
-    pub(super) headers: Vec<Header>,
+    pub authority: Option<String>,
+    /// The header fields in order, without those that contain bytes other than ASCII.
+    pub headers: Vec<Header>,
     pub(super) framing: Framing,
     pub(super) expect: Expect,
     pub(super) version: HTTPVersion,

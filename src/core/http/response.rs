@@ -180,6 +180,10 @@ impl Response {
             BodyEnd::Chunks => line(out, &["Transfer-Encoding: chunked"]),
             BodyEnd::Length | BodyEnd::Close => {}
         }
+        if end != BodyEnd::Length {
+            // Or nginx would keep a stream until it is long enough.
+            line(out, &["X-Accel-Buffering: no"]);
+        }
         if let Some(connection) = connection {
             line(out, &["Connection: ", connection]);
         }

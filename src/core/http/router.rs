@@ -9,7 +9,7 @@ use serde::Serialize;
 use tiny_http::Method;
 
 use super::response::header;
-use super::{ClientKeys, Error, HangUp, Request, Response, SERVER};
+use super::{ClientKeys, Error, HangUp, Ingress, Request, Response, SERVER};
 use crate::activity::{Activity, Begun, Caller, Entry};
 use crate::sys::cancel::Cancel;
 
@@ -46,6 +46,7 @@ pub struct Router {
     error_format: Option<ErrorFormat>,
     activity: Activity,
     keys: Option<Arc<dyn ClientKeys>>,
+    pub(super) ingress: Option<Arc<dyn Ingress>>,
 }
 
 /// Formats the JSON body of an error from its status and message.
@@ -164,6 +165,12 @@ impl Router {
     /// Knows clients by these keys, besides the server's own, and lets them do what the keys allow.
     pub fn with_keys(mut self, keys: Arc<dyn ClientKeys>) -> Router {
         self.keys = Some(keys);
+        self
+    }
+
+    /// Lets requests pass this first.
+    pub fn with_ingress(mut self, ingress: Arc<dyn Ingress>) -> Router {
+        self.ingress = Some(ingress);
         self
     }
 

@@ -155,7 +155,7 @@ impl<'a> Socket<'a> {
             match sent {
                 Ok(0) if !left.is_empty() => return Err(ErrorKind::WriteZero.into()),
                 Ok(written) => {
-                    METRICS.sent.add(written as u64);
+                    self.stream.count(written as u64);
                     IoSlice::advance_slices(&mut left, written);
                 }
                 Err(error) if is_retryable(&error) => {}

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{EncryptedSession, Encryption, HandshakeError};
@@ -22,6 +23,8 @@ pub struct Stream {
     socket: TcpStream,
     /// Set by the handshake, before anything else reads or writes.
     session: OnceLock<Box<dyn EncryptedSession>>,
+    /// The bytes that were sent, before encryption.
+    sent: AtomicU64,
 }
 
 impl Stream {
@@ -30,7 +33,14 @@ impl Stream {
         Stream {
             socket,
             session: OnceLock::new(),
+            sent: AtomicU64::new(0),
         }
+    }
+
+    /// Counts bytes that were sent; how many there are now.
+    pub(super) fn count(&self, sent: u64) -> u64 {
+        METRICS.sent.add(sent);
+        self.sent.fetch_add(sent, Ordering::Relaxed) + sent
     }
 
     /// Performs the handshake until `deadline`, with at most `max_bytes` of input. From then on, reads and writes are
@@ -84,7 +94,7 @@ impl Stream {
                 Ok(0) if bytes.is_empty() => return Ok(()),
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(written) => {
-                    METRICS.sent.add(written as u64);
+                    self.count(written as u64);
                     bytes = &bytes[written..];
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -194,6 +194,9 @@ settings! {
     HOST = variable("GOOSE_HOST", Kind::Text).or("127.0.0.1");
     PORT = variable("GOOSE_PORT", Kind::Count(0, 65_535)).or("3000");
     LISTEN = variable("GOOSE_LISTEN", Kind::Text);
+    TRUSTED_PROXIES = variable("GOOSE_TRUSTED_PROXIES", Kind::Text);
+    PATH_PREFIX = variable("GOOSE_PATH_PREFIX", Kind::Text);
+    ACCESS_LOG = setting("GOOSE_ACCESS_LOG", Kind::Switch).or("false");
     SERVER_KEY = variable("GOOSE_SERVER__SECRET_KEY", Kind::Secret);
     ALLOWED_HOSTS = variable("GOOSE_ALLOWED_HOSTS", Kind::Text);
     TLS = variable("GOOSE_TLS", Kind::Switch);

@@ -21,7 +21,9 @@ use std::sync::Arc;
 /// What schedules add to gosling.
 pub const PART: Part = Part {
     commands: &[schedule_command::COMMAND],
-    service: Some(|registry: &Arc<Registry>| Box::new(Service(Scheduler::new(registry.clone())))),
+    service: Some(|registry: &Arc<Registry>| {
+        Ok(Box::new(Service(Scheduler::new(registry.clone()))))
+    }),
     ..Part::new("schedules")
 };
 
