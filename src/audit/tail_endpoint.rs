@@ -3,7 +3,7 @@
 use crate::FOLDER;
 use crate::log_files::{self, Ending, Lines, MAX_LINE};
 use crate::record::Record;
-use crate::store::{self, Error, settings};
+use crate::store::{self, Error, files, settings};
 use gosling_core::agent::Registry;
 use gosling_core::http;
 use serde_json::json;
@@ -44,7 +44,8 @@ fn last_records(folder: &Path, limit: usize) -> store::Result<Vec<Box<RawValue>>
     let mut left = WINDOW;
     for number in log_files::numbers(folder)?.into_iter().rev() {
         let path = log_files::path_of(folder, number);
-        let size = path.metadata().map_err(Error::io("read", &path))?.len();
+        let found = files::if_exists(path.metadata()).map_err(Error::io("read", &path))?;
+        let size = found.map_or(0, |it| it.len());
         let mut records = records_of(&path, size.saturating_sub(left), limit - all.len())?;
         records.append(&mut all);
         all = records;
