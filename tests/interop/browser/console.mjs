@@ -136,7 +136,7 @@ class Tour {
     const { page } = this;
     await until(() => page.evaluate(() => document.activeElement?.id === "key"));
     if (key === SECRET) {
-      await this.type("a wrong key");
+      await this.type("a wrong kéy \u{1f511}");
       await this.press("Enter");
       check("console: a wrong key is refused in words", await this.shows(/key/i, "#sign-in-error"), await this.text());
       await page.fill("#key", "");
@@ -467,7 +467,11 @@ class Tour {
     check("roles: what it may not do is said", await this.shows(/has the role read/, "#chat-error"), await this.text("#view-chat"));
     check("roles: and the message is still there to be sent", await page.inputValue("#message") === "hello");
     await this.view("Audit");
+    const asked = [];
+    page.on("request", request => request.url().includes("/audit/") && asked.push(request.url()));
     check("roles: nor does it see the audit log", await this.shows(/needs admin/, "#audit-records"));
+    await pause(5500);
+    check("roles: and is not asked for again and again", asked.length === 0, asked);
     await page.context().close();
   }
 
