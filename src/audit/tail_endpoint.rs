@@ -1,9 +1,9 @@
 //! `GET /audit/tail`: the last records of the log. An addition of gosling.
 
 use crate::FOLDER;
-use crate::log_files::{self, Ending, Lines, MAX_LINE};
+use crate::log_files::{self, Ending, Lines};
 use crate::record::Record;
-use crate::store::{self, Error, settings};
+use crate::store::{self, Error, files, settings};
 use gosling_core::agent::Registry;
 use gosling_core::http;
 use serde_json::json;
@@ -32,24 +32,24 @@ pub(crate) fn tail(
             })?,
     };
     let stores = registry.stores();
-    let records = last_records(&stores.paths.data.join(FOLDER), limit)?;
+    let records = last_records(&stores.paths.data.join(FOLDER), limit, WINDOW)?;
     let mode = settings::AUDIT.word(&stores.config);
     let answer = json!({"mode": mode, "records": records});
     Ok(http::Response::json(&answer))
 }
 
-/// Of the last files, until there are enough records or enough has been read.
-fn last_records(folder: &Path, limit: usize) -> store::Result<Vec<Box<RawValue>>> {
+/// Of the last files, until there are enough records or `left` bytes have been read.
+fn last_records(folder: &Path, limit: usize, mut left: u64) -> store::Result<Vec<Box<RawValue>>> {
     let mut all: Vec<Box<RawValue>> = Vec::new();
-    let mut left = WINDOW;
     for number in log_files::numbers(folder)?.into_iter().rev() {
         let path = log_files::path_of(folder, number);
-        let size = path.metadata().map_err(Error::io("read", &path))?.len();
+        let found = files::if_exists(path.metadata()).map_err(Error::io("read", &path))?;
+        let size = found.map_or(0, |it| it.len());
         let mut records = records_of(&path, size.saturating_sub(left), limit - all.len())?;
         records.append(&mut all);
         all = records;
         left = left.saturating_sub(size);
-        if all.len() >= limit || left < MAX_LINE as u64 {
+        if all.len() >= limit || left == 0 {
             break;
         }
     }
@@ -78,3 +78,6 @@ fn records_of(path: &Path, from: u64, most: usize) -> store::Result<Vec<Box<RawV
     }
     Ok(last.into())
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,8 @@ export class Audit {
     } catch (error) {
       this.#last = "";
       say(this.place, error);
+      // The key may not read it: each further request would be a record.
+      if (error.status === 403) this.#stop();
     }
   }
 

@@ -90,10 +90,9 @@ export class Chat {
   }
 
   #fill(messages) {
-    this.log.clear();
     this.#isOver.clear();
     this.#read = new Set(messages.map(({ id }) => id).filter(Boolean));
-    for (const message of messages) this.log.show(message);
+    this.log.fill(messages);
     this.questions.close();
   }
 

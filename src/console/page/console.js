@@ -68,10 +68,16 @@ function signOut() {
   if (started) location.reload();
 }
 
+// A page that comes back from the history of the browser would still have the key.
+window.addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) location.reload();
+});
+
 async function signIn() {
   const field = byId("key");
-  useKey(field.value.trim(), signOut);
+  const key = field.value.trim();
   await doing(byId("sign-in"), byId("sign-in-error"), async () => {
+    useKey(key, signOut);
     try {
       await get("/sessions", { limit: 1 });
     } catch (error) {

@@ -52,19 +52,23 @@ export class EventStream {
     }
   }
 
-  /** Reads lines (HTML, section 9.2.6) until the stream ends. */
+  /** Reads lines until the stream ends (HTML, section 9.2.6; gosling ends them with LF). */
   async #read(reader) {
-    let rest = "";
+    let pieces = [];
     let id = "";
     let data = [];
     let length = 0;
     for (;;) {
       const { value, done } = await reader.read();
       if (done || this.#closed.signal.aborted) return;
-      const lines = (rest + value).split(/\r\n|\n|\r(?!$)/);
-      rest = lines.pop();
+      pieces.push(value);
+      length += value.length;
+      if (length > MAX_EVENT) throw new Error("The server sent an event that is too long.");
+      // A long line is put together once, at its end.
+      if (!value.includes("\n")) continue;
+      const lines = pieces.join("").split("\n");
+      pieces = [lines.pop()];
       for (const line of lines) {
-        length += line.length;
         if (line === "") {
           if (data.length) this.#dispatch(id, data.join("\n"));
           [id, data, length] = ["", [], 0];
@@ -74,7 +78,6 @@ export class EventStream {
           id = line.slice(3).trim();
         }
       }
-      if (rest.length + length > MAX_EVENT) throw new Error("The server sent an event that is too long.");
     }
   }
 

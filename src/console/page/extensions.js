@@ -113,6 +113,7 @@ export class Extensions {
       node.dataset.text = stderr;
       replace(node, stderr ? preformatted(stderr, `The end of what ${name} wrote`) : element("p", { class: "note" }, "It has written nothing to stderr."));
     } catch (error) {
+      this.#logs.delete(name);
       say(node, error);
     }
   }

@@ -6,6 +6,8 @@ import { add, button, element, json, preformatted, replace, visible } from "./el
 const MAX_MESSAGES = 200;
 /** How much of one streamed text is kept, in characters. */
 const MAX_TEXT = 500_000;
+/** How many text nodes a streamed text has. */
+const MAX_NODES = 200;
 /** How far from its end the log is still read at its end, in pixels. */
 const NEAR_END = 80;
 
@@ -47,12 +49,13 @@ class ToolCard {
     this.progress = element("p", { class: "note" });
     this.result = element("div", { class: "result" });
     const page = request._meta?.ui?.resourceUri;
+    this.hasPage = typeof page === "string";
     this.node = element("section", { class: "card", "aria-label": `Call of ${visible(this.name)}` },
       element("p", { class: "title" }, element("code", {}, this.name), " ", this.state),
       element("details", {}, element("summary", {}, "Arguments"),
         preformatted(call ? json(call.arguments) : request.toolCall?.error, "Arguments")),
       this.progress, this.result,
-      typeof page === "string" ? button("Show its page", () => openPage(this, page)) : null);
+      this.hasPage ? button("Show its page", () => openPage(this, page)) : null);
   }
 
   notify({ method, params }) {
@@ -64,7 +67,8 @@ class ToolCard {
 
   end(outcome) {
     replace(this.progress);
-    this.value = outcome?.value;
+    // Kept for the page only: it may be large.
+    if (this.hasPage) this.value = outcome?.value;
     const failed = outcome?.status !== "success" || outcome.value?.isError;
     replace(this.state, failed ? "failed" : "done");
     this.state.className = failed ? "state bad" : "state good";
@@ -90,6 +94,14 @@ export class MessageLog {
     this.#byId.clear();
     this.#cards.clear();
     replace(this.node);
+  }
+
+  /** Shows the newest of these messages in place of all. */
+  fill(messages) {
+    this.clear();
+    const newest = messages.slice(-MAX_MESSAGES);
+    for (const message of newest) this.show(message);
+    if (newest.length < messages.length) this.#tellOfOlder();
   }
 
   /** Shows a message, or more of one: parts of a message have its id. */
@@ -156,8 +168,8 @@ export class MessageLog {
     if (room <= 0) return;
     last.length += text.length;
     add(last.node, text.slice(0, room));
-    // One text node, however many parts it came in.
-    last.node.normalize();
+    // Few text nodes, however many parts the text came in.
+    if (last.node.childNodes.length > MAX_NODES) last.node.normalize();
     if (text.length > room) add(last.node, " (The rest of this text is not shown here.)");
   }
 
@@ -187,8 +199,11 @@ export class MessageLog {
     node.remove();
     this.#byId.delete(id);
     for (const card of ids) this.#cards.delete(card);
-    if (!this.node.firstElementChild.classList.contains("older")) {
-      this.node.prepend(element("p", { class: "note older" }, "Older messages are not shown here."));
-    }
+    this.#tellOfOlder();
+  }
+
+  #tellOfOlder() {
+    if (this.node.firstElementChild?.classList.contains("older")) return;
+    this.node.prepend(element("p", { class: "note older" }, "Older messages are not shown here."));
   }
 }

@@ -47,6 +47,11 @@ export class Questions {
     for (const question of this.#open) question.settle("No longer open");
   }
 
+  /** The title of the page tells of open questions, for those who look at another one. */
+  #title() {
+    document.title = this.#open.size ? "(question) gosling console" : "gosling console";
+  }
+
   #card(title, ...content) {
     const state = element("p", { class: "state", tabindex: -1 });
     const actions = element("div", { class: "actions" });
@@ -62,9 +67,11 @@ export class Questions {
         if (hadFocus) state.focus();
         node.classList.remove("question");
         this.#open.delete(question);
+        this.#title();
       },
     };
     this.#open.add(question);
+    this.#title();
     announce(title);
     return question;
   }

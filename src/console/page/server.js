@@ -8,7 +8,8 @@ let onRefusedKey = () => {};
 
 /** Uses this key from now on; `refused` is called when the server does not take it any more. */
 export function useKey(text, refused) {
-  key = text;
+  // A header field is a string of bytes: those of UTF-8, whatever the key is made of.
+  key = String.fromCharCode(...new TextEncoder().encode(text));
   onRefusedKey = refused;
 }
 

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { check, pause, SECRET, startGosling, until } from "./harness.mjs";
 import { HOSTILE } from "./console_extension.mjs";
 
+const HUGE = 100_000;
 const EXACT = "12345678901234567890";
 const calls = (name, more = "") => [{ raw_call: { name: `test__${name}`, arguments_text: more || "{}" } }, { text: "It says {{last_result}}" }];
 const SCRIPT = { repeat: true, name: "A chat", turns: [
@@ -16,6 +17,7 @@ const SCRIPT = { repeat: true, name: "A chat", turns: [
   { when: { user: "slow" }, steps: [{ text: "0123456789".repeat(40), chunks: 400, delay_ms: 100 }] },
   { when: { user: "sum" }, steps: calls("add", `{"a": 1, "b": 2, "exact": ${EXACT}, "text": ${JSON.stringify(HOSTILE)}}`) },
   { when: { user: "table" }, steps: calls("ask") },
+  { when: { user: "huge" }, steps: calls("echo", JSON.stringify({ text: "x".repeat(HUGE) + "THE-END" })) },
   { when: { user: "page" }, steps: calls("show", '{"word": "hi"}') },
   { when: { user: "hostile" }, steps: [{ text: HOSTILE }] },
   { steps: [{ text: "I heard: {{last_user}}" }] },
@@ -88,6 +90,7 @@ class Tour {
     await this.numbersAndAudit();
     await this.connections();
     await this.lists();
+    await this.modules();
     await this.hidden();
     await this.page.context().close();
     await this.roles();
@@ -133,7 +136,7 @@ class Tour {
     const { page } = this;
     await until(() => page.evaluate(() => document.activeElement?.id === "key"));
     if (key === SECRET) {
-      await this.type("a wrong key");
+      await this.type("a wrong kéy \u{1f511}");
       await this.press("Enter");
       check("console: a wrong key is refused in words", await this.shows(/key/i, "#sign-in-error"), await this.text());
       await page.fill("#key", "");
@@ -189,6 +192,16 @@ class Tour {
     await this.tabTo("Deny");
     await this.press("Enter");
     check("approval: a denial is told to the model", await this.shows(/It says (?!3)/, "#messages article:last-child"), await this.text("#messages"));
+    await page.focus("#message");
+    await this.type("huge");
+    await this.press("Enter");
+    await until(async () => (await page.locator(".question").count()) === 1);
+    const huge = await page.locator(".question pre").evaluate(it => [it.textContent.length, it.textContent.includes("THE-END"), it.clientHeight]);
+    check("approval: huge arguments are all there, and do not push the answers away", huge[0] > HUGE && huge[1] && huge[2] < 500, huge);
+    check("approval: the title of the page tells of it", (await page.title()).startsWith("(question)"));
+    await page.locator(".question").getByRole("button", { name: "Deny", exact: true }).click();
+    await this.rests();
+    check("approval: and no more when it is answered", await page.title() === "gosling console");
     await page.selectOption("#mode", "auto");
     await until(async () => !(await page.locator("#mode").isDisabled()));
 
@@ -349,8 +362,9 @@ class Tour {
     check("numbers: each plot says its values in words", await page.locator("#plots svg[role=img]").evaluateAll(all => all.length === 4 && all.every(it => /: .*at most/.test(it.getAttribute("aria-label")))));
     await this.view("Audit");
     check("audit: the last records are shown", await this.shows(/tool_call test add/, "#audit-records"), (await this.text("#audit-records")).slice(0, 300));
-    await page.fill("#audit-filter", "denied");
-    check("audit: the filter", await until(async () => !/tool_call test echo/.test(await this.text("#audit-records"))));
+    await page.fill("#audit-filter", "goose_mode");
+    check("audit: the filter", await until(async () => /setting goose_mode/.test(await this.text("#audit-records"))
+      && !/tool_call/.test(await this.text("#audit-records"))));
   }
 
   /** A cut connection goes on after the last event; a server that has forgotten the events is read again. */
@@ -407,7 +421,37 @@ class Tour {
     await page.keyboard.press("Enter");
     await this.shows(/I heard: one more/, "#messages");
     check("lists: older ones leave when new ones come", await page.locator("#messages article").count() <= 200);
+    await page.locator("#session-list").getByRole("button", { name: "Delete" }).click();
+    check("lists: a session is not deleted at the first click", await this.shows(/Really delete/, "#session-list") && await this.shows(/A long one/, "#session-list"));
+    await page.getByRole("button", { name: "Really delete?" }).click();
+    check("lists: but at the second", await until(async () => !/A long one/.test(await this.text("#session-list"))));
+    check("lists: and its messages leave the page", await page.locator("#messages article").count() === 0);
+    await gosling.api("/sessions/import", session("A long one", 1000));
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.getByRole("button", { name: /^A long one/ }).click();
     check("hostile: names of sessions are text", await page.evaluate(() => window.stolen === undefined && !document.querySelector("#session-list img")));
+  }
+
+  /** Numbers and texts as the modules of the page read them. */
+  async modules() {
+    const read = await this.page.evaluate(async () => {
+      const { parse } = await import("/console/server.js");
+      const { visible } = await import("/console/elements.js");
+      const { numbersOf } = await import("/console/numbers.js");
+      const same = ["0", "-0", "1", "-1.5", "1e400", "9007199254740993", "0.1", "0.30000000000000001", "123456789012345678901234567890", "1e-7", "-12e+3"];
+      return {
+        numbers: same.map(text => [text, JSON.stringify(parse(`[${text}]`))]),
+        plain: [parse("1.0"), parse("1e2"), parse("100"), parse("0.5"), parse("-3")].map(value => typeof value),
+        texts: ["a\u202eb", "\u2066", "\u0000", "\u{e0041}", "tab\tline\n", "zw\u200b", "e\u0301 \u{1f600} \u05d0\u05d1"].map(visible),
+        metrics: [...numbersOf('# HELP a b\na 1\nb{c="d e"} 2.5\nno number here\nx NaN')],
+      };
+    });
+    const odd = read.numbers.filter(([text, out]) => Number(out.slice(1, -1)) !== Number(text)
+      || /\d{16}/.test(text) && out !== `[${text}]`);
+    check("modules: numbers keep their digits", odd.length === 0 && read.plain.every(it => it === "number"), read);
+    check("modules: what cannot be seen is said, and what can stays", JSON.stringify(read.texts) === JSON.stringify(
+      ["a⟨U+202E⟩b", "⟨U+2066⟩", "⟨U+0000⟩", "⟨U+E0041⟩", "tab\tline\n", "zw⟨U+200B⟩", "e\u0301 \u{1f600} \u05d0\u05d1"]), read.texts);
+    check("modules: numbers of Prometheus", JSON.stringify(read.metrics) === '[["a",1],["b{c=\\"d e\\"}",2.5],["x",null]]', read.metrics);
   }
 
   /** What a key may not do, the page says. */
@@ -423,7 +467,11 @@ class Tour {
     check("roles: what it may not do is said", await this.shows(/has the role read/, "#chat-error"), await this.text("#view-chat"));
     check("roles: and the message is still there to be sent", await page.inputValue("#message") === "hello");
     await this.view("Audit");
+    const asked = [];
+    page.on("request", request => request.url().includes("/audit/") && asked.push(request.url()));
     check("roles: nor does it see the audit log", await this.shows(/needs admin/, "#audit-records"));
+    await pause(5500);
+    check("roles: and is not asked for again and again", asked.length === 0, asked);
     await page.context().close();
   }
 
