@@ -1,6 +1,8 @@
 //! gosling as a service: its manager, where it listens, reloads, proxies, and what it prints for these.
 #![cfg(feature = "service")]
 
+mod artefacts;
+mod disks;
 mod listeners;
 mod manager;
 #[path = "../support/policy_file.rs"]
