@@ -3,8 +3,15 @@
 
 mod artefacts;
 mod disks;
+#[allow(dead_code)] // Each test file uses its own part.
+#[path = "../support/http_peer.rs"]
+mod http_peer;
 mod listeners;
+mod logs;
 mod manager;
+#[allow(dead_code)] // Each test file uses its own part.
+#[path = "../support/model_server.rs"]
+mod model_server;
 #[path = "../support/policy_file.rs"]
 mod policy_file;
 mod proxies;

@@ -203,6 +203,7 @@ settings! {
     PATH_ROOT = variable("GOOSE_PATH_ROOT", Kind::Path);
     RECIPE_PATH = variable("GOOSE_RECIPE_PATH", Kind::Path);
     LOG = variable("GOOSE_LOG", Kind::Text).or("info");
+    LOG_FORMAT = variable("GOOSE_LOG_FORMAT", Kind::Words(&["text", "json", "journald"])).or("text");
     TODO_MAX_CHARS = Setting::<'static> { environment_only: true, ..count("GOOSE_TODO_MAX_CHARS", 0) }.or("50000");
 }
 
