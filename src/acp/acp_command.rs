@@ -2,7 +2,7 @@
 
 use crate::agent::{Registry, Stores};
 use crate::capabilities::SETUP;
-use crate::command_line::{Command, Failure, failed, logging, serve};
+use crate::command_line::{Command, Failure, failed, serve};
 use crate::model_setup::ModelSetup;
 use crate::sys::{self, signal};
 use gosling_core::part;
@@ -50,7 +50,7 @@ fn run(parser: lexopt::Parser) -> Result<(), Failure> {
     }
     signal::block();
     let paths = crate::command_line::paths()?;
-    logging::start_quietly(&paths);
+    gosling_shared::start_quiet_logging(&paths);
     let registry = Arc::new(Registry::new(Stores::new(&paths), part::all(), offline));
     let gone = registry.cancel().child();
     let signalled = gone.clone();
@@ -71,7 +71,7 @@ fn run(parser: lexopt::Parser) -> Result<(), Failure> {
 /// Asks for the model in the terminal.
 fn set_up(offline: bool) -> Result<(), Failure> {
     let paths = crate::command_line::paths()?;
-    logging::start_quietly(&paths);
+    gosling_shared::start_quiet_logging(&paths);
     let registry = Registry::new(Stores::new(&paths), part::all(), offline);
     let mut setup = ModelSetup {
         registry: &registry,

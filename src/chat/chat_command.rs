@@ -1,7 +1,7 @@
 //! `gosling chat`: a conversation in the terminal, or through a pipe, without a server.
 
 use crate::agent::{Error, ModelChoice, Registry, Start, Stores, TurnInput};
-use crate::command_line::{Command, Failure, failed, logging, print, text};
+use crate::command_line::{Command, Failure, failed, print, text};
 use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
 use crate::interrupt::Interrupts;
@@ -147,7 +147,7 @@ pub(super) fn in_terminal(
 ) -> Result<(), Failure> {
     sys::protect_memory();
     signal::block();
-    logging::start_quietly(paths);
+    gosling_shared::start_quiet_logging(paths);
     let registry = Arc::new(Registry::new(Stores::new(paths), part::all(), offline));
     let interrupts = Interrupts::watch(registry.clone()).map_err(failed("no thread"))?;
     let outcome = work(&registry, &interrupts);

@@ -2,7 +2,7 @@
 
 use crate::agent::{Registry, Stores};
 use crate::catalogue::all_checks;
-use crate::command_line::{Command, Failure, failed, logging, paths, print, text};
+use crate::command_line::{Command, Failure, failed, paths, print, text};
 use crate::extension::ExtensionConfig;
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -169,7 +169,7 @@ fn check(given: Arguments) -> Result<(), Failure> {
         None => env::current_dir().map_err(failed("no working directory")),
     };
     let working_dir = working_dir.map_err(not_run)?;
-    logging::start_quietly(&paths);
+    gosling_shared::start_quiet_logging(&paths);
     let is_terminal = io::stderr().is_terminal();
     let progress = |group: &str| {
         if is_terminal {

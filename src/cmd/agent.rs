@@ -77,13 +77,10 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
     };
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("host") => {
-                options.has_place = true;
-                options.host = text(parser.value()?)?;
-            }
+            Long("host") => (options.has_place, options.host) = (true, text(parser.value()?)?),
             Long("port") => {
-                options.has_place = true;
-                options.port = parse_port("--port", &text(parser.value()?)?)?;
+                let port = parse_port("--port", &text(parser.value()?)?)?;
+                (options.has_place, options.port) = (true, port);
             }
             Long("listen") => options.listen.push(text(parser.value()?)?),
             Long("secret-file") => options.secret = Some(read_secret(parser.value()?.into())?),
@@ -144,8 +141,7 @@ fn start(options: Options) -> Result<(), Failure> {
     }
     for listener in listeners {
         let (at, name) = (listener.address(), listener.name());
-        let accepts = server.accept_from(listener);
-        accepts.map_err(failed("no thread for connections"))?;
+        (server.accept_from(listener)).map_err(failed("no thread for connections"))?;
         announce(scheme, at, &name);
     }
     if drawn {

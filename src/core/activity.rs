@@ -24,6 +24,8 @@ pub struct Caller {
     pub key: OnceLock<String>,
     /// The client's address.
     pub address: Option<SocketAddr>,
+    /// The trace that the request is a part of: its `traceparent` and `tracestate` (W3C Trace Context).
+    pub trace: Option<(Arc<str>, Arc<str>)>,
     /// The record of the turn that this is a part of.
     pub turn: Option<u64>,
     /// Whether something of this request was recorded.

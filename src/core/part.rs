@@ -48,10 +48,7 @@ pub enum Fact {
 /// Says how a part stands, with a name for each fact. It writes and starts nothing.
 pub type Inform = fn(&Config, &Paths) -> Vec<(&'static str, Fact)>;
 
-/// Creates the work of a part for a server.
-///
-/// # Errors
-/// A setting is wrong.
+/// Creates the work of a part for a server, unless a setting is wrong.
 pub type CreateService = fn(&Arc<Registry>) -> Result<Box<dyn Service>, Failure>;
 
 /// Opens the listeners that a service manager has handed over, and those that the user wants. Called before threads are

@@ -84,9 +84,6 @@ pub struct Capability {
     /// The server sends `notifications/…/list_changed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
-    /// The server supports `resources/subscribe`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subscribe: Option<bool>,
 }
 
 /// The result of `initialize`.

@@ -4,6 +4,7 @@ use super::address_cache::AddressCache;
 use super::connection_progress::{Connection, MAX_RESPONSE_HEAD};
 use super::ip_literal::ip_literal;
 use super::{proxy, redirect, tls_roots};
+use gosling_sys::current_trace;
 use gosling_text::redact;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -149,6 +150,17 @@ impl Target {
         *request.method_mut() = method;
         *request.uri_mut() = uri.clone();
         *request.headers_mut() = self.headers.clone();
+        if let Some((parent, state)) = current_trace() {
+            for (name, value) in [("traceparent", parent), ("tracestate", state)] {
+                let name = HeaderName::from_static(name);
+                // The user's own headers win.
+                if let Ok(value) = HeaderValue::from_str(&value)
+                    && !value.is_empty()
+                {
+                    request.headers_mut().entry(name).or_insert(value);
+                }
+            }
+        }
         for (name, value) in headers {
             request.headers_mut().insert(name, value);
         }

@@ -3,13 +3,32 @@
 use crate::agent::Registry;
 use crate::http::{Error, Response};
 use crate::part::{self, Fact};
+use crate::sys::fs::{open_regular_with, private};
 use crate::sys::lock;
 use serde_json::json;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How long the result of a check of the disk is used again, so that probes without a key cost little.
 const CHECKED_FOR: Duration = Duration::from_secs(1);
+
+/// How much must fit on the disk: a small turn.
+const ROOM: [u8; 16 << 10] = [0; 16 << 10];
+
+/// Why nothing more can be stored in this folder.
+fn room_fault(folder: &Path) -> Option<String> {
+    let probe = folder.join(format!(".room-{}", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let opened = open_regular_with(private(&mut options), &probe);
+    let written = opened.and_then(|mut file| file.write_all(&ROOM));
+    let _ = fs::remove_file(&probe);
+    let error = written.err()?;
+    Some(format!("there is no room in {}: {error}", folder.display()))
+}
 
 /// Answers probes.
 pub(crate) struct Health {
@@ -92,8 +111,10 @@ impl Health {
         {
             return fault.clone();
         }
-        let fault = self.registry.stores().sessions.check_writable();
-        let fault = fault.err().map(|error| error.to_string());
+        let stores = self.registry.stores();
+        let fault = stores.sessions.check_writable().err();
+        let fault = fault.map(|error| error.to_string());
+        let fault = fault.or_else(|| room_fault(&stores.paths.data.join("sessions")));
         *checked = Some((Instant::now(), fault.clone()));
         fault
     }

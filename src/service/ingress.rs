@@ -8,6 +8,7 @@ use crate::command_line::serve::variable;
 use crate::http::{AtEnd, Error, Head, Ingress};
 use crate::proxies::TrustedProxies;
 use crate::store::settings::{ACCESS_LOG, PATH_PREFIX, TRUSTED_PROXIES};
+use crate::trace;
 
 /// The settings of what requests pass.
 #[derive(Debug)]
@@ -36,6 +37,12 @@ impl Entrance {
     }
 
     fn receive(&self, caller: &mut Caller, head: &mut Head) -> Result<(), Error> {
+        let values = |name: &'static str| {
+            let fields = head.headers.iter();
+            let fields = fields.filter(move |header| header.field.equiv(name));
+            fields.map(|header| header.value.as_str())
+        };
+        caller.trace = trace::read(values("traceparent"), values("tracestate"));
         self.proxies.receive(&mut caller.address, head)?;
         head.path = strip(&self.prefix, &head.path).ok_or_else(|| {
             Error::not_found("There is nothing outside of the path of this server")

@@ -6,7 +6,9 @@
 //! - `listeners` opens Unix sockets, several addresses, and the sockets that the manager hands over.
 //! - `ingress` is what requests pass first: `proxies` decides who is believed, `forwarded` reads what they say,
 //!   `access_log` has a record of each request.
+//! - `trace` reads the trace of a request, and `log_format` makes the lines of the log.
 //! - `health` answers probes.
+//! - `shard` is which of several servers this is.
 //! - `service_command` prints the unit.
 #![forbid(unsafe_code)]
 
@@ -15,10 +17,13 @@ mod forwarded;
 mod health;
 mod ingress;
 mod listeners;
+mod log_format;
 mod notifier;
 mod proxies;
 mod running;
 mod service_command;
+mod shard;
+mod trace;
 
 use crate::running::Running;
 use gosling_core::part::Part;
@@ -28,7 +33,10 @@ use gosling_sys as sys;
 /// What this adds to gosling.
 pub const PART: Part = Part {
     commands: &[service_command::COMMAND],
-    listeners: Some(listeners::open),
+    listeners: Some(|places| {
+        log_format::install()?;
+        listeners::open(places)
+    }),
     service: Some(|registry| Ok(Box::new(Running::new(registry)?))),
     ..Part::new("service")
 };

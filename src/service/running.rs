@@ -1,12 +1,14 @@
 //! The life of the service, as its manager hears of it.
 
 use crate::agent::Registry;
+use crate::command_line::serve::variable;
 use crate::command_line::{Failure, logging};
 use crate::health::Health;
 use crate::http::{Access, Router};
 use crate::ingress::Entrance;
 use crate::notifier::{Notifier, watchdog_interval};
 use crate::part::{self, Service};
+use crate::shard;
 use crate::store::settings;
 use crate::sys::{self, lock};
 use crate::text::printable;
@@ -42,6 +44,10 @@ impl Running {
     /// A setting is wrong.
     pub(crate) fn new(registry: &Arc<Registry>) -> Result<Self, Failure> {
         let entrance = Entrance::from_variables(registry.stores())?;
+        if let Some(text) = variable(settings::SHARD.name)? {
+            let (remainder, divisor) = shard::parse(&text).map_err(Failure::Usage)?;
+            registry.stores().sessions.number_with(remainder, divisor);
+        }
         let notifier = Notifier::from_env().unwrap_or_else(|error| {
             log::warn!("the service manager cannot be told anything reason={error}");
             None

@@ -6,26 +6,43 @@ use std::env;
 
 pub(crate) const COMMAND: Command = Command {
     name: "service",
-    summary: "the unit with which systemd runs the server",
+    summary: "units, manifests and proxies for the server",
     help: HELP,
     run,
 };
 
 const HELP: &str = "\
-usage: gosling service systemd [--socket]
+usage: gosling service KIND [--socket]
 
-Prints a unit for systemd, which runs this program as a user of its own with
-nothing but its state folder, tells it when the server is ready, and ends a
-server that hangs. How to install it: `gosling help service`.
+Prints what runs the server as a service, or stands before it:
+
+  systemd      the unit for systemd, which runs this program as a user of its
+               own with nothing but its state folder, tells it when the server
+               is ready, and ends a server that hangs
+  container    the build file of an image with nothing but gosling
+  kubernetes   a StatefulSet with probes, a volume and a read-only root, and its
+               Service
+  nginx        the part of nginx's configuration for a proxy
+  haproxy      the same for HAProxy
+
+What to do with it: `gosling help service`.
 
 options:
-  --socket     print the unit with sockets that systemd opens for the server
+  --socket     the unit with sockets that systemd opens for the server
   -h, --help   show this
 ";
 
+/// What is printed as it is, by its name.
+const FILES: [(&str, &str); 4] = [
+    ("container", include_str!("printed/Containerfile")),
+    ("kubernetes", include_str!("printed/kubernetes.yaml")),
+    ("nginx", include_str!("printed/nginx.conf")),
+    ("haproxy", include_str!("printed/haproxy.cfg")),
+];
+
 /// The unit; `@program@` stands for the path of this program.
-const UNIT: &str = include_str!("gosling.service");
-const SOCKET: &str = include_str!("gosling.socket");
+const UNIT: &str = include_str!("printed/gosling.service");
+const SOCKET: &str = include_str!("printed/gosling.socket");
 
 fn run(mut parser: lexopt::Parser, _: Option<String>) -> Result<(), Failure> {
     let (mut kind, mut socket) = (None, false);
@@ -37,18 +54,25 @@ fn run(mut parser: lexopt::Parser, _: Option<String>) -> Result<(), Failure> {
             other => return Err(other.unexpected().into()),
         }
     }
-    match kind.as_deref() {
-        Some("systemd") if socket => print(SOCKET),
-        Some("systemd") => {
-            let program = env::current_exe().map_err(failed("no path of this program"))?;
-            let program = program.to_str().ok_or_else(|| {
-                Failure::Failed(format!("the path {} is not Unicode", program.display()))
-            })?;
-            print(&UNIT.replace("@program@", &quoted(program)))
-        }
-        Some(other) => Err(Failure::Usage(format!("{other:?} is not `systemd`"))),
-        None => Err(Failure::Usage("name what to print: `systemd`".to_owned())),
+    let kind = kind.unwrap_or_default();
+    if kind == "systemd" {
+        return if socket { print(SOCKET) } else { unit() };
     }
+    let file = FILES.iter().find(|(name, _)| *name == kind && !socket);
+    let Some((_, text)) = file else {
+        let wrong = "name what to print: `systemd` (with or without --socket), `container`, `kubernetes`, `nginx` or \
+                     `haproxy`";
+        return Err(Failure::Usage(wrong.to_owned()));
+    };
+    print(text)
+}
+
+fn unit() -> Result<(), Failure> {
+    let program = env::current_exe().map_err(failed("no path of this program"))?;
+    let program = program
+        .to_str()
+        .ok_or_else(|| Failure::Failed(format!("the path {} is not Unicode", program.display())))?;
+    print(&UNIT.replace("@program@", &quoted(program)))
 }
 
 /// A path as systemd reads one in a command line: specifiers, variables and quotes mean nothing.

@@ -1,9 +1,18 @@
 //! gosling as a service: its manager, where it listens, reloads, proxies, and what it prints for these.
 #![cfg(feature = "service")]
 
+mod artefacts;
+mod disks;
 mod drain;
+#[allow(dead_code)] // Each test file uses its own part.
+#[path = "../support/http_peer.rs"]
+mod http_peer;
 mod listeners;
+mod logs;
 mod manager;
+#[allow(dead_code)] // Each test file uses its own part.
+#[path = "../support/model_server.rs"]
+mod model_server;
 #[path = "../support/policy_file.rs"]
 mod policy_file;
 mod proxies;

@@ -256,7 +256,7 @@ impl Server {
             let log = live.log();
             let (_, rest) = log.split_once(" listens on http")?;
             let (_, rest) = rest.split_once("://")?;
-            let (address, _) = rest.split_once(['\n', '/'])?;
+            let (address, _) = rest.split_once(['\n', '/', '"'])?;
             address.trim().parse().ok()
         });
         live

@@ -5,7 +5,7 @@ use super::redacted_config::{redacted_config, values_to_redact};
 use super::{UNREADABLE, WIDTH, secrets_of};
 use crate::agent::{Registry, Stores};
 use crate::builtin::InMemoryData;
-use crate::command_line::{Failure, failed, logging, paths, print};
+use crate::command_line::{Failure, failed, paths, print};
 use crate::extension::configured::Entry;
 use crate::extension::pinning_check::{Pinner, Pinning};
 use crate::extension::screening_check::Screening;
@@ -56,7 +56,7 @@ pub(super) fn run(parser: lexopt::Parser) -> Result<(), Failure> {
     let mut object = shown.describe(&registry, &entry, config)?;
     let mut failed_to_start = false;
     if start {
-        logging::start_quietly(&paths);
+        gosling_shared::start_quiet_logging(&paths);
         let trial = shown.try_start(&registry, config)?;
         failed_to_start = trial["error"].is_string();
         object.insert("trial".to_owned(), trial);

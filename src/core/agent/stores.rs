@@ -64,14 +64,11 @@ impl Stores {
         for file in [&*config.file, &secrets.file, &permissions.file] {
             file.record(&activity);
         }
-        // What cannot be read names no server, and is refused as such.
-        let shard = settings::SHARD.text(&config);
-        let shard = shard.unwrap_or_else(|error| Some(error.to_string()));
         Stores {
             paths: Arc::new(paths.clone()),
             config,
             secrets: Arc::new(secrets),
-            sessions: Arc::new(Sessions::new(paths).of_shard(shard)),
+            sessions: Arc::new(Sessions::new(paths)),
             permissions,
             hints: Hints::new(&paths.config),
             prompts: Prompts::new(&paths.config),

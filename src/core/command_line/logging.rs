@@ -43,14 +43,6 @@ pub fn start(paths: &Paths) {
     begin(Some(paths), LevelFilter::Trace);
 }
 
-/// The same for an interactive command: without `GOOSE_LOG`, only errors are written to stderr.
-pub fn start_quietly(paths: &Paths) {
-    match std::env::var_os("GOOSE_LOG") {
-        Some(_) => start(paths),
-        None => begin(Some(paths), LevelFilter::Error),
-    }
-}
-
 /// Opens the log file again before the next record, because another program may have moved it.
 pub fn reopen() {
     log_file::REOPEN.store(true, Ordering::Relaxed);
@@ -59,7 +51,7 @@ pub fn reopen() {
 /// Writes a text to stderr, in order with the records. Does not block once logging has started.
 pub fn say(text: &str) {
     if STARTED.load(Ordering::Relaxed) {
-        stderr().push(text);
+        stderr().push(&line(None, text, true));
     } else {
         drop(io::stderr().write_all(text.as_bytes()));
     }
@@ -173,13 +165,30 @@ impl Log for Logger {
 
 impl Logger {
     fn write(&self, level: Level, text: &str) {
-        let line = format!("{} {level} {text}\n", clock::now_rfc3339());
         if level <= self.stderr {
-            stderr().push(&line);
+            stderr().push(&line(Some(level), text, true));
         }
         if let Some(file) = self.file {
-            file.push(&line);
+            file.push(&line(Some(level), text, false));
         }
+    }
+}
+
+/// Makes the lines of a record, or of what is said without being one. The boolean is whether they are for stderr.
+pub type Format = fn(Option<Level>, &str, bool) -> String;
+
+static FORMAT: OnceLock<Format> = OnceLock::new();
+
+/// Sets the form of lines. Only the first call has an effect.
+pub fn set_format(format: Format) {
+    let _ = FORMAT.set(format);
+}
+
+fn line(level: Option<Level>, text: &str, is_stderr: bool) -> String {
+    match (FORMAT.get(), level) {
+        (Some(format), _) => format(level, text, is_stderr),
+        (None, Some(level)) => format!("{} {level} {text}\n", clock::now_rfc3339()),
+        (None, None) => text.to_owned(),
     }
 }
 

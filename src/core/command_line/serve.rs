@@ -101,7 +101,7 @@ pub fn listeners(places: &[String]) -> Result<Vec<Arc<dyn Listener>>, Failure> {
         None if places.is_empty() => Ok(Vec::new()),
         None => {
             let hint = features::hint("service");
-            Err(Failure::Usage(format!("--listen is not understood{hint}")))
+            Err(Failure::Usage(format!("--listen is unknown{hint}")))
         }
     }
 }

@@ -38,7 +38,7 @@ impl Listener for TcpListener {
     }
 
     fn name(&self) -> String {
-        Listener::address(self).map_or_else(String::new, |address| address.to_string())
+        shown(Listener::address(self))
     }
 }
 

@@ -21,7 +21,6 @@ mod session_cache;
 pub mod session_file_names;
 mod sessions;
 pub mod settings;
-mod shard;
 pub mod shared_yaml_file;
 mod trigrams;
 mod turn_lock;
@@ -37,7 +36,6 @@ pub use search::Query;
 pub use secrets::{Secret, Secrets, mask};
 pub use session_cache::StoredSession;
 pub use sessions::{Listing, NewSession, SessionFilter, Sessions};
-pub use shard::Shard;
 pub use shared_yaml_file::{MAX_SIZE as MAX_YAML, YamlFile};
 pub use turn_lock::TurnLock;
 pub use yaml_text::{

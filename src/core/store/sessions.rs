@@ -19,7 +19,7 @@ use super::journal::{self, Count, Journal, JournalEntry};
 use super::session_cache::{Entry, SessionCache, StoredSession};
 use super::session_file_names::{MESSAGES, SESSION, TOOL_OUTPUTS};
 use super::turn_lock::{self, TurnLock};
-use super::{Error, Paths, Result, Shard, file_lock, files};
+use super::{Error, Paths, Result, file_lock, files};
 use crate::activity::Caller;
 use crate::conversation::{
     ExtensionData, ImportReport, Message, RecipeOrigin, Session, SessionType,
@@ -69,8 +69,8 @@ pub struct Sessions {
     cache: SessionCache,
     names: Mutex<Option<Names>>,
     filter: OnceLock<Arc<dyn SessionFilter>>,
-    /// Which of several servers this is, in words.
-    shard: Option<String>,
+    /// What the numbers of new sessions leave when they are divided by the second.
+    remainder: OnceLock<(u32, u32)>,
 }
 
 /// Which sessions the client that asks in this thread may see in lists.
@@ -139,17 +139,21 @@ impl Sessions {
             cache: SessionCache::default(),
             names: Mutex::new(None),
             filter: OnceLock::new(),
-            shard: None,
+            remainder: OnceLock::new(),
         }
     }
 
-    /// The sessions of one of several servers: `shard` is the setting, see [`Shard`].
-    pub fn of_shard(self, shard: Option<String>) -> Self {
-        Sessions { shard, ..self }
+    /// Gives new sessions the numbers that leave `remainder` when they are divided by `divisor`. Only the first call has
+    /// an effect.
+    pub fn number_with(&self, remainder: u32, divisor: u32) {
+        let _ = self.remainder.set((remainder, divisor));
     }
 
-    fn shard(&self) -> Result<Shard> {
-        self.shard.as_deref().map_or(Ok(Shard::WHOLE), Shard::parse)
+    /// The lowest number of a new session that is higher than `number`.
+    fn number_after(&self, number: u32) -> u32 {
+        let (remainder, divisor) = self.remainder.get().copied().unwrap_or((0, 1));
+        let next = number + 1;
+        next + (remainder + divisor - next % divisor) % divisor
     }
 
     /// Leaves out of lists and searches what `filter` says. Only the first call has an effect.
@@ -160,10 +164,8 @@ impl Sessions {
     /// Checks that sessions can be created: creates a file beside them and removes it.
     ///
     /// # Errors
-    /// [`Error::Io`], except for a full disk, which may get room again while existing sessions can be read;
-    /// [`Error::Setting`].
+    /// [`Error::Io`], except for a full disk, which may get room again while existing sessions can be read.
     pub fn check_writable(&self) -> Result<()> {
-        self.shard()?;
         let probe = self.root.join(format!(".probe-{}", std::process::id()));
         let made = files::ensure_dir(&self.root).and_then(|()| {
             let mut options = OpenOptions::new();
@@ -582,13 +584,12 @@ impl Sessions {
     }
 
     fn next_number(&self, day: &str) -> Result<u32> {
-        let shard = self.shard()?;
         let root = files::stamp(&self.root)?;
         if let Some(last) = &mut *lock(&self.last)
             && last.day == day
             && last.root == root
         {
-            last.number = shard.next(last.number);
+            last.number = self.number_after(last.number);
             return Ok(last.number);
         }
         files::ensure_dir(&self.root)?;
@@ -598,7 +599,7 @@ impl Sessions {
             .as_ref()
             .filter(|last| last.day == day)
             .map_or(0, |last| last.number);
-        let number = shard.next(highest.max(given));
+        let number = self.number_after(highest.max(given));
         *last = Some(LastId {
             day: day.to_owned(),
             number,

@@ -189,7 +189,7 @@ settings! {
     AUDIT_SYNC = words("GOOSE_AUDIT_SYNC", &["none", "second", "each", ""], "each").or("none");
     AUDIT_FILE_SIZE = count("GOOSE_AUDIT_FILE_SIZE", 65_536).or("16777216");
     AUDIT_KEEP_DAYS = count("GOOSE_AUDIT_KEEP_DAYS", 0).or("365");
-    SHARD = essential("GOOSE_SHARD", Kind::Text);
+    SHARD = variable("GOOSE_SHARD", Kind::Text);
     DRAIN_SECONDS = count("GOOSE_DRAIN_SECONDS", 0).or("0");
     HOST = variable("GOOSE_HOST", Kind::Text).or("127.0.0.1");
     PORT = variable("GOOSE_PORT", Kind::Count(0, 65_535)).or("3000");
@@ -205,6 +205,7 @@ settings! {
     PATH_ROOT = variable("GOOSE_PATH_ROOT", Kind::Path);
     RECIPE_PATH = variable("GOOSE_RECIPE_PATH", Kind::Path);
     LOG = variable("GOOSE_LOG", Kind::Text).or("info");
+    LOG_FORMAT = variable("GOOSE_LOG_FORMAT", Kind::Words(&["text", "json", "journald"])).or("text");
     TODO_MAX_CHARS = Setting::<'static> { environment_only: true, ..count("GOOSE_TODO_MAX_CHARS", 0) }.or("50000");
 }
 

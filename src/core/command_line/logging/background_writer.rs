@@ -3,7 +3,8 @@
 //! A record costs its caller a lock, and a system call if the thread sleeps. The thread writes all queued records
 //! with one system call.
 
-use crate::sys::{self, SMALL_STACK, clock, lock};
+use crate::sys::{self, SMALL_STACK, lock};
+use log::Level;
 use std::io::{ErrorKind, Write};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -120,10 +121,8 @@ impl BackgroundWriter {
         let dropped = std::mem::take(&mut state.dropped);
         drop(state);
         if dropped > 0 {
-            let warning = format!(
-                "{} WARN log records dropped: the queue was full count={dropped}\n",
-                clock::now_rfc3339()
-            );
+            let warning = format!("log records dropped: the queue was full count={dropped}");
+            let warning = super::line(Some(Level::Warn), &warning, self.name != "log file");
             lines.extend_from_slice(warning.as_bytes());
         }
         lines

@@ -4,10 +4,11 @@ use super::background_writer::BackgroundWriter;
 use crate::store::files::ensure_dir;
 use crate::sys::clock;
 use crate::sys::fs::{open_regular_with, private};
+use log::Level;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The largest log file, in bytes, unless a single line is longer.
 const MAX_FILE: u64 = 16 << 20;
@@ -56,9 +57,7 @@ impl LogFile {
         let line = 1 + (lines.iter().position(|byte| *byte == b'\n')).unwrap_or(lines.len() - 1);
         let mut open = match self.open.take() {
             Some(open) if self.within_line => open,
-            Some(open) if open.day == clock::today() && !REOPEN.swap(false, Ordering::Relaxed) => {
-                open
-            }
+            Some(open) if open.day == clock::today() && !REOPEN.swap(false, Relaxed) => open,
             _ => self.open_today()?,
         };
         let is_full = |size: u64| size > 0 && size + line as u64 > self.max;
@@ -138,12 +137,11 @@ impl Write for LogFile {
             && !self.fails
             && let Some(failure_log) = self.failure_log
         {
-            failure_log.push(&format!(
-                "{} WARN the log file cannot be written, so records go to stderr only folder={:?} \
-                 reason={error}\n",
-                clock::now_rfc3339(),
-                self.folder
-            ));
+            let folder = &self.folder;
+            let warning = format!(
+                "the log file cannot be written, so records go to stderr only folder={folder:?} reason={error}"
+            );
+            failure_log.push(&super::line(Some(Level::Warn), &warning, true));
         }
         self.fails = written.is_err();
         written
