@@ -5,6 +5,7 @@ use crate::activity::Caller;
 use crate::agent::Stores;
 use crate::command_line::Failure;
 use crate::command_line::serve::variable;
+use crate::handover::{ActiveRequest, HANDOVER};
 use crate::http::{AtEnd, Error, Head, Ingress};
 use crate::proxies::TrustedProxies;
 use crate::store::settings::{ACCESS_LOG, PATH_PREFIX, TRUSTED_PROXIES};
@@ -36,7 +37,11 @@ impl Entrance {
         })
     }
 
-    fn receive(&self, caller: &mut Caller, head: &mut Head) -> Result<(), Error> {
+    fn receive(
+        &self,
+        caller: &mut Caller,
+        head: &mut Head,
+    ) -> Result<Option<ActiveRequest<'static>>, Error> {
         let values = |name: &'static str| {
             let fields = head.headers.iter();
             let fields = fields.filter(move |header| header.field.equiv(name));
@@ -47,18 +52,24 @@ impl Entrance {
         head.path = strip(&self.prefix, &head.path).ok_or_else(|| {
             Error::not_found("There is nothing outside of the path of this server")
         })?;
-        Ok(())
+        Ok(HANDOVER.receive(head))
     }
 }
 
 impl Ingress for Entrance {
     fn arrives(&self, caller: &mut Caller, head: Option<&mut Head>) -> (AtEnd, Option<Error>) {
         let line = self.logs_access.then(|| Line::begin(head.as_deref()));
-        let refused = head.and_then(|head| self.receive(caller, head).err());
-        let at_end: AtEnd = match line {
-            Some(line) => Box::new(move |status, bytes| line.end(status, bytes)),
-            None => Box::new(|_, _| ()),
+        let received = head.map(|head| self.receive(caller, head)).transpose();
+        let (active, refused) = match received {
+            Ok(active) => (active.flatten(), None),
+            Err(error) => (None, Some(error)),
         };
+        let at_end: AtEnd = Box::new(move |status, bytes| {
+            drop(active);
+            if let Some(line) = line {
+                line.end(status, bytes);
+            }
+        });
         (at_end, refused)
     }
 }

@@ -7,6 +7,7 @@
 //! - `ingress` is what requests pass first: `proxies` decides who is believed, `forwarded` reads what they say,
 //!   `access_log` has a record of each request.
 //! - `trace` reads the trace of a request, and `log_format` makes the lines of the log.
+//! - `handover` leaves requests to the successor when the server ends.
 //! - `health` answers probes.
 //! - `shard` is which of several servers this is.
 //! - `service_command` prints the unit.
@@ -14,6 +15,7 @@
 
 mod access_log;
 mod forwarded;
+mod handover;
 mod health;
 mod ingress;
 mod listeners;

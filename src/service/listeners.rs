@@ -1,6 +1,7 @@
 //! Where the server listens besides a host and port: addresses, Unix sockets with a path, and sockets that the manager
 //! of the service has opened (sd_listen_fds(3)), so that clients may connect before the server runs.
 
+use crate::handover::HANDOVER;
 use crate::http::Listener;
 use crate::store::file_lock::FileLock;
 use crate::sys::{
@@ -36,6 +37,7 @@ pub(crate) fn open(places: &[String]) -> Result<Vec<Arc<dyn Listener>>, String> 
             format!("the socket {name:?} of the service manager cannot be used: {error}")
         })?;
         listeners.push(Arc::new(Waiting::new(socket, &name)?) as Arc<dyn Listener>);
+        HANDOVER.expect_successor();
     }
     for place in places {
         listeners.push(open_place(place)?);
@@ -214,6 +216,10 @@ impl Listener for Waiting {
         loop {
             if let [true, _] = wait_readable(self.told.as_fd(), self.socket.as_fd()) {
                 return Err(ErrorKind::ConnectionAborted.into());
+            }
+            if self.file.is_none() && HANDOVER.is_ending() {
+                wait_readable(self.told.as_fd(), self.told.as_fd());
+                continue;
             }
             match self.accept_now() {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}

@@ -3,6 +3,7 @@
 use crate::agent::Registry;
 use crate::command_line::serve::variable;
 use crate::command_line::{Failure, logging};
+use crate::handover::HANDOVER;
 use crate::health::Health;
 use crate::http::{Access, Router};
 use crate::ingress::Entrance;
@@ -154,10 +155,12 @@ impl Service for Running {
         }
         let limit = Duration::from_secs(seconds);
         let (begin, mut told) = (Instant::now(), None);
+        HANDOVER.drain();
         loop {
             let turns = self.registry.drain();
             if turns == 0 || begin.elapsed() >= limit {
                 log::info!("drained turns={turns}");
+                HANDOVER.end();
                 return;
             }
             if told != Some(turns) {

@@ -1,6 +1,7 @@
 //! The command: prints what a service needs, made for this program.
 
 use crate::command_line::{Command, Failure, failed, print, text};
+use crate::shard::MAX_SERVERS;
 use lexopt::prelude::*;
 use std::env;
 
@@ -12,7 +13,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 const HELP: &str = "\
-usage: gosling service KIND [--socket]
+usage: gosling service KIND [--socket | --shards NUMBER]
 
 Prints what runs the server as a service, or stands before it:
 
@@ -29,6 +30,9 @@ What to do with it: `gosling help service`.
 
 options:
   --socket     the unit with sockets that systemd opens for the server
+  --shards NUMBER
+               HAProxy before so many servers that share the sessions
+               (`gosling help scale`)
   -h, --help   show this
 ";
 
@@ -44,17 +48,31 @@ const FILES: [(&str, &str); 4] = [
 const UNIT: &str = include_str!("printed/gosling.service");
 const SOCKET: &str = include_str!("printed/gosling.socket");
 
+/// HAProxy before several servers, and the part of each; `@shards@`, `@shard@` and `@port@` stand for numbers.
+const SHARDS: &str = include_str!("printed/haproxy_shards.cfg");
+const SHARD: &str = include_str!("printed/haproxy_shard.cfg");
+/// The port of the first server in it.
+const FIRST_PORT: u32 = 3_000;
+
 fn run(mut parser: lexopt::Parser, _: Option<String>) -> Result<(), Failure> {
-    let (mut kind, mut socket) = (None, false);
+    let (mut kind, mut socket, mut shards) = (None, false, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Err(Failure::Help),
             Long("socket") => socket = true,
+            Long("shards") => shards = Some(parse_shards(&text(parser.value()?)?)?),
             Value(value) if kind.is_none() => kind = Some(text(value)?),
             other => return Err(other.unexpected().into()),
         }
     }
     let kind = kind.unwrap_or_default();
+    if let Some(shards) = shards {
+        if kind != "haproxy" || socket {
+            let wrong = "`--shards` is an option of `gosling service haproxy`";
+            return Err(Failure::Usage(wrong.to_owned()));
+        }
+        return print(&haproxy(shards));
+    }
     if kind == "systemd" {
         return if socket { print(SOCKET) } else { unit() };
     }
@@ -65,6 +83,23 @@ fn run(mut parser: lexopt::Parser, _: Option<String>) -> Result<(), Failure> {
         return Err(Failure::Usage(wrong.to_owned()));
     };
     print(text)
+}
+
+fn parse_shards(text: &str) -> Result<u32, Failure> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (1..=MAX_SERVERS).contains(number));
+    number.ok_or_else(|| Failure::Usage(format!("--shards: {text:?} is not 1 to {MAX_SERVERS}")))
+}
+
+/// HAProxy's configuration for so many servers.
+fn haproxy(shards: u32) -> String {
+    let mut text = SHARDS.replace("@shards@", &shards.to_string());
+    for shard in 0..shards {
+        let port = FIRST_PORT + shard;
+        let part = SHARD.replace("@shard@", &shard.to_string());
+        text.push_str(&part.replace("@port@", &port.to_string()));
+    }
+    text
 }
 
 fn unit() -> Result<(), Failure> {

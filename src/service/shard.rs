@@ -2,7 +2,7 @@
 //! the same number to a session, and what stands before them finds the server by it: its remainder.
 
 /// The largest number of servers.
-const MAX_SERVERS: u32 = 1_000;
+pub(crate) const MAX_SERVERS: u32 = 1_000;
 
 /// Reads `SERVER/SERVERS`, such as `0/3` for the first of three: the remainder and the divisor of its numbers.
 ///
