@@ -193,6 +193,21 @@ fn proxies_understand_their_parts() {
     if let Some(text) = check("haproxy", &["-c", "-f", &at("haproxy.cfg")]) {
         assert!(!text.contains("WARNING"), "{text}");
     }
+    for shards in ["1", "3", "1000"] {
+        let output = gosling()
+            .args(["service", "haproxy", "--shards", shards])
+            .output()
+            .unwrap();
+        let part = String::from_utf8(output.stdout).unwrap();
+        let servers = part.matches("\nbackend gosling-").count();
+        assert_eq!(servers.to_string(), shards);
+        assert!(!part.contains('@'), "all numbers are filled in");
+        let part = part.replace("/etc/haproxy/gosling.pem", &at("pem"));
+        fs::write(at("shards.cfg"), part).unwrap();
+        if let Some(text) = check("haproxy", &["-c", "-f", &at("shards.cfg")]) {
+            assert!(!text.contains("WARNING"), "{text}");
+        }
+    }
     let part = printed("nginx")
         .replace("/etc/nginx/gosling.pem", &at("pem"))
         .replace("/etc/nginx/gosling.key", &at("pem"));
@@ -207,5 +222,24 @@ fn proxies_understand_their_parts() {
         &["-t", "-q", "-e", &errors, "-c", &at("nginx.conf")],
     ) {
         assert_eq!(text, "", "nothing to warn of");
+    }
+}
+
+#[test]
+fn servers_are_counted_for_haproxy_alone() {
+    for arguments in [
+        &["haproxy", "--shards", "0"][..],
+        &["haproxy", "--shards", "1001"],
+        &["haproxy", "--shards", "x"],
+        &["haproxy", "--shards"],
+        &["nginx", "--shards", "3"],
+        &["systemd", "--socket", "--shards", "3"],
+        &["haproxy", "--socket", "--shards", "3"],
+    ] {
+        let output = gosling().arg("service").args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+        assert!(output.stdout.is_empty());
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("--shards"), "{told}");
     }
 }

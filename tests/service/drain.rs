@@ -1,11 +1,15 @@
 //! The end of a server whose turns may end first, and servers that share the numbers of sessions.
 
 use crate::Manager;
+use crate::listeners::activated;
+use crate::support::client::{Answer, KEY};
 use crate::support::server::{RunningServer, Server, gosling};
 use crate::support::turns::user;
 use crate::support::{temp_dir, until};
 use serde_json::json;
 use std::fs;
+use std::io::ErrorKind;
+use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
 
 const UUID: &str = "00000000-0000-4000-8000-000000000001";
@@ -68,6 +72,42 @@ fn turns_end_and_none_begins_before_the_server_stops() {
     let messages = server.known(&id).conversation();
     let last = messages.last().unwrap().to_string();
     assert!(last.contains("one two three four five"), "{last}");
+}
+
+#[test]
+fn turns_wait_for_the_end_of_a_server_whose_successor_has_its_socket() {
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = slow_server("60").passing(tcp.try_clone().unwrap());
+    let server = activated(server, "1", "web").start_as(&["agent"]);
+    let (session, other) = (server.session([]), server.session([]));
+    let mut turn = session.begin_turn("go");
+    turn.wait_for_text("one");
+    server.signal("TERM");
+    until("it drains", || is_draining(&server));
+    let body = json!({"session_id": other.id, "user_message": user("hi")});
+    let waiting = server.begin("/reply", body);
+    waiting.set_nonblocking(true).unwrap();
+    // Everything else is answered, and what waits is not.
+    server.get("/sessions").is(200);
+    let nothing = waiting.peek(&mut [0]).unwrap_err();
+    assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
+    turn.rest().finishes();
+    waiting.set_nonblocking(false).unwrap();
+    let refused = Answer::read("/reply".into(), waiting).is(503);
+    assert!(refused.head.contains("\r\nRetry-After: 1\r\n"));
+    // Sent again, it is for the successor: this server does not answer it.
+    let address = server.address();
+    let early = crate::support::client::send(address, "GET", "/sessions", Some(KEY), None);
+    assert!(server.ended().success());
+    let next = Server::new().passing(tcp.try_clone().unwrap());
+    let next = activated(next, "1", "web").start_as(&["agent"]);
+    let answer = Answer::read("/sessions".into(), early).is(200);
+    assert_eq!(
+        answer.body["sessions"],
+        json!([]),
+        "the successor has another root"
+    );
+    next.is_alive();
 }
 
 #[test]

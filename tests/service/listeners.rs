@@ -217,7 +217,7 @@ fn places_that_are_no_use_refuse_the_start() {
 }
 
 /// Starts a server with these variables and descriptors, as a service manager does.
-fn activated(server: Server, count: &str, names: &str) -> Server {
+pub(crate) fn activated(server: Server, count: &str, names: &str) -> Server {
     let line = "export LISTEN_PID=$$; exec \"$0\" \"$@\"";
     server
         .env("LISTEN_FDS", count)
