@@ -31,17 +31,43 @@ What to do with it: `gosling help service`.
 options:
   --socket     the unit with sockets that systemd opens for the server
   --shards NUMBER
-               HAProxy before so many servers that share the sessions
-               (`gosling help scale`)
+               HAProxy before so many servers that share the sessions, or a
+               pod for each of them (`gosling help scale`)
   -h, --help   show this
 ";
 
 /// What is printed as it is, by its name.
 const FILES: [(&str, &str); 4] = [
     ("container", include_str!("printed/Containerfile")),
-    ("kubernetes", include_str!("printed/kubernetes.yaml")),
+    ("kubernetes", KUBERNETES),
     ("nginx", include_str!("printed/nginx.conf")),
     ("haproxy", include_str!("printed/haproxy.cfg")),
+];
+
+const KUBERNETES: &str = include_str!("printed/kubernetes.yaml");
+/// What several servers have in the place of these lines.
+const KUBERNETES_SHARDS: [(&str, &str); 4] = [
+    (
+        "  selector: {app.kubernetes.io/name: gosling}\n  ports:\n",
+        "  selector: {app.kubernetes.io/name: gosling}\n  # Each pod has a name, also while it is not ready.\n  \
+         clusterIP: None\n  publishNotReadyAddresses: true\n  ports:\n",
+    ),
+    (
+        "  # Sessions are files of one server: more replicas are more servers.\n  replicas: 1\n",
+        "  # As many as GOOSE_SHARD says, and HAProxy.\n  replicas: @shards@\n",
+    ),
+    (
+        "terminationGracePeriodSeconds: 30\n",
+        "terminationGracePeriodSeconds: 60\n",
+    ),
+    (
+        "            - {name: GOOSE_LOG_FORMAT, value: json}\n",
+        "            - {name: GOOSE_LOG_FORMAT, value: json}\n            - {name: GOOSE_DRAIN_SECONDS, value: \"45\"}\n            \
+         # The addresses of HAProxy's pods.\n            - {name: GOOSE_TRUSTED_PROXIES, value: 10.0.0.0/8}\n            \
+         # Kubernetes from 1.28 on.\n            - name: SHARD\n              valueFrom: {fieldRef: {fieldPath: \
+         \"metadata.labels['apps.kubernetes.io/pod-index']\"}}\n            - {name: GOOSE_SHARD, value: \
+         $(SHARD)/@shards@}\n",
+    ),
 ];
 
 /// The unit; `@program@` stands for the path of this program.
@@ -67,11 +93,13 @@ fn run(mut parser: lexopt::Parser, _: Option<String>) -> Result<(), Failure> {
     }
     let kind = kind.unwrap_or_default();
     if let Some(shards) = shards {
-        if kind != "haproxy" || socket {
-            let wrong = "`--shards` is an option of `gosling service haproxy`";
-            return Err(Failure::Usage(wrong.to_owned()));
-        }
-        return print(&haproxy(shards));
+        return match &*kind {
+            "haproxy" if !socket => print(&haproxy(shards)),
+            "kubernetes" if !socket => print(&kubernetes(shards)),
+            _ => Err(Failure::Usage(
+                "`--shards` is for `haproxy` and `kubernetes`".to_owned(),
+            )),
+        };
     }
     if kind == "systemd" {
         return if socket { print(SOCKET) } else { unit() };
@@ -98,6 +126,15 @@ fn haproxy(shards: u32) -> String {
         let port = FIRST_PORT + shard;
         let part = SHARD.replace("@shard@", &shard.to_string());
         text.push_str(&part.replace("@port@", &port.to_string()));
+    }
+    text
+}
+
+/// The manifest with a pod for each of so many servers, which HAProxy finds by their names.
+fn kubernetes(shards: u32) -> String {
+    let mut text = KUBERNETES.to_owned();
+    for (one, several) in KUBERNETES_SHARDS {
+        text = text.replace(one, &several.replace("@shards@", &shards.to_string()));
     }
     text
 }

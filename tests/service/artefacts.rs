@@ -226,7 +226,35 @@ fn proxies_understand_their_parts() {
 }
 
 #[test]
-fn servers_are_counted_for_haproxy_alone() {
+fn each_pod_of_several_is_a_server_of_its_own() {
+    let output = gosling()
+        .args(["service", "kubernetes", "--shards", "5"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let documents = yaml_serde::Deserializer::from_str(&text);
+    let [service, set] = documents
+        .map(|document| Value::deserialize(document).unwrap())
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap();
+    assert_eq!(service["spec"]["clusterIP"], "None");
+    assert_eq!(service["spec"]["publishNotReadyAddresses"], true);
+    assert_eq!(set["spec"]["replicas"], 5);
+    let pod = &set["spec"]["template"]["spec"];
+    assert_eq!(pod["terminationGracePeriodSeconds"], 60);
+    let variables = pod["containers"][0]["env"].as_array().unwrap();
+    let place = |name: &str| variables.iter().position(|it| it["name"] == name).unwrap();
+    let (own, shard) = (place("SHARD"), place("GOOSE_SHARD"));
+    assert!(own < shard, "Kubernetes fills in what stands before");
+    let path = &variables[own]["valueFrom"]["fieldRef"]["fieldPath"];
+    assert_eq!(path, "metadata.labels['apps.kubernetes.io/pod-index']");
+    assert_eq!(variables[shard]["value"], "$(SHARD)/5");
+    assert_eq!(variables[place("GOOSE_DRAIN_SECONDS")]["value"], "45");
+}
+
+#[test]
+fn servers_are_counted_for_haproxy_and_kubernetes_alone() {
     for arguments in [
         &["haproxy", "--shards", "0"][..],
         &["haproxy", "--shards", "1001"],

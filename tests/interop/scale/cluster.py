@@ -20,6 +20,9 @@ SCRIPT = {
     "turns": [
         {"steps": [{"text": "You say {{last_user}}"}]},
         {"when": {"user": "slowly"}, "steps": [{"text": "begin and middle and end", "chunks": 10, "delay_ms": 150}]},
+        {"when": {"user": "work"}, "steps": [
+            *({"call": {"name": "demo__add", "arguments": {"a": number, "b": 3}}} for number in range(5)),
+            {"text": "word " * 400 + "done", "chunks": 400}]},
         {"when": {"user": "add"}, "steps": [
             {"call": {"name": "demo__add", "arguments": {"a": 2, "b": 3}}}, {"text": "It is {{last_result}}"}]},
     ],
@@ -55,10 +58,14 @@ class Shard:
         self.script = os.path.join(self.root, "script.json")
         with open(self.script, "w") as file:
             json.dump(SCRIPT, file)
-        self.socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
-        self.port = self.socket.getsockname()[1]
+        self.socket, self.port = None, 0
+        self.listen()
         self.log = open(os.path.join(self.root, "log"), "ab")
         self.process = None
+
+    def listen(self):
+        self.socket = socket.create_server(("127.0.0.1", self.port), backlog=1024)
+        self.port = self.socket.getsockname()[1]
 
     def environment(self):
         return environment() | {
@@ -93,6 +100,9 @@ class Shard:
         status = self.process.wait(timeout=120)
         assert status == 0, status
         return time.monotonic() - begin
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/task"))
 
     def cpu(self):
         with open(f"/proc/{self.process.pid}/stat") as file:

@@ -74,7 +74,7 @@ def keys_have_a_server(scene):
 
 def begin_sessions(scene):
     """All sessions, half of them with an extension, each with a turn. Measures their memory."""
-    figures = []
+    figures, threads = [], []
     # What a server needs once is not counted for the sessions.
     for number, keys in scene.keys.items():
         id = scene.client(keys[0]).start(scene.folder, [scene.demo()])
@@ -83,6 +83,7 @@ def begin_sessions(scene):
     for has_extension in (False, True):
         time.sleep(1)
         before = scene.memory()
+        running = sum(shard.threads() for shard in scene.cluster.shards)
 
         def begin(index):
             shard = index % SHARDS
@@ -97,12 +98,13 @@ def begin_sessions(scene):
         assert len(set(ids)) == SESSIONS // 2, "a number was given twice"
         time.sleep(1)
         own, below = (after - earlier for after, earlier in zip(scene.memory(), before))
+        threads.append((sum(shard.threads() for shard in scene.cluster.shards) - running) / len(ids))
         figures.append((own / len(ids), below / len(ids)))
         scene.sessions.update((id, has_extension) for id in ids)
     (plain, _), (own, below) = figures
     rss = [shard.memory()[0] // 1024 for shard in scene.cluster.shards]
     return (f"{plain:.0f} KiB a session; with an extension {own:.0f} KiB, and {below:.0f} KiB of its process; "
-            f"servers {rss} MiB")
+            f"servers {rss} MiB; threads a session: {threads[0]:.1f}, {threads[1]:.1f}")
 
 
 def sessions_are_found(scene):
@@ -143,7 +145,9 @@ def web_sockets(scene):
 
 def turns_cost(scene):
     rows = []
-    for has_extension, text, expected, count in ((False, "hello", None, 900), (True, "add", '"sum":5', 600)):
+    kinds = (("text", False, "hello", None, 900), ("a call of a tool", True, "add", '"sum":5', 600),
+             ("5 calls and 400 pieces of text", True, "work", "word done", 120))
+    for kind, has_extension, text, expected, count in kinds:
         ids = [id for number in range(SHARDS) for id in scene.of(number, has_extension)[:4]]
         before, begin = scene.cpu(), time.monotonic()
 
@@ -155,7 +159,6 @@ def turns_cost(scene):
         list(scene.pool.map(work, ids))
         turns = count // len(ids) * len(ids)
         used, elapsed = scene.cpu() - before, time.monotonic() - begin
-        kind = "with a call of a tool" if has_extension else "of text"
         rows.append(f"{kind}: {1000 * used / turns:.2f} ms of CPU, {turns / used:.0f}/s a core ({turns / elapsed:.0f}/s)")
     return "; ".join(rows)
 
@@ -198,6 +201,24 @@ def a_server_is_killed(scene):
             f"{len(before)} sessions resumed; others' turns: median {percentile(times, 0.5):.2f} s, slowest "
             f"{max(times):.2f} s (before: {percentile(calm, 0.5):.2f}, {max(calm):.2f}); "
             f"{scene.cluster.retries() - retries} retries of HAProxy")
+
+
+def a_server_is_away(scene):
+    """Without a manager that keeps its socket, as in Kubernetes: HAProxy repeats connections until it is back."""
+    shard = scene.cluster.shards[2]
+    retries = scene.cluster.retries()
+    id = scene.of(2, False)[0]
+    shard.terminate()
+    shard.socket.close()
+    turn = scene.pool.submit(lambda: scene.client().turn(id, "while it is away"))
+    wait(lambda: scene.cluster.retries() >= retries + 2, "HAProxy does not repeat the connection")
+    # The others are there.
+    scene.client().turn(scene.of(0, False)[0], "meanwhile")
+    assert not turn.done()
+    shard.listen()
+    shard.start()
+    turn.result(timeout=60)
+    return f"a turn waited for it, {scene.cluster.retries() - retries} retries of HAProxy"
 
 
 def all_are_replaced(scene):
@@ -248,7 +269,7 @@ def all_are_replaced(scene):
 
 
 TRIALS = [keys_have_a_server, begin_sessions, sessions_are_found, web_sockets, turns_cost, a_server_is_killed,
-          all_are_replaced]
+          a_server_is_away, all_are_replaced]
 
 
 def main(program):
