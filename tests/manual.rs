@@ -32,12 +32,13 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 2] = ["3000", "8123"];
 
 /// Pages whose commands need a feature that a build may leave out.
-const NEEDS: [(&str, &str); 17] = [
+const NEEDS: [(&str, &str); 18] = [
     ("README", "chat"),
     ("acp", "acp"),
     ("api", "demo"),
     ("backup", "backup"),
     ("service", "service"),
+    ("scale", "service"),
     ("builtins", "memory"),
     ("chat", "chat"),
     ("check", "check"),

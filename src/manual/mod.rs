@@ -71,6 +71,7 @@ pages! {
     backup "backups of a root, restoring one, versions of files"
     console "`/console`: chat, tools, extensions and numbers in a browser"
     service "running it under systemd: unit, notifications, probes"
+    scale "more than one server: shards behind HAProxy, upgrades, figures"
     migration "moving in from goosed"
     info "`gosling info`: versions, folders, what is on, what is wrong"
     metrics "numbers for Prometheus"
