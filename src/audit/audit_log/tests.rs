@@ -151,7 +151,7 @@ fn each_day_has_a_file_of_its_own() {
     assert_eq!(folder.is_whole().files, 2);
     // The clock has jumped back.
     on("2126-01-01");
-    on("2026-11-27");
+    on("2125-11-27");
     assert_eq!(folder.is_whole().files, 2);
     note(&folder.log(), "b");
     on("2126-12-01");
