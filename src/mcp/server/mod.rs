@@ -221,7 +221,6 @@ impl Server {
             tools: declared(!self.tools.is_empty()),
             resources: resources.then(|| Capability {
                 list_changed: live.then_some(true),
-                ..Capability::default()
             }),
             prompts: declared(self.live_prompts.is_some() || !self.prompts.is_empty()),
             logging: declared(self.logging),
