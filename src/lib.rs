@@ -105,7 +105,7 @@
 //!
 //! The server has these threads; [`acp`], `audit` and [`keys`] have more, which they name:
 //!
-//! - one accepts connections, and one serves each connection;
+//! - one accepts connections at each place where the server listens, and one serves each connection;
 //! - one creates child processes, from the first child on, and one waits for the end of the guardian while
 //!   there is one;
 //! - one waits until a schedule is due or another process creates one, and one for each run of a schedule;
