@@ -26,9 +26,10 @@ impl<'o> Members<'o> {
         if !std::mem::take(&mut self.is_first) {
             self.out.push(b',');
         }
-        match self.has_odd_names {
-            true => self.string(name),
-            false => self.quoted(name),
+        if self.has_odd_names {
+            self.string(name);
+        } else {
+            self.quoted(name);
         }
         self.out.push(b':');
     }

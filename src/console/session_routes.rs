@@ -100,7 +100,7 @@ fn log(registry: &Registry, request: &Request) -> Result<Response, Error> {
     Ok(Response::json(&json!({
         "name": status.name,
         "state": status.state,
-        "stderr": status.stderr,
+        "stderr": status.stderr(),
         "error": status.error,
     })))
 }

@@ -23,7 +23,7 @@ use crate::conversation::{Content, Message};
 use crate::outbound::error_text::one_line;
 use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
 use crate::sys::cancel::Cancel;
-use crate::sys::{lock, random_hex};
+use crate::sys::{lock, random_byte};
 use exchange::Exchange;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -364,7 +364,7 @@ impl Provider for HttpProvider {
             let wait = if sink.has_delta || failure.is_final {
                 None
             } else {
-                request_retries::backoff(failure.error.class, failure.after, attempt, jitter())
+                request_retries::backoff(failure.error.class, failure.after, attempt, random_byte())
             };
             let Some(wait) = wait else {
                 return empty_answer.ok_or(failure.error);
@@ -552,11 +552,4 @@ impl DeltaSink for DeltaWatcher<'_> {
     fn left_out(&mut self, tool: &str, why: &str) {
         self.sink.left_out(tool, why);
     }
-}
-
-/// A random byte for the jitter of a wait; the middle if the system has no random bytes.
-fn jitter() -> u8 {
-    let byte = random_hex(1).ok();
-    let byte = byte.and_then(|byte| u8::from_str_radix(&byte, 16).ok());
-    byte.unwrap_or(128)
 }

@@ -1,11 +1,12 @@
 //! The end of a server whose sockets the service manager keeps for its successor: not one request is refused.
 //!
-//! While turns end, requests for other turns wait here. Then the server accepts no more connections, what it has
-//! accepted is answered, and the turns that have waited get 503: a proxy that repeats them finds the successor, for
-//! which the socket has kept them.
+//! While turns end, requests for other turns wait here, as the registry tells them to. Then the server accepts no
+//! more connections, what it has accepted is answered, and the turns that have waited get 503: a proxy that repeats
+//! them finds the successor, for which the socket has kept them.
 
 use crate::http::{Head, Method};
 use crate::sys::lock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -31,8 +32,6 @@ enum Phase {
 #[derive(Debug)]
 struct State {
     phase: Phase,
-    /// Whether a successor gets the sockets.
-    has_successor: bool,
     /// Requests for turns that wait.
     waiting: usize,
     /// Requests that are answered, without those that last as long as their clients.
@@ -42,6 +41,8 @@ struct State {
 /// How far the server is on its way to its end.
 #[derive(Debug)]
 pub(crate) struct Handover {
+    /// Whether a successor gets the sockets; known before there are requests, which cost nothing without.
+    has_successor: AtomicBool,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -53,9 +54,9 @@ pub(crate) struct ActiveRequest<'a>(&'a Handover);
 impl Handover {
     const fn new() -> Self {
         Handover {
+            has_successor: AtomicBool::new(false),
             state: Mutex::new(State {
                 phase: Phase::Serving,
-                has_successor: false,
                 waiting: 0,
                 active: 0,
             }),
@@ -65,7 +66,7 @@ impl Handover {
 
     /// The manager has opened a socket, and keeps it.
     pub(crate) fn expect_successor(&self) {
-        lock(&self.state).has_successor = true;
+        self.has_successor.store(true, Relaxed);
     }
 
     /// Whether the successor shall accept what connects.
@@ -75,19 +76,18 @@ impl Handover {
 
     /// From now on requests for turns wait.
     pub(crate) fn drain(&self) {
-        let mut state = lock(&self.state);
-        if state.has_successor {
-            state.phase = Phase::Draining;
+        if self.has_successor.load(Relaxed) {
+            lock(&self.state).phase = Phase::Draining;
         }
     }
 
     /// Leaves what connects to the successor, lets the waiting requests go on, and returns when all requests have been
     /// answered, or have taken too long.
     pub(crate) fn end(&self) {
-        let mut state = lock(&self.state);
-        if !state.has_successor {
+        if !self.has_successor.load(Relaxed) {
             return;
         }
+        let mut state = lock(&self.state);
         state.phase = Phase::Ending;
         self.changed.notify_all();
         let begin = Instant::now();
@@ -105,23 +105,24 @@ impl Handover {
         }
     }
 
-    /// Receives a request; it is active until the result is dropped. Waits if it would begin a turn while turns end.
+    /// Receives a request; it is active until the result is dropped.
     pub(crate) fn receive(&self, head: &Head) -> Option<ActiveRequest<'_>> {
-        if lasts(head) {
+        if !self.has_successor.load(Relaxed) || lasts(head) {
             return None;
         }
+        lock(&self.state).active += 1;
+        Some(ActiveRequest(self))
+    }
+
+    /// Waits while turns end, in the thread of a request for another one.
+    pub(crate) fn wait(&self) {
         let mut state = lock(&self.state);
-        state.active += 1;
-        let active = ActiveRequest(self);
-        if begins_turn(head) && state.phase == Phase::Draining && state.waiting < MAX_WAITING {
+        if state.phase == Phase::Draining && state.waiting < MAX_WAITING {
             state.waiting += 1;
             let waits = |state: &mut State| state.phase == Phase::Draining;
             let ended = self.changed.wait_while(state, waits);
-            state = ended.unwrap_or_else(PoisonError::into_inner);
-            state.waiting -= 1;
+            ended.unwrap_or_else(PoisonError::into_inner).waiting -= 1;
         }
-        drop(state);
-        Some(active)
     }
 }
 
@@ -138,9 +139,4 @@ impl Drop for ActiveRequest<'_> {
 /// Whether the response is a stream or a WebSocket that ends with its client.
 fn lasts(head: &Head) -> bool {
     head.method == Method::Get && (head.path == "/acp" || head.path.ends_with("/events"))
-}
-
-fn begins_turn(head: &Head) -> bool {
-    let is_of_session = head.path.starts_with("/sessions/") && head.path.ends_with("/reply");
-    head.method == Method::Post && (head.path == "/reply" || is_of_session)
 }

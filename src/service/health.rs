@@ -6,7 +6,7 @@ use crate::part::{self, Fact};
 use crate::sys::fs::{open_regular_with, private};
 use crate::sys::lock;
 use serde_json::json;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -18,16 +18,19 @@ const CHECKED_FOR: Duration = Duration::from_secs(1);
 /// How much must fit on the disk: a small turn.
 const ROOM: [u8; 16 << 10] = [0; 16 << 10];
 
-/// Why nothing more can be stored in this folder.
+/// Why nothing more can be stored in this folder. The file that is written stays, empty: a change of the folder would
+/// have all sessions read again.
 fn room_fault(folder: &Path) -> Option<String> {
-    let probe = folder.join(format!(".room-{}", std::process::id()));
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    let opened = open_regular_with(private(&mut options), &probe);
-    let written = opened.and_then(|mut file| file.write_all(&ROOM));
-    let _ = fs::remove_file(&probe);
+    let opened = open_regular_with(private(&mut options), &folder.join(".probe-room"));
+    let written = opened.and_then(|mut file| {
+        let written = file.write_all(&ROOM);
+        file.set_len(0).and(written)
+    });
     let error = written.err()?;
-    Some(format!("there is no room in {}: {error}", folder.display()))
+    let folder = folder.display();
+    Some(format!("nothing can be stored in {folder}: {error}"))
 }
 
 /// Answers probes.
@@ -111,10 +114,7 @@ impl Health {
         {
             return fault.clone();
         }
-        let stores = self.registry.stores();
-        let fault = stores.sessions.check_writable().err();
-        let fault = fault.map(|error| error.to_string());
-        let fault = fault.or_else(|| room_fault(&stores.paths.data.join("sessions")));
+        let fault = room_fault(&self.registry.stores().paths.data.join("sessions"));
         *checked = Some((Instant::now(), fault.clone()));
         fault
     }

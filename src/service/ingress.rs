@@ -7,7 +7,7 @@ use crate::command_line::Failure;
 use crate::command_line::serve::variable;
 use crate::handover::{ActiveRequest, HANDOVER};
 use crate::http::{AtEnd, Error, Head, Ingress};
-use crate::proxies::TrustedProxies;
+use crate::proxies::{TrustedProxies, values};
 use crate::store::settings::{ACCESS_LOG, PATH_PREFIX, TRUSTED_PROXIES};
 use crate::trace;
 
@@ -42,12 +42,7 @@ impl Entrance {
         caller: &mut Caller,
         head: &mut Head,
     ) -> Result<Option<ActiveRequest<'static>>, Error> {
-        let values = |name: &'static str| {
-            let fields = head.headers.iter();
-            let fields = fields.filter(move |header| header.field.equiv(name));
-            fields.map(|header| header.value.as_str())
-        };
-        caller.trace = trace::read(values("traceparent"), values("tracestate"));
+        caller.trace = trace::read(values(head, "traceparent"), values(head, "tracestate"));
         self.proxies.receive(&mut caller.address, head)?;
         head.path = strip(&self.prefix, &head.path).ok_or_else(|| {
             Error::not_found("There is nothing outside of the path of this server")
@@ -64,6 +59,9 @@ impl Ingress for Entrance {
             Ok(active) => (active.flatten(), None),
             Err(error) => (None, Some(error)),
         };
+        if active.is_none() && line.is_none() {
+            return (Box::new(|_, _| ()), refused);
+        }
         let at_end: AtEnd = Box::new(move |status, bytes| {
             drop(active);
             if let Some(line) = line {

@@ -36,6 +36,7 @@ use gosling_sys as sys;
 pub const PART: Part = Part {
     commands: &[service_command::COMMAND],
     listeners: Some(|places| {
+        // Here, because nothing is logged before.
         log_format::install()?;
         listeners::open(places)
     }),

@@ -149,7 +149,8 @@ impl Claim {
     }
 }
 
-fn values<'a>(head: &'a Head, name: &'static str) -> impl Iterator<Item = &'a str> {
+/// The values of a field, in their order.
+pub(crate) fn values<'a>(head: &'a Head, name: &'static str) -> impl Iterator<Item = &'a str> {
     let fields = head.headers.iter();
     let fields = fields.filter(move |header| header.field.equiv(name));
     fields.map(|header| header.value.as_str())

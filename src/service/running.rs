@@ -157,7 +157,7 @@ impl Service for Running {
         let (begin, mut told) = (Instant::now(), None);
         HANDOVER.drain();
         loop {
-            let turns = self.registry.drain();
+            let turns = self.registry.drain(|| HANDOVER.wait());
             if turns == 0 || begin.elapsed() >= limit {
                 log::info!("drained turns={turns}");
                 HANDOVER.end();

@@ -68,12 +68,12 @@ impl BackgroundTurns {
         user: Message,
         so_far: Option<Vec<Message>>,
     ) -> Result<(), Error> {
+        self.registry.check_open(&user)?;
         let log = self.event_log(id)?;
         let agent = self.registry.active_agent(id)?;
         if agent.takes_answers(&user) {
             return Ok(());
         }
-        self.registry.check_open(&user)?;
         // Also ends with this agent if another one replaces it before the turn begins: that one joins this
         // agent's threads first.
         let cancel = agent.cancel().child();

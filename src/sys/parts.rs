@@ -7,6 +7,7 @@ mod hidden_input;
 mod listening_sockets;
 pub mod output_drain;
 pub mod own_stdio;
+mod random_byte;
 mod trace;
 mod usage;
 pub mod walls;
@@ -18,5 +19,6 @@ pub use hidden_input::{HiddenInput, has_terminal};
 pub use listening_sockets::{
     ListeningSocket, listen_privately, monotonic_micros, take_inherited, wait_readable,
 };
+pub use random_byte::random_byte;
 pub use trace::{Trace, current_trace, set_trace_source};
 pub use usage::{Usage, effective_user, os_version, resident_of_group, usage};

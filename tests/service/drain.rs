@@ -3,7 +3,8 @@
 use crate::Manager;
 use crate::listeners::activated;
 use crate::support::client::{Answer, KEY};
-use crate::support::server::{RunningServer, Server, gosling};
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{Extension, RunningServer, Server, gosling};
 use crate::support::turns::user;
 use crate::support::{temp_dir, until};
 use serde_json::json;
@@ -108,6 +109,44 @@ fn turns_wait_for_the_end_of_a_server_whose_successor_has_its_socket() {
         "the successor has another root"
     );
     next.is_alive();
+}
+
+#[test]
+fn answers_to_turns_that_run_wait_for_no_end() {
+    let form = json!({"message": "Which table?", "requestedSchema":
+        {"type": "object", "properties": {"seats": {"type": "integer"}}}});
+    let asks = Script::new().tool(
+        "act",
+        [
+            Action::AskWith("elicitation/create".to_owned(), form),
+            Action::LastClientAnswer,
+        ],
+    );
+    let steps = json!([{"call": {"name": "one__act"}}, {"text": "heard: {{last_result}}"}]);
+    let script = json!({"repeat": true, "turns": [{"steps": steps}]});
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = Server::scripted(script).env("GOOSE_DRAIN_SECONDS", "600");
+    let server = server.passing(tcp.try_clone().unwrap());
+    let server = activated(server, "1", "web").start_as(&["agent"]);
+    let sessions = [(); 2].map(|()| server.session([Extension::scripted("one", &asks)]));
+    let mut turns = sessions.each_ref().map(|it| it.begin_turn("go"));
+    let questions = turns.each_mut().map(|turn| turn.elicits().0);
+    server.signal("TERM");
+    until("it drains", || is_draining(&server));
+    // By both routes for messages of the user.
+    let data = json!({"seats": 2});
+    sessions[0].fills_in(&questions[0], data.clone());
+    let data = json!({"actionType": "elicitationResponse", "id": questions[1], "user_data": data});
+    let mut message = user("");
+    message["content"] = json!([{"type": "actionRequired", "data": data}]);
+    let body = json!({"request_id": UUID, "user_message": message});
+    let path = format!("/sessions/{}/reply", sessions[1].id);
+    server.post(&path, body).is(200);
+    for turn in turns {
+        let turn = turn.rest().finishes();
+        assert!(turn.text().contains("seats"), "{}", turn.text());
+    }
+    assert!(server.ended().success());
 }
 
 #[test]

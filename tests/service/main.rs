@@ -20,6 +20,7 @@ mod reload;
 #[path = "../support/mod.rs"]
 mod support;
 
+use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
@@ -34,11 +35,16 @@ impl Manager {
         Manager(socket)
     }
 
-    /// The next message.
+    /// The next message. A process that was stopped or frozen goes on with `Interrupted`, not with what it waited for.
     #[track_caller]
     fn heard(&self) -> String {
         let mut buffer = [0; 4096];
-        let length = self.0.recv(&mut buffer).expect("a message in time");
+        let length = loop {
+            match self.0.recv(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                length => break length.expect("a message in time"),
+            }
+        };
         String::from_utf8(buffer[..length].to_vec()).unwrap()
     }
 

@@ -358,10 +358,7 @@ impl Registry {
             Err(reason) => Err(Error::config(reason.as_str())),
         };
         self.turn_states.release_surplus();
-        let failed = match &outcome {
-            Ok(report) => report.failure.is_some(),
-            Err(_) => true,
-        };
+        let failed = (outcome.as_ref()).map_or(true, |report| report.failure.is_some());
         METRICS.failed_turns.add(u64::from(failed));
         if let Ok(begun) = begun {
             let detail = outcome.as_ref().err().map(Error::to_string);
@@ -405,9 +402,10 @@ impl Registry {
         start.run(&session, input, make_recipe, events, cancel)
     }
 
-    /// From now on no turn begins, but those of helpers in running ones. Returns how many run.
-    pub fn drain(&self) -> usize {
-        self.turns.drain()
+    /// From now on no turn begins, but those of helpers in running ones. Returns how many run. Requests for others may
+    /// `wait` before they are refused; the first one counts.
+    pub fn drain(&self, wait: fn()) -> usize {
+        self.turns.drain(wait)
     }
 
     /// Whether [`drain`](Self::drain) was called.
@@ -420,10 +418,11 @@ impl Registry {
     /// # Errors
     /// [`Error::Busy`] after [`drain`](Self::drain).
     pub fn check_open(&self, user: &Message) -> Result<(), Error> {
-        match is_elicitation_response(user) || user.tool_responses().next().is_some() {
-            true => Ok(()),
-            false => self.turns.check(),
+        if is_elicitation_response(user) || user.tool_responses().next().is_some() {
+            return Ok(());
         }
+        self.turns.wait();
+        self.turns.check()
     }
 
     /// Ends all agents in parallel, and prevents new ones.

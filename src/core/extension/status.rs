@@ -3,9 +3,11 @@
 use super::sandbox::Level;
 use super::screening_check::Decision;
 use super::{Class, ExtensionConfig};
+use crate::mcp::transport::stdio::StdioTransport;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The number of calls whose durations are kept.
@@ -62,7 +64,7 @@ pub struct ServerInfo {
 }
 
 /// One extension of a session, as `GET /agent/extensions` shows it.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct Status {
     /// The configured name.
     pub name: String,
@@ -117,12 +119,18 @@ pub struct Status {
     /// What kind of failure it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
-    /// The end of what its server wrote to stderr, without secrets: for those who configure.
+    /// The process of its server, if it is one of this machine.
     #[serde(skip)]
-    pub stderr: String,
+    pub(super) process: Option<Arc<StdioTransport>>,
 }
 
 impl Status {
+    /// The end of what its server wrote to stderr, without secrets: for those who configure.
+    pub fn stderr(&self) -> String {
+        let process = self.process.as_ref();
+        process.map_or_else(String::new, |it| it.stderr_tail())
+    }
+
     /// The status of an extension whose session is put away.
     pub(crate) fn idle(config: &ExtensionConfig) -> Self {
         let (state, tools) = match config {

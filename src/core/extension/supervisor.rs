@@ -301,8 +301,7 @@ impl Supervisor {
         }
         status.screening.clone_from(&connection.screening);
         status.warnings = connection.client.overlooked();
-        let process = connection.process.as_ref();
-        status.stderr = process.map_or_else(String::new, |it| it.stderr_tail());
+        status.process.clone_from(&connection.process);
         if let Some(initialized) = connection.client.initialized() {
             let shown = |text: &str| shown(text, &connection.secrets);
             status.protocol_version = Some(initialized.protocol_version.clone());

@@ -106,10 +106,9 @@ impl AccessControl {
     /// warning).
     pub(super) fn check_origin(&self, origin: &str) -> Result<(), Error> {
         if self.local_origins_only {
-            self.check_site(origin)
-        } else {
-            Ok(())
+            return self.check_site(origin);
         }
+        Ok(())
     }
 
     /// Fails with 403 if `origin` belongs to another site. The page of a program has the origin `null` or
@@ -125,19 +124,14 @@ impl AccessControl {
         let site = origin
             .strip_prefix("http://")
             .or_else(|| origin.strip_prefix("https://"));
-        let is_ours = match site.and_then(host) {
-            Some(Host::Address(address)) => address.is_loopback(),
-            Some(Host::Name(name)) => self.is_ours(name),
-            None => false,
-        };
-        if is_ours {
-            Ok(())
-        } else {
-            Err(Error::new(
+        match site.and_then(host) {
+            Some(Host::Address(address)) if address.is_loopback() => Ok(()),
+            Some(Host::Name(name)) if self.is_ours(name) => Ok(()),
+            _ => Err(Error::new(
                 403,
                 "Pages of other sites may not call this server: open yours from `localhost`, or add \
                  its host to GOOSE_ALLOWED_HOSTS",
-            ))
+            )),
         }
     }
 

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 /// were sent.
 pub type AtEnd = Box<dyn FnOnce(u16, u64)>;
 
-/// What requests pass first. Its methods return soon, unless the server is about to stop.
+/// What requests pass first. Its methods return soon.
 pub trait Ingress: Debug + Send + Sync {
     /// Says who asks, of whom the address of the connection is known, and changes the head, if it was valid. Also
     /// returns why the request is refused, if it is.

@@ -108,10 +108,8 @@ impl Stream {
 
     /// Whether writes have kept bytes that a [`flush`](Write::flush) must send.
     pub fn has_unsent(&self) -> bool {
-        match self.session.get() {
-            Some(session) => session.has_unsent(),
-            None => false,
-        }
+        let session = self.session.get();
+        session.is_some_and(|session| session.has_unsent())
     }
 
     /// Ends the output, or with [`Shutdown::Both`] the connection, after all output was sent. With TLS the

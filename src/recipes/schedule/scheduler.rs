@@ -421,7 +421,8 @@ impl Scheduler {
             let begun = self.begin(&id, Some(due)).map(drop);
             match begun {
                 // The run has logged its end.
-                Ok(()) | Err(Error::Run { .. } | Error::NotFound(_) | Error::Stopping) => {}
+                Ok(()) | Err(Error::Run { .. } | Error::NotFound(_)) => {}
+                Err(Error::Stopping) => log::warn!("schedule not run, the server stops id={id:?}"),
                 Err(error) => {
                     let reason = error.to_string();
                     log::error!("schedule not run id={id:?} reason={reason:?}");

@@ -1,6 +1,7 @@
 //! How many turns run, and whether more may begin.
 
 use crate::agent::Error;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 /// Counts the turns of a registry. A turn is counted before it looks whether it may begin, so that a drain misses none.
@@ -8,6 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 pub(in crate::agent) struct TurnCount {
     running: AtomicUsize,
     is_draining: AtomicBool,
+    /// What requests for turns call before they are refused.
+    wait: OnceLock<fn()>,
 }
 
 /// One of them, until it is dropped.
@@ -20,7 +23,8 @@ impl TurnCount {
     }
 
     /// No more turns may begin. Returns how many run.
-    pub(in crate::agent) fn drain(&self) -> usize {
+    pub(in crate::agent) fn drain(&self, wait: fn()) -> usize {
+        let _ = self.wait.set(wait);
         self.is_draining.store(true, SeqCst);
         self.running.load(SeqCst)
     }
@@ -29,17 +33,23 @@ impl TurnCount {
         self.is_draining.load(SeqCst)
     }
 
+    /// Waits until the refusal of another turn is of use.
+    pub(in crate::agent) fn wait(&self) {
+        if let Some(wait) = self.wait.get() {
+            wait();
+        }
+    }
+
     /// Whether another turn may begin.
     ///
     /// # Errors
     /// [`Error::Busy`] after [`drain`](Self::drain).
     pub(in crate::agent) fn check(&self) -> Result<(), Error> {
-        match self.is_draining() {
-            true => Err(Error::Busy {
-                reason: "the server is about to stop; send it again in a moment".to_owned(),
-            }),
-            false => Ok(()),
+        if self.is_draining() {
+            let reason = "the server is about to stop; send it again in a moment".to_owned();
+            return Err(Error::Busy { reason });
         }
+        Ok(())
     }
 }
 

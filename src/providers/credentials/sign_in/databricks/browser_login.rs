@@ -131,7 +131,10 @@ fn request_line(connection: &TcpStream) -> Option<String> {
     let (mut head, mut piece) = (Vec::new(), [0; 1024]);
     let mut limited = connection.take(MAX_REQUEST);
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        let count = limited.read(&mut piece).ok().filter(|count| *count > 0)?;
+        let count = match limited.read(&mut piece) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read.ok().filter(|count| *count > 0)?,
+        };
         head.extend_from_slice(&piece[..count]);
         if Instant::now() >= until {
             return None;
