@@ -4,7 +4,7 @@ use crate::agent::{Registry, Stores};
 use crate::api;
 use crate::http::{AccessControl, Limits, Server};
 use crate::parts::PARTS;
-use crate::store::settings::{HOST, LISTEN, PORT};
+use crate::store::settings::{HOST, PORT};
 use crate::sys::{self, signal};
 use gosling_core::command_line::serve::{self, parse_port, read_secret, variable};
 use gosling_core::command_line::{Command, Failure, failed, logging, paths, print, text, tls};
@@ -38,6 +38,9 @@ options:
                        GOOSE_TLS_KEY_PATH, or a self-signed one
   --offline            connect to no other machine, and ask the programs
                        that gosling starts to do the same
+  --ready json         print a line of JSON on stdout when it listens
+  --port-file FILE     write this line to FILE, which goes when gosling ends
+  --end-with-stdin     end when stdin does, and so with the program behind it
   -h, --help           show this
 
 variables (all of them: `gosling help configuration`):
@@ -55,7 +58,6 @@ struct Options {
     port: u16,
     /// Whether host or port are options, and so hold besides other places.
     has_place: bool,
-    listen: Vec<String>,
     secret: Option<String>,
     offline: bool,
     /// Whether the option wants it.
@@ -70,7 +72,6 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
             variable(PORT.name)?.as_deref().unwrap_or(PORT.default),
         )?,
         has_place: false,
-        listen: Vec::new(),
         secret: server_key,
         offline: false,
         tls: false,
@@ -82,17 +83,13 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
                 let port = parse_port("--port", &text(parser.value()?)?)?;
                 (options.has_place, options.port) = (true, port);
             }
-            Long("listen") => options.listen.push(text(parser.value()?)?),
             Long("secret-file") => options.secret = Some(read_secret(parser.value()?.into())?),
             Long("offline") => options.offline = true,
             Long("tls") => options.tls = true,
             Short('h') | Long("help") => return print(HELP),
+            Long(name) => serve::take_option(name.to_owned(), &mut parser)?,
             other => return Err(other.unexpected().into()),
         }
-    }
-    if options.listen.is_empty() {
-        let places = variable(LISTEN.name)?.unwrap_or_default();
-        options.listen = places.split_whitespace().map(str::to_owned).collect();
     }
     start(options)
 }
@@ -100,7 +97,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
 fn start(options: Options) -> Result<(), Failure> {
     sys::protect_memory();
     let encryption = tls::wanted(options.tls)?;
-    let listeners = serve::listeners(&options.listen)?;
+    let listeners = serve::listeners()?;
     signal::block();
     let paths = paths()?;
     logging::start(&paths);
@@ -135,23 +132,23 @@ fn start(options: Options) -> Result<(), Failure> {
         "http"
     };
     let mut server = Server::new(router, guard, Limits::default(), encryption);
+    let mut places = Vec::new();
     if options.has_place || listeners.is_empty() {
         serve::listen(&mut server, address)?;
-        announce(scheme, Some(server.local_addr()), "");
+        places.push(announce(scheme, Some(server.local_addr()), ""));
     }
     for listener in listeners {
         let (at, name) = (listener.address(), listener.name());
         (server.accept_from(listener)).map_err(failed("no thread for connections"))?;
-        announce(scheme, at, &name);
+        places.push(announce(scheme, at, &name));
     }
     if drawn {
         logging::say(&format!(
             "no key was given; for this run X-Secret-Key is {secret}\n"
         ));
     }
-    for service in &services {
-        service.start();
-    }
+    let mut starts = services.iter().map(|service| service.start(&places));
+    let started = starts.try_for_each(|started| started);
     let work = registry.cancel().clone();
     let services = Arc::new(services);
     let hear = services.clone();
@@ -163,15 +160,16 @@ fn start(options: Options) -> Result<(), Failure> {
         }
         registry.close();
     });
-    Ok(())
+    started
 }
 
-/// Says where the server listens.
-fn announce(scheme: &str, at: Option<SocketAddr>, name: &str) {
+/// Says where the server listens, and returns that.
+fn announce(scheme: &str, at: Option<SocketAddr>, name: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let place = at.map_or_else(|| name.to_owned(), |at| format!("{scheme}://{at}"));
     logging::say(&format!("gosling {version} listens on {place}\n"));
     if let Some(at) = at.filter(|at| !at.ip().is_loopback() && scheme == "http") {
         log::warn!("reachable from other machines, without encryption address={at}");
     }
+    place
 }

@@ -51,9 +51,12 @@ pub type Inform = fn(&Config, &Paths) -> Vec<(&'static str, Fact)>;
 /// Creates the work of a part for a server, unless a setting is wrong.
 pub type CreateService = fn(&Arc<Registry>) -> Result<Box<dyn Service>, Failure>;
 
-/// Opens the listeners that a service manager has handed over, and those that the user wants. Called before threads are
-/// started.
-pub type OpenListeners = fn(&[String]) -> Result<Vec<Arc<dyn Listener>>, String>;
+/// Takes an option of `gosling agent`, which `--` does not begin; false if the part does not have it.
+pub type TakeOption = fn(&str, &mut lexopt::Parser) -> Result<bool, Failure>;
+
+/// Opens the listeners that a service manager has handed over, and those that the user wants. Called after the options
+/// and before threads are started.
+pub type OpenListeners = fn() -> Result<Vec<Arc<dyn Listener>>, Failure>;
 
 /// Reads the certificate and its key, in the files of the user or in a folder of gosling, and announces them.
 pub type OpenEncryption = Box<dyn FnOnce(&Path) -> Result<Arc<dyn Encryption>, Box<dyn Error>>>;
@@ -79,6 +82,8 @@ pub struct Part {
     pub providers: &'static [fn() -> InProcessProvider],
     /// Creates its work besides requests, for a server.
     pub service: Option<CreateService>,
+    /// Its options of `gosling agent`.
+    pub option: Option<TakeOption>,
     /// What listens elsewhere than at a host and port.
     pub listeners: Option<OpenListeners>,
     /// What encrypts the connections of servers.
@@ -123,6 +128,7 @@ impl Part {
             catalog: None,
             providers: &[],
             service: None,
+            option: None,
             listeners: None,
             encryption: None,
             servers: &[],
@@ -147,8 +153,11 @@ impl Part {
 pub trait Service: Send + Sync {
     /// Adds the routes that need it.
     fn routes(&self, router: Router) -> Router;
-    /// Begins; the server listens already. A failure is logged.
-    fn start(&self);
+    /// Begins; the server listens already, at these places.
+    ///
+    /// # Errors
+    /// The server cannot do what it was started for, and shall end.
+    fn start(&self, places: &[String]) -> Result<(), Failure>;
     /// Ends, and waits for what runs.
     fn close(&self);
     /// A signal that ends the server has arrived: returns when what runs may be ended.

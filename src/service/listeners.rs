@@ -1,29 +1,55 @@
 //! Where the server listens besides a host and port: addresses, Unix sockets with a path, and sockets that the manager
 //! of the service has opened (sd_listen_fds(3)), so that clients may connect before the server runs.
 
+use crate::command_line::Failure;
+use crate::command_line::serve::variable;
 use crate::handover::HANDOVER;
 use crate::http::Listener;
+use crate::own_file::OwnFile;
 use crate::store::file_lock::FileLock;
+use crate::store::settings::LISTEN;
 use crate::sys::{
     self, ListeningSocket, listen_privately, lock, net, take_inherited, wait_readable,
 };
-use std::fs::{self, Metadata, Permissions};
+use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, PipeReader, PipeWriter};
+use std::mem;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// What begins the place of a Unix socket.
-const UNIX: &str = "unix:";
+pub(crate) const UNIX: &str = "unix:";
 /// The mode of one, unless the place says another.
 const MODE: u32 = 0o600;
 /// The most sockets that a manager may hand over.
 const MAX_INHERITED: u16 = 256;
 /// The variables about them, which are for this process alone.
 const VARIABLES: [&str; 3] = ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"];
+
+/// The places that options name.
+static PLACES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Adds the place of an option.
+pub(crate) fn add_place(place: String) {
+    lock(&PLACES).push(place);
+}
+
+/// The places of the options, else those of the variable.
+///
+/// # Errors
+/// The variable is not Unicode.
+pub(crate) fn places() -> Result<Vec<String>, Failure> {
+    let places = mem::take(&mut *lock(&PLACES));
+    if !places.is_empty() {
+        return Ok(places);
+    }
+    let places = variable(LISTEN.name)?.unwrap_or_default();
+    Ok(places.split_whitespace().map(str::to_owned).collect())
+}
 
 /// Opens the sockets of the manager, then these places.
 ///
@@ -137,33 +163,6 @@ fn is_alive(path: &Path) -> io::Result<bool> {
             ErrorKind::ConnectionRefused | ErrorKind::NotFound
         )),
         Ok(()) => Ok(true),
-    }
-}
-
-/// The file of a socket that this process has made.
-#[derive(Debug)]
-struct OwnFile {
-    path: PathBuf,
-    /// Device and inode: another process may have put its own in its place.
-    id: (u64, u64),
-}
-
-impl OwnFile {
-    fn new(path: &Path, made: &Metadata) -> Self {
-        OwnFile {
-            path: path.to_owned(),
-            id: (made.dev(), made.ino()),
-        }
-    }
-
-    fn remove(&self) {
-        let found = self.path.symlink_metadata();
-        if !found.is_ok_and(|it| (it.dev(), it.ino()) == self.id) {
-            return;
-        }
-        if let Err(error) = fs::remove_file(&self.path) {
-            log::warn!("socket not removed path={:?} reason={error}", self.path);
-        }
     }
 }
 

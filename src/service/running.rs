@@ -5,6 +5,7 @@ use crate::command_line::serve::variable;
 use crate::command_line::{Failure, logging};
 use crate::handover::HANDOVER;
 use crate::health::Health;
+use crate::host::Host;
 use crate::http::{Access, Router};
 use crate::ingress::Entrance;
 use crate::notifier::{Notifier, watchdog_interval};
@@ -29,6 +30,7 @@ pub(crate) struct Running {
     watchdog: Mutex<Option<(JoinHandle<()>, Sender<()>)>>,
     /// What could not be read again, for the status.
     faults: Arc<Mutex<String>>,
+    host: Host,
     /// Whether SIGHUP means to read files again: not in a terminal, which sends it when it is closed.
     reloads: bool,
 }
@@ -54,6 +56,7 @@ impl Running {
             None
         });
         let has_manager = notifier.is_some();
+        let host = Host::from_options().map_err(Failure::Failed)?;
         Ok(Running {
             registry: registry.clone(),
             entrance: Arc::new(entrance),
@@ -61,6 +64,7 @@ impl Running {
             notifier: notifier.map(Arc::new),
             watchdog: Mutex::default(),
             faults: Arc::default(),
+            host,
             reloads: has_manager || !sys::has_terminal(),
         })
     }
@@ -111,7 +115,12 @@ impl Service for Running {
             .get("/health", Access::Keyed, move |_| Ok(all.report()))
     }
 
-    fn start(&self) {
+    fn start(&self, places: &[String]) -> Result<(), Failure> {
+        if let Err(why) = self.host.start(places) {
+            // What is open already is closed as at any other end.
+            sys::terminate_self();
+            return Err(Failure::Failed(why));
+        }
         let pid = std::process::id();
         self.notify(&format!("READY=1\nMAINPID={pid}\nSTATUS=serving"));
         let (usec, of) = (
@@ -121,6 +130,7 @@ impl Service for Running {
         if let Some(interval) = watchdog_interval(usec.as_deref(), of.as_deref()) {
             self.feed(interval);
         }
+        Ok(())
     }
 
     fn hang_up(&self) -> bool {
@@ -148,6 +158,7 @@ impl Service for Running {
     }
 
     fn drain(&self) {
+        self.host.stopping();
         let config = &self.registry.stores().config;
         let seconds = settings::DRAIN_SECONDS.count(config).min(MAX_DRAIN);
         if seconds == 0 {
@@ -180,5 +191,6 @@ impl Service for Running {
             drop(end);
             let _ = thread.join();
         }
+        self.host.close();
     }
 }

@@ -8,6 +8,7 @@ mod listening_sockets;
 pub mod output_drain;
 pub mod own_stdio;
 mod random_byte;
+mod self_signal;
 mod trace;
 mod usage;
 pub mod walls;
@@ -20,5 +21,6 @@ pub use listening_sockets::{
     ListeningSocket, listen_privately, monotonic_micros, take_inherited, wait_readable,
 };
 pub use random_byte::random_byte;
+pub use self_signal::terminate_self;
 pub use trace::{Trace, current_trace, set_trace_source};
 pub use usage::{Usage, effective_user, os_version, resident_of_group, usage};

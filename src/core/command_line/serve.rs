@@ -91,18 +91,35 @@ pub fn allowed_hosts() -> Result<Vec<String>, Failure> {
     Ok(hosts.filter(|host| !host.is_empty()).collect())
 }
 
+/// Gives an option of `gosling agent` to the part that has it.
+///
+/// # Errors
+/// It is unknown, or its value is wrong.
+pub fn take_option(name: String, parser: &mut lexopt::Parser) -> Result<(), Failure> {
+    for take in part::all().iter().filter_map(|part| part.option) {
+        if take(&name, parser)? {
+            return Ok(());
+        }
+    }
+    let of_service = ["end-with-stdin", "listen", "port-file", "ready"].contains(&&*name);
+    let hint = of_service.then(|| features::hint("service"));
+    Err(unknown(&format!("--{name}"), hint.unwrap_or_default()))
+}
+
+fn unknown(what: &str, hint: String) -> Failure {
+    Failure::Usage(format!("{what} is unknown{hint}"))
+}
+
 /// Opens the listeners at other places than a host and port. Called before threads are started.
 ///
 /// # Errors
 /// A place is wrong or taken, or this build has none.
-pub fn listeners(places: &[String]) -> Result<Vec<Arc<dyn Listener>>, Failure> {
+pub fn listeners() -> Result<Vec<Arc<dyn Listener>>, Failure> {
+    let name = settings::LISTEN.name;
     match part::all().iter().find_map(|part| part.listeners) {
-        Some(open) => open(places).map_err(Failure::Failed),
-        None if places.is_empty() => Ok(Vec::new()),
-        None => {
-            let hint = features::hint("service");
-            Err(Failure::Usage(format!("--listen is unknown{hint}")))
-        }
+        Some(open) => open(),
+        None if variable(name)?.is_none() => Ok(Vec::new()),
+        None => Err(unknown(name, features::hint("service"))),
     }
 }
 

@@ -120,11 +120,7 @@ impl Secrets {
     /// # Errors
     /// As [`Secrets::get`].
     pub fn given(&self, key: &str) -> Result<Option<Given<'_>>> {
-        if let Some(text) = env_override(&self.env, key) {
-            return Ok(Some(Given::of_variable(&text)));
-        }
-        let value = self.file.load()?.get(key).map(yaml_text::to_json);
-        Ok(Given::in_file(self.path(), value))
+        Given::read(&self.env, &self.file, key)
     }
 
     /// As [`Secrets::get`], for an extension that declares `key` a secret, which is recorded.

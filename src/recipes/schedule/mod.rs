@@ -14,6 +14,7 @@ pub use schedule_file::{Job, ScheduleFile, Status, cron_lines};
 pub use scheduler::{Inspection, Listed, Scheduler, list};
 
 use crate::agent::Registry;
+use crate::command_line::Failure;
 use crate::http::Router;
 use gosling_core::part::{self, Part};
 use std::sync::Arc;
@@ -35,8 +36,9 @@ impl part::Service for Service {
         schedule_endpoints::routes(router, &self.0)
     }
 
-    fn start(&self) {
+    fn start(&self, _: &[String]) -> Result<(), Failure> {
         self.0.start_or_log();
+        Ok(())
     }
 
     fn close(&self) {

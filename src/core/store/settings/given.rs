@@ -1,8 +1,8 @@
 //! The values of settings as they stand in a file or in the environment, and their reading by type.
 
 use super::MAX_SHOWN;
-use crate::store::shared_yaml_file::MAX_SIZE;
-use crate::store::{files, parse_env_value};
+use crate::store::shared_yaml_file::{MAX_SIZE, YamlFile};
+use crate::store::{Env, Result, env_override, files, parse_env_value, yaml_text};
 use crate::text::printable;
 use serde_json::{Number, Value};
 use std::path::{Component, Path};
@@ -29,13 +29,15 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// The value of a file; `None` if there is none.
-    pub(in crate::store) fn in_file(path: &'a Path, value: Option<Value>) -> Option<Self> {
-        let value = value.filter(|value| !value.is_null())?;
-        Some(Given {
-            file: Some(path),
-            value,
-        })
+    /// The value of the variable that overrides `key`, else of the file; `None` if there is none.
+    pub(in crate::store) fn read(env: &Env, file: &'a YamlFile, key: &str) -> Result<Option<Self>> {
+        if let Some(text) = env_override(env, key) {
+            return Ok(Some(Self::of_variable(&text)));
+        }
+        let value = file.load()?.get(key).map(yaml_text::to_json);
+        let value = value.filter(|value| !value.is_null());
+        let file = Some(file.path());
+        Ok(value.map(|value| Given { file, value }))
     }
 
     /// Whether it stands in a file.

@@ -1,0 +1,160 @@
+//! The file that tells other processes where the server listens. Its lock says that the server lives.
+
+use crate::own_file::OwnFile;
+use crate::store::files::beside;
+use crate::sys::fs::{open_regular, private};
+use crate::sys::random_hex;
+use serde_json::Value;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// The space that is taken before the server listens, in bytes, so that a full disk is noticed then.
+const RESERVED: usize = 4096;
+/// The largest file that is replaced, in bytes.
+const MAX_OLD: u64 = 1 << 20;
+
+/// The file, which is removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct PortFile {
+    path: PathBuf,
+    /// Locked as long as it is open.
+    file: File,
+    own: OwnFile,
+}
+
+impl PortFile {
+    /// Makes a file beside `path` that can take its place.
+    ///
+    /// # Errors
+    /// The folder or the disk cannot be written, or what stands there is not to be replaced.
+    pub(crate) fn prepare(path: &Path) -> Result<Self, String> {
+        let cannot = |why: String| format!("--port-file {}: {why}", path.display());
+        let path = std::path::absolute(path).map_err(|error| cannot(error.to_string()))?;
+        if path.file_name().is_none() {
+            return Err(cannot("the name of a file is missing".to_owned()));
+        }
+        check_replaceable(&path).map_err(cannot)?;
+        Self::reserve(path).map_err(|error| cannot(format!("it cannot be written: {error}")))
+    }
+
+    fn reserve(path: PathBuf) -> io::Result<Self> {
+        let temporary = beside(&path, ".", &format!(".{}", random_hex(4)?));
+        let mut options = OpenOptions::new();
+        let file = private(options.write(true).create_new(true)).open(&temporary)?;
+        let own = OwnFile::new(&temporary, &file.metadata()?);
+        let mut made = PortFile { path, file, own };
+        made.file.write_all(&[b' '; RESERVED])?;
+        made.file.try_lock()?;
+        Ok(made)
+    }
+
+    /// Gives it this content and its name.
+    ///
+    /// # Errors
+    /// The disk is full or fails.
+    pub(crate) fn publish(&mut self, text: &str) -> Result<(), String> {
+        let written = self.write(text);
+        written.map_err(|error| {
+            let path = self.path.display();
+            format!("--port-file {path}: it cannot be written: {error}")
+        })
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        self.file.rewind()?;
+        self.file.write_all(text.as_bytes())?;
+        self.file.set_len(text.len() as u64)?;
+        fs::rename(self.own.path(), &self.path)?;
+        self.own.renamed(&self.path);
+        Ok(())
+    }
+}
+
+impl Drop for PortFile {
+    fn drop(&mut self) {
+        self.own.remove();
+    }
+}
+
+/// Refuses what a user may want to keep, and the file of a server that lives. Empty files are made for this purpose.
+fn check_replaceable(path: &Path) -> Result<(), String> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.to_string()),
+        Ok(found) if found.is_symlink() => {
+            return Err("it is a symbolic link: name the file itself".to_owned());
+        }
+        Ok(found) if !found.is_file() => {
+            return Err("what stands there is not a file, and stays: choose another path".into());
+        }
+        Ok(_) => {}
+    }
+    let old = open_regular(path).map_err(|error| error.to_string())?;
+    match old.try_lock_shared() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err("a server that runs has written it: choose another path".to_owned());
+        }
+        Err(TryLockError::Error(error)) => return Err(format!("it cannot be locked: {error}")),
+    }
+    let mut content = Vec::new();
+    let read = old.take(MAX_OLD).read_to_end(&mut content);
+    read.map_err(|error| error.to_string())?;
+    let parsed: Value = serde_json::from_slice(&content).unwrap_or_default();
+    if content.is_empty() || parsed["pid"].is_u64() {
+        return Ok(());
+    }
+    Err("gosling has not written what stands there, and it stays: choose another path".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn it_appears_whole_and_goes_with_its_server() {
+        let folder = std::env::temp_dir().join(format!("gosling-port-{}", random_hex(8).unwrap()));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("port");
+        let names = || fs::read_dir(&folder).unwrap().count();
+        let mut file = PortFile::prepare(&path).unwrap();
+        assert!(!path.exists());
+        file.publish("{\"pid\":1}\n").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"pid\":1}\n");
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        assert_eq!(names(), 1);
+        let why = PortFile::prepare(&path).unwrap_err();
+        assert!(why.contains("a server that runs"), "{why}");
+        // Another process has put its own in its place.
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "{\"pid\": 2, \"x\": 1}").unwrap();
+        drop(file);
+        assert!(path.exists());
+        // A server that was killed has left it, and the next one that starts and fails leaves it, too.
+        drop(PortFile::prepare(&path).unwrap());
+        assert!(path.exists());
+        for content in ["notes", "{}", "[1]", "{\"pid\": \"x\"}", "\u{feff}"] {
+            fs::write(&path, content).unwrap();
+            let why = PortFile::prepare(&path).unwrap_err();
+            assert!(why.contains("has not written"), "{content}: {why}");
+        }
+        fs::write(&path, "").unwrap();
+        let mut file = PortFile::prepare(&path).unwrap();
+        file.publish("{\"pid\":3}").unwrap();
+        drop(file);
+        assert_eq!(names(), 0);
+        symlink("elsewhere", &path).unwrap();
+        let why = PortFile::prepare(&path).unwrap_err();
+        assert!(why.contains("symbolic link"), "{why}");
+        let why = PortFile::prepare(&folder).unwrap_err();
+        assert!(why.contains("not a file"), "{why}");
+        let why = PortFile::prepare(&folder.join("a/b")).unwrap_err();
+        assert!(why.contains("No such file"), "{why}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
