@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 /// The options of `unshare` for mounts of its own, and a line that mounts and then runs the program; `None`, with the
 /// reason printed, where that cannot be done.
-fn mounting(mounts: &str) -> Option<[String; 4]> {
+pub(crate) fn mounting(mounts: &str) -> Option<[String; 4]> {
     // Root needs no other user namespace, in which mounts are restricted.
     // SAFETY: a system call without arguments.
     let options = if unsafe { libc::geteuid() } == 0 {

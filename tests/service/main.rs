@@ -4,6 +4,7 @@
 mod artefacts;
 mod disks;
 mod drain;
+mod hosts;
 #[allow(dead_code)] // Each test file uses its own part.
 #[path = "../support/http_peer.rs"]
 mod http_peer;

@@ -63,6 +63,8 @@ pub struct Server {
     closed: Option<i32>,
     /// What it gets as descriptors from 3 on.
     passed: Vec<Arc<OwnedFd>>,
+    /// Its stdin; without, `/dev/null`.
+    stdin: Option<Arc<OwnedFd>>,
     /// A program that executes gosling, and its arguments before gosling's.
     through: Vec<String>,
     /// Whether it and its children may not read other processes' memory, even where the tests run as root.
@@ -82,6 +84,7 @@ impl Server {
             user: None,
             closed: None,
             passed: Vec::new(),
+            stdin: None,
             through: Vec::new(),
             without_ptrace: false,
         }
@@ -135,6 +138,12 @@ impl Server {
     /// Passes this at the next descriptor from 3 on, as a service manager does.
     pub fn passing(mut self, descriptor: impl Into<OwnedFd>) -> Self {
         self.passed.push(Arc::new(descriptor.into()));
+        self
+    }
+
+    /// Gives it this stdin.
+    pub fn with_stdin(mut self, descriptor: impl Into<OwnedFd>) -> Self {
+        self.stdin = Some(Arc::new(descriptor.into()));
         self
     }
 
@@ -223,13 +232,16 @@ impl Server {
                 });
             }
         }
+        let stdin = self.stdin.as_ref().map_or(Stdio::null(), |stdin| {
+            stdin.try_clone().expect("a descriptor").into()
+        });
         let mut process = command
             .args(arguments)
             .env("GOOSE_PATH_ROOT", self.root.path())
             .env("GOOSE_SERVER__SECRET_KEY", KEY)
             .env("HOME", self.root.path().join("home"))
             .envs(self.variables.clone())
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
