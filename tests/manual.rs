@@ -32,11 +32,12 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 2] = ["3000", "8123"];
 
 /// Pages whose commands need a feature that a build may leave out.
-const NEEDS: [(&str, &str); 18] = [
+const NEEDS: [(&str, &str); 19] = [
     ("README", "chat"),
     ("acp", "acp"),
     ("api", "demo"),
     ("backup", "backup"),
+    ("hosts", "service"),
     ("service", "service"),
     ("scale", "service"),
     ("builtins", "memory"),
@@ -100,6 +101,13 @@ const NOT_VARIABLES: &[&str] = &[
 ];
 /// Names in the manual that stand for the user's own, and other words in capitals.
 const EXAMPLES: &[&str] = &[
+    // What a program in C uses.
+    "AF_INET",
+    "INADDR_LOOPBACK",
+    "O_CLOEXEC",
+    "SOCK_CLOEXEC",
+    "SOCK_STREAM",
+    "_GNU_SOURCE",
     "TICKETS_TOKEN",
     "LOG_LEVEL",
     // What Goose Desktop reads, and a test.
@@ -131,12 +139,14 @@ fn help(name: &str) -> String {
 #[track_caller]
 fn assert_fits(what: &str, text: &str) {
     for (number, line) in text.lines().enumerate() {
-        let (number, width) = (number + 1, line.chars().count());
+        let width = |c: char| if c == '\t' { 8 } else { 1 };
+        let (number, width) = (number + 1, line.chars().map(width).sum::<usize>());
         assert!(
             width <= COLUMNS,
             "{what}, line {number}: {width} columns: {line}"
         );
-        let plain = |c: char| !c.is_control();
+        // Programs in Go are indented with tabs.
+        let plain = |c: char| !c.is_control() || c == '\t';
         assert!(line.chars().all(plain), "{what}, line {number}: {line:?}");
     }
 }
@@ -672,6 +682,15 @@ fn every_block_is_of_a_known_kind_and_says_why_it_is_not_run() {
                     assert_eq!(block.reason, "", "{page}, line {at}");
                 }
                 "console" => assert!(!block.reason.is_empty(), "{page}, line {at}: no reason"),
+                // Programs, which tests/interop/run starts.
+                kind @ ("c" | "go" | "js" | "python") => {
+                    let lines = block.lines.iter().map(|(_, line)| line.as_str());
+                    let text = lines.collect::<Vec<_>>().join("\n") + "\n";
+                    let programs = fs::read_dir(root().join("src/manual/hosts")).unwrap();
+                    let mut programs = programs.map(|it| fs::read_to_string(it.unwrap().path()));
+                    let is_file = programs.any(|it| it.unwrap() == text);
+                    assert!(is_file, "{page}, line {at}: {kind}");
+                }
                 kind => panic!("{page}, line {at}: a block of kind {kind:?}"),
             }
         }
