@@ -408,3 +408,27 @@ fn https_that_is_left_out_is_refused() {
         assert!(output.stdout.is_empty());
     }
 }
+
+#[cfg(not(feature = "service"))]
+#[test]
+fn options_and_places_of_a_service_are_unknown() {
+    let root = temp_dir();
+    let refused = |arguments: &[&str], place: Option<&str>| {
+        let mut command = gosling();
+        command.arg("agent").args(arguments);
+        command.env("GOOSE_PATH_ROOT", root.path());
+        command.envs(place.map(|place| ("GOOSE_LISTEN", place)));
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for option in ["--end-with-stdin", "--listen", "--port-file", "--ready"] {
+        let said = refused(&[option], None);
+        let unknown = format!("{option} is unknown; {}", hint("service"));
+        assert!(said.contains(&unknown), "{said}");
+    }
+    let said = refused(&[], Some("unix:/nonexistent/socket"));
+    assert!(said.contains(&hint("service")), "{said}");
+    let said = refused(&["--nosuch"], None);
+    assert!(!said.contains("built without"), "{said}");
+}

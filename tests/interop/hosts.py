@@ -74,6 +74,7 @@ class Trial:
         return found
 
     def nothing_is_left(self):
+        """How long that takes, in seconds."""
         begin = time.monotonic()
         while left := self.processes():
             if time.monotonic() > begin + DEADLINE:
@@ -108,8 +109,10 @@ class Trial:
         assert any(line.endswith(" mcp") for line in all_of_them.values()), all_of_them
         assert self.guardians, all_of_them
         os.kill(host.pid, signal.SIGKILL)
+        host.wait(timeout=60)
+        took = self.nothing_is_left()
         host.communicate(timeout=60)
-        return self.nothing_is_left()
+        return took
 
     def without_gosling(self):
         env = {**self.env, "PATH": os.path.join(self.root, "nowhere")}

@@ -16,7 +16,7 @@ const MAX_NAMES: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Given<'a> {
     /// The file; `None` for the environment, whose values are text.
-    file: Option<&'a Path>,
+    pub(super) file: Option<&'a Path>,
     pub(super) value: Value,
 }
 
