@@ -409,9 +409,11 @@ fn https_that_is_left_out_is_refused() {
     }
 }
 
-#[cfg(not(feature = "service"))]
 #[test]
 fn options_and_places_of_a_service_are_unknown() {
+    if !gosling::features::is_left_out("service") {
+        return;
+    }
     let root = temp_dir();
     let refused = |arguments: &[&str], place: Option<&str>| {
         let mut command = gosling();
