@@ -123,9 +123,8 @@ fn start(options: Options) -> Result<(), Failure> {
     }
     let address = (options.host.as_str(), options.port);
     let opened = encryption.map(|open| open(&paths.state.join("tls")));
-    let encryption = opened
-        .transpose()
-        .map_err(failed("no certificate for TLS"))?;
+    let encryption = opened.transpose();
+    let encryption = encryption.map_err(failed("no certificate for TLS"))?;
     let scheme = if encryption.is_some() {
         "https"
     } else {
@@ -147,19 +146,21 @@ fn start(options: Options) -> Result<(), Failure> {
             "no key was given; for this run X-Secret-Key is {secret}\n"
         ));
     }
-    let mut starts = services.iter().map(|service| service.start(&places));
-    let started = starts.try_for_each(|started| started);
+    let started = (services.iter()).try_for_each(|service| service.start(&places));
     let work = registry.cancel().clone();
     let services = Arc::new(services);
     let hear = services.clone();
     let hang_up = || hear.iter().any(|service| service.hang_up());
     let drain = || hear.iter().for_each(|service| service.drain());
-    serve::until_signal(server, &work, hang_up, drain, move || {
-        for service in &*services {
-            service.close();
-        }
+    let close = move || {
+        services.iter().for_each(|service| service.close());
         registry.close();
-    });
+    };
+    if started.is_ok() {
+        serve::until_signal(server, &work, hang_up, drain, close);
+    } else {
+        close();
+    }
     started
 }
 

@@ -116,11 +116,7 @@ impl Service for Running {
     }
 
     fn start(&self, places: &[String]) -> Result<(), Failure> {
-        if let Err(why) = self.host.start(places) {
-            // What is open already is closed as at any other end.
-            sys::terminate_self();
-            return Err(Failure::Failed(why));
-        }
+        self.host.start(places).map_err(Failure::Failed)?;
         let pid = std::process::id();
         self.notify(&format!("READY=1\nMAINPID={pid}\nSTATUS=serving"));
         let (usec, of) = (

@@ -11,10 +11,16 @@ pub const MAX_NAME: usize = 200;
 
 /// What belongs to the other installation, or follows from the rest. These fields may have values that only
 /// later versions of Goose know.
-#[rustfmt::skip]
 const NOT_IMPORTED: [&str; 9] = [
-    "id", "session_type", "created_at", "updated_at", "message_count", "schedule_id", "provider_name",
-    "model_config", "counted_messages",
+    "id",
+    "session_type",
+    "created_at",
+    "updated_at",
+    "message_count",
+    "schedule_id",
+    "provider_name",
+    "model_config",
+    "counted_messages",
 ];
 
 /// Why a text is not an exported session.

@@ -170,9 +170,7 @@ impl Write for &Stream {
 
     /// Sends what earlier writes kept. Without encryption they keep nothing.
     fn flush(&mut self) -> io::Result<()> {
-        match self.session.get() {
-            Some(session) => session.flush(&self.socket),
-            None => Ok(()),
-        }
+        let session = self.session.get();
+        session.map_or(Ok(()), |session| session.flush(&self.socket))
     }
 }

@@ -93,10 +93,19 @@ impl Annotations<'_> {
 }
 
 /// The types of images and audio that models of any provider accept.
-#[rustfmt::skip]
 const ALL_MEDIA: [&str; 12] = [
-    "image/jpeg", "image/png", "image/gif", "image/webp", "image/heic", "image/heif", "audio/wav",
-    "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac",
+    "image/jpeg",
+    "image/png",
+    "image/gif",
+    "image/webp",
+    "image/heic",
+    "image/heif",
+    "audio/wav",
+    "audio/mpeg",
+    "audio/aiff",
+    "audio/aac",
+    "audio/ogg",
+    "audio/flac",
 ];
 
 /// Whether the audience in these annotations includes the model. Without an audience it does (MCP).

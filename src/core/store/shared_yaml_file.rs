@@ -129,10 +129,8 @@ impl YamlFile {
             return Ok(None);
         }
         let _lock = FileLock::beside(&target)?;
-        match self.read()? {
-            Some(snapshot) => self.keep(&snapshot.content).map(Some),
-            None => Ok(None),
-        }
+        let kept = self.read()?.map(|snapshot| self.keep(&snapshot.content));
+        kept.transpose()
     }
 
     /// Records from now on what this process changes.

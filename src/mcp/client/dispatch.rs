@@ -26,10 +26,7 @@ impl Inner {
     fn dispatch(&self, message: Message, stream: Stream) {
         match message {
             Message::Response { id, outcome } => {
-                let outcome = match outcome {
-                    Ok(result) => Outcome::Answer(result),
-                    Err(error) => Outcome::Refused(error),
-                };
+                let outcome = outcome.map_or_else(Outcome::Refused, Outcome::Answer);
                 let initialize = self.initialize_id();
                 let number = match (&id, &outcome) {
                     (None, Outcome::Refused(_)) => initialize,

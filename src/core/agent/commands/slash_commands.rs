@@ -175,10 +175,8 @@ fn describe(prompt: &Prompt) -> String {
     }
     text.push('\n');
     for argument in prompt.arguments.iter().flatten() {
-        let need = match argument.required {
-            Some(true) => "required",
-            _ => "optional",
-        };
+        let is_required = argument.required == Some(true);
+        let need = if is_required { "required" } else { "optional" };
         let about = argument.description.as_deref().unwrap_or_default();
         let _ = writeln!(text, "- `{}` ({need}) {about}", argument.name);
     }

@@ -96,10 +96,7 @@ pub(in crate::agent) fn news(
     ];
     for (tag, intro, then, now) in changes {
         let now = plain(now);
-        let is_told = match told(messages, tag) {
-            Some(told) => told == now,
-            None => plain(then) == now,
-        };
+        let is_told = told(messages, tag).map_or_else(|| plain(then) == now, |told| told == now);
         if !is_told {
             news.push(format!("{intro}\n\n{}", between_tags(tag, &now)));
         }

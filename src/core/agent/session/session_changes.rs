@@ -188,10 +188,8 @@ impl Registry {
         if message.role != Role::User || model_history::shown(&message).is_none() {
             return Err(Error::config("the message has nothing for the model"));
         }
-        let id_of_message = match &message.id {
-            Some(id) => id.clone(),
-            None => random_id("steer_"),
-        };
+        let id_of_message = message.id.clone();
+        let id_of_message = id_of_message.unwrap_or_else(|| random_id("steer_"));
         message.id = Some(id_of_message.clone());
         let sessions = &self.stores().sessions;
         let store = || Ok(sessions.journal(id)?.append_waiting(message)?);

@@ -47,10 +47,8 @@ pub fn misspelled(name: &str, file: Option<&Path>) -> Option<Fault> {
         .iter()
         .filter_map(|setting| setting.name.strip_prefix(PREFIX));
     let near = known.map(|known| (distance(rest, known), known)).min()?;
-    let place = match file {
-        None => "the environment".to_owned(),
-        Some(path) => path.display().to_string(),
-    };
+    let place = file.map(|path| path.display().to_string());
+    let place = place.unwrap_or_else(|| "the environment".to_owned());
     (near.0 <= (rest.len() / 3).clamp(1, 2)).then(|| {
         Fault::warning(format!(
             "{} in {place} is not a setting, so it has no effect; did you mean {PREFIX}{}?",
