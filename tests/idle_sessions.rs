@@ -43,7 +43,9 @@ fn status(session: &Session<'_>) -> Vec<Value> {
 
 /// The difference between the most memory that the server had and what it has now, in bytes.
 fn returned(server: &RunningServer) -> usize {
-    server.memory("VmHWM") - server.memory("VmRSS")
+    server
+        .memory("VmHWM")
+        .saturating_sub(server.memory("VmRSS"))
 }
 
 #[test]

@@ -152,7 +152,8 @@ pub fn inventory(of: u32) -> String {
     format!("threads:\n{threads}descriptors:\n{fds}")
 }
 
-/// A size from `/proc/PID/status`, for example `VmRSS` or `VmHWM`, in bytes.
+/// A size from `/proc/PID/status`, for example `VmRSS` or `VmHWM`, in bytes. The kernel adds
+/// its counts up roughly: even `VmHWM` may fall by a few pages.
 pub fn memory(of: u32, field: &str) -> usize {
     let status = fs::read_to_string(format!("/proc/{of}/status")).expect("the process lives");
     let line = status.lines().find(|line| line.starts_with(field));
