@@ -37,7 +37,7 @@
 
 use gosling_core::{
     activity, agent, api, builtin, command_line, conversation, extension, features, http, json,
-    mcp, provider, sorting, store, sys, text,
+    mcp, provider, store, sys, text,
 };
 
 mod acp_command;

@@ -2,7 +2,6 @@
 
 use crate::activity::Caller;
 use crate::agent::Registry;
-use crate::conversation::Session;
 use crate::extension::{ExtensionConfig, configured};
 use crate::failed_keys::FailedKeys;
 use crate::http::{Access::Keyed, Client, ClientKeys, Error, Response, Router, SERVER, Stream};
@@ -188,14 +187,12 @@ impl ClientKeys for KnownClients {
 }
 
 impl SessionFilter for KnownClients {
-    fn is_visible(&self, session: &Session) -> bool {
+    fn is_visible(&self, owner: Option<&str>) -> bool {
         let caller = Caller::current();
         let Some(name) = caller.key.get().filter(|name| *name != SERVER) else {
             return true;
         };
         let key = self.key(name);
-        key.is_some_and(|key| {
-            !key.own_sessions || session.extension_data.owner() == Some(name.as_str())
-        })
+        key.is_some_and(|key| !key.own_sessions || owner == Some(name.as_str()))
     }
 }

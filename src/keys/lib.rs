@@ -26,9 +26,7 @@ mod roles;
 mod tickets;
 
 use gosling_core::part::Part;
-use gosling_core::{
-    activity, agent, command_line, conversation, extension, http, json, store, sys, text,
-};
+use gosling_core::{activity, agent, command_line, extension, http, json, store, sys, text};
 
 pub use roles::{Role, operations, role_of};
 

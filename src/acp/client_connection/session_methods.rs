@@ -10,8 +10,6 @@ use crate::extension::sandbox::Level;
 use crate::mcp::jsonrpc::ErrorObject;
 use crate::mcp_servers::McpServer;
 use crate::open_session::{OpenSession, UntoldFailures};
-use crate::sorting::sort_by;
-use crate::store::StoredSession;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::Utc;
 use crate::text::printable;
@@ -295,18 +293,12 @@ impl ConnectionState {
     }
 
     pub(crate) fn list_sessions(&self, params: &ListSessions) -> Result<Value, ErrorObject> {
-        let listing = self.registry.stores().sessions.list();
-        let listing = listing.map_err(error_object)?;
-        let mut sessions = listing.sessions;
-        sessions.retain(|session| session.is_listed());
-        if let Some(text) = params.meta["query"].as_str() {
-            let text = text.to_lowercase();
-            sessions.retain(|session| session.name.to_lowercase().contains(&text));
-        }
-        if let Some(cwd) = &params.cwd {
-            let cwd = absolute("session/list", cwd)?;
-            sessions.retain(|session| session.working_dir == cwd);
-        }
+        let store = &self.registry.stores().sessions;
+        let mut sessions = store.list().map_err(error_object)?;
+        sessions.retain(|session| session.is_listed);
+        let cwd = params.cwd.as_deref();
+        let cwd = cwd.map(|cwd| absolute("session/list", cwd)).transpose()?;
+        let text = params.meta["query"].as_str().map(str::to_lowercase);
         if let Some(cursor) = &params.cursor {
             let after = cursor.split_once(' ').ok_or_else(unknown_cursor)?;
             let is_id = |id: &str| id.bytes().all(|b| b.is_ascii_digit() || b == b'_');
@@ -314,16 +306,20 @@ impl ConnectionState {
                 return Err(unknown_cursor());
             }
             // A session of the last page may have changed since and have moved to the front.
-            sessions.retain(|session| position(session) < after);
+            sessions.retain(|session| session.place(after.0, after.1).is_gt());
         }
-        sort_by(&mut sessions, |a, b| position(b).cmp(&position(a)));
-        let more = sessions.len() > PAGE;
-        sessions.truncate(PAGE);
-        let shown: Vec<Value> = sessions.iter().map(|session| describe(session)).collect();
+        let found = store.read(sessions).filter(|session| {
+            let has_name = |text: &String| session.name.to_lowercase().contains(text);
+            text.as_ref().is_none_or(has_name)
+                && cwd.as_ref().is_none_or(|cwd| session.working_dir == *cwd)
+        });
+        let mut found: Vec<_> = found.take(PAGE + 1).collect();
+        let more = found.len() > PAGE;
+        found.truncate(PAGE);
+        let shown: Vec<Value> = found.iter().map(|session| describe(session)).collect();
         let mut result = json!({ "sessions": shown });
-        if more && let Some(last) = sessions.last() {
-            let (updated_at, id) = position(last);
-            result["nextCursor"] = format!("{updated_at} {id}").into();
+        if more && let Some(last) = found.last() {
+            result["nextCursor"] = format!("{} {}", last.updated_at, last.id).into();
         }
         Ok(result)
     }
@@ -366,11 +362,6 @@ fn tell_later(session: &OpenSession, unusable: Vec<String>, is_told: bool) {
             told_starting: false,
         });
     }
-}
-
-/// Where a session is in the list: the one changed last comes first.
-fn position(session: &StoredSession) -> (&str, &str) {
-    (&session.updated_at, &session.id)
 }
 
 /// The session in a list. What Goose's clients show beside that is in `_meta`.

@@ -5,7 +5,7 @@ use crate::agent::{self, Registry};
 use crate::conversation::Session;
 use crate::http::Method::{Delete, Get, Post, Put};
 use crate::http::{Error, Request, Response};
-use crate::store::{Query, StoredSession};
+use crate::store::{Query, StoredSession, Summary};
 use crate::sys::clock::Utc;
 use serde::Serialize;
 use serde_json::json;
@@ -38,24 +38,20 @@ pub(super) const ROUTES: &[Route] = &[
     ),
 ];
 
-/// The sessions that clients list. A session that cannot be read is left out and logged.
-fn listed(registry: &Registry) -> Result<Vec<Arc<StoredSession>>, Error> {
-    let listing = registry.stores().sessions.list()?;
-    for error in listing.broken {
-        log::warn!("left out of the list: {error}");
-    }
-    let mut sessions = listing.sessions;
-    sessions.retain(|session| session.is_listed());
+/// The sessions that clients list.
+fn listed(registry: &Registry) -> Result<Vec<Arc<Summary>>, Error> {
+    let mut sessions = registry.stores().sessions.list()?;
+    sessions.retain(|session| session.is_listed);
     Ok(sessions)
 }
 
 /// The whole list, or a part of it: `limit` and `offset` are gosling's own.
 fn list(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let (offset, limit) = (count(request, "offset")?, count(request, "limit")?);
-    let sessions = listed(registry)?;
-    let page = sessions.iter().skip(offset.unwrap_or(0));
-    let page = page.take(limit.unwrap_or(usize::MAX)).map(AsRef::as_ref);
-    let page: Vec<&StoredSession> = page.collect();
+    let page = listed(registry)?.into_iter().skip(offset.unwrap_or(0));
+    let page = page.take(limit.unwrap_or(usize::MAX));
+    let page: Vec<_> = registry.stores().sessions.read(page).collect();
+    let page: Vec<&StoredSession> = page.iter().map(AsRef::as_ref).collect();
     Ok(Response::json(&BTreeMap::from([("sessions", page)])))
 }
 
@@ -68,11 +64,7 @@ fn count(request: &Request, name: &str) -> Result<Option<usize>, Error> {
 
 fn insights(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let sessions = listed(registry)?;
-    let tokens = sessions.iter().fold(0i64, |sum, session| {
-        // Imported sessions may have the tokens of the last request only.
-        let tokens = session.accumulated_total_tokens.or(session.total_tokens);
-        sum.saturating_add(tokens.unwrap_or(0))
-    });
+    let tokens = (sessions.iter()).fold(0i64, |sum, it| sum.saturating_add(it.tokens));
     let insights = json!({"totalSessions": sessions.len(), "totalTokens": tokens});
     Ok(Response::json(&insights))
 }

@@ -34,8 +34,8 @@ pub use permission_launches::ToolOrigin;
 pub use permissions::{PermissionLevel, Permissions};
 pub use search::Query;
 pub use secrets::{Secret, Secrets, mask};
-pub use session_cache::StoredSession;
-pub use sessions::{Listing, NewSession, SessionFilter, Sessions};
+pub use session_cache::{StoredSession, Summary};
+pub use sessions::{NewSession, SessionFilter, Sessions};
 pub use shared_yaml_file::{MAX_SIZE as MAX_YAML, YamlFile};
 pub use turn_lock::TurnLock;
 pub use yaml_text::{

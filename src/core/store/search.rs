@@ -5,14 +5,13 @@ use std::time::{Duration, Instant};
 
 use super::journal::{self, Step};
 use super::trigrams::Trigrams;
-use super::{Result, Sessions, StoredSession};
-use crate::conversation::Session;
+use super::{Result, Sessions, StoredSession, Summary};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::Utc;
 
 /// The most results of a search.
 const MAX_FOUND: usize = 50;
-/// The time limit of a search. It then returns what it has found.
+/// The time limit of a search, from when it has the list. It then returns what it has found.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A search query.
@@ -40,7 +39,7 @@ impl Query {
         })
     }
 
-    fn is_in_time(&self, session: &Session) -> bool {
+    fn is_in_time(&self, session: &Summary) -> bool {
         if self.after.is_none() && self.before.is_none() {
             return true;
         }
@@ -59,18 +58,17 @@ impl Sessions {
     /// [`super::Error::Io`] when the folder cannot be read. A session that cannot be read is logged and
     /// skipped.
     pub fn search(&self, query: &Query, cancel: &Cancel) -> Result<Vec<Arc<StoredSession>>> {
-        let start = Instant::now();
         let mut found = Vec::new();
-        for session in self.list()?.sessions {
+        let mut sessions = self.list()?;
+        let start = Instant::now();
+        sessions.retain(|session| session.is_listed && query.is_in_time(session));
+        for session in self.read(sessions) {
             if found.len() >= query.limit || cancel.is_cancelled() {
                 break;
             }
             if start.elapsed() > TIMEOUT {
                 log::warn!("a search reached its time limit of {} s", TIMEOUT.as_secs());
                 break;
-            }
-            if !session.is_listed() || !query.is_in_time(&session) {
-                continue;
             }
             match self.contains_words(&session, &query.words, start + TIMEOUT) {
                 Ok(true) => found.push(session),

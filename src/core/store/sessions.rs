@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value};
 
 use super::journal::{self, Count, Journal, JournalEntry};
-use super::session_cache::{Entry, SessionCache, StoredSession};
+use super::session_cache::{SessionCache, StoredSession, Summary};
 use super::session_file_names::{MESSAGES, SESSION, TOOL_OUTPUTS};
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, file_lock, files};
@@ -41,6 +41,9 @@ const GOOSE_NUMBERS: u32 = 1_000_000;
 
 /// Larger session files are not read. They contain recipes and extensions, but no messages.
 const MAX_SIZE: u64 = 64 << 20;
+
+/// How many logs are counted on from where they ended. Those of others are read again.
+const MAX_COUNTS: usize = 10_000;
 
 /// The fields of a session that its JSON leaves out when they have no value.
 const LEFT_OUT_IF_NONE: [&str; 4] = [
@@ -75,12 +78,12 @@ pub struct Sessions {
 
 /// Which sessions the client that asks in this thread may see in lists.
 pub trait SessionFilter: fmt::Debug + Send + Sync {
-    /// Whether it may see this one.
-    fn is_visible(&self, session: &Session) -> bool;
+    /// Whether it may see the sessions that a client with the key `owner` has begun; `None` is that of the server.
+    fn is_visible(&self, owner: Option<&str>) -> bool;
 }
 
 /// The ids of all sessions, and the folder's state when they were read.
-type Names = (Stamp, Arc<[String]>);
+type Names = (Stamp, Arc<[Box<str>]>);
 
 /// The id that was assigned last, and the folder's state then. While that is unchanged, no other process has
 /// created a session, and the next number is free.
@@ -118,15 +121,6 @@ pub struct NewSession {
     pub schedule_id: Option<String>,
     /// Where the recipe comes from, if that is to be stored.
     pub recipe_origin: Option<RecipeOrigin>,
-}
-
-/// All readable sessions, and the errors of the others.
-#[derive(Debug, Default)]
-pub struct Listing {
-    /// Without their messages, the one changed last first.
-    pub sessions: Vec<Arc<StoredSession>>,
-    /// One error for each session that cannot be read.
-    pub broken: Vec<Error>,
 }
 
 impl Sessions {
@@ -274,13 +268,12 @@ impl Sessions {
     /// # Errors
     /// [`Error::Broken`] when its file does not parse, [`Error::Io`] when it cannot be read.
     pub fn load(&self, id: &str) -> Result<Option<Session>> {
-        Ok(self
-            .load_cached(id)?
-            .map(|session| Session::clone(&session)))
+        let loaded = self.load_cached(id)?;
+        Ok(loaded.map(|(_, session)| Session::clone(&session)))
     }
 
     /// As [`Sessions::load`], from the cache if the files have not changed.
-    fn load_cached(&self, id: &str) -> Result<Option<Arc<StoredSession>>> {
+    fn load_cached(&self, id: &str) -> Result<Option<(Arc<Summary>, Arc<StoredSession>)>> {
         let Some(dir) = self.dir(id) else {
             return Ok(None);
         };
@@ -292,12 +285,12 @@ impl Sessions {
         let known = self.cache.get(id, file);
         let count = self.count(id)?;
         let messages = count.map(|count| count.stamp());
-        if let Some(entry) = known.as_ref().filter(|it| it.messages == messages) {
-            return Ok(Some(Arc::clone(&entry.session)));
-        }
         let (session, file, is_settled) = match known {
-            Some(entry) => (Session::clone(&entry.session), file, true),
-            None => {
+            Some((summary, Some(session))) if summary.messages == messages => {
+                return Ok(Some((summary, session)));
+            }
+            Some((_, Some(session))) => (Session::clone(&session), file, true),
+            _ => {
                 let Some((content, file)) = files::read_file(&path, MAX_SIZE)? else {
                     return Ok(None);
                 };
@@ -305,15 +298,11 @@ impl Sessions {
             }
         };
         let session = StoredSession::new(completed(id, session, count));
+        let summary = Summary::new(&session, file, messages);
         if is_settled {
-            let entry = Entry {
-                file,
-                messages,
-                session: Arc::clone(&session),
-            };
-            self.cache.put(id, entry);
+            self.cache.put(Arc::clone(&summary), &session);
         }
-        Ok(Some(session))
+        Ok(Some((summary, session)))
     }
 
     /// The messages of the session `id`; `None` if it does not exist.
@@ -488,35 +477,49 @@ impl Sessions {
         self.root.join(format!("{DELETED}{id}"))
     }
 
-    /// All sessions without their messages, the one changed last first.
+    /// The sessions that the client that asks may see, the one changed last first. One that cannot be read is logged
+    /// and left out.
     ///
     /// # Errors
-    /// [`Error::Io`] when the folder cannot be read. Errors of single sessions are in [`Listing::broken`].
-    pub fn list(&self) -> Result<Listing> {
-        let mut listing = Listing::default();
+    /// [`Error::Io`] when the folder cannot be read.
+    pub fn list(&self) -> Result<Vec<Arc<Summary>>> {
         let names = self.names()?;
-        let entries = self.cache.all(&names);
         let folder = Folder::open(&self.root).ok();
-        for (name, entry) in names.iter().zip(entries) {
-            if let (Some(folder), Some(entry)) = (&folder, entry)
-                && entry.is_current(folder, name)
+        let mut list = Vec::with_capacity(names.len());
+        for (name, known) in names.iter().zip(self.cache.summaries(&names)) {
+            if let (Some(folder), Some(summary)) = (&folder, known)
+                && summary.is_current(folder)
             {
-                listing.sessions.push(Arc::clone(&entry.session));
+                list.push(summary);
                 continue;
             }
             match self.load_cached(name) {
-                Ok(session) => listing.sessions.extend(session),
-                Err(error) => listing.broken.push(error),
+                Ok(loaded) => list.extend(loaded.map(|(summary, _)| summary)),
+                Err(error) => log::warn!("left out of the list: {error}"),
             }
         }
         if let Some(filter) = self.filter.get() {
-            listing.sessions.retain(|it| filter.is_visible(it));
+            list.retain(|summary| filter.is_visible(summary.owner.as_deref()));
         }
-        // Of sessions that changed at the same time, the newest stays first.
-        sort_by(&mut listing.sessions, |a, b| {
-            b.updated_at.cmp(&a.updated_at)
-        });
-        Ok(listing)
+        sort_by(&mut list, |a, b| a.place(&b.updated_at, &b.id));
+        Ok(list)
+    }
+
+    /// The sessions of `summaries`, read when they are needed. One that cannot be read is logged and left out.
+    pub fn read<'a>(
+        &'a self,
+        summaries: impl IntoIterator<Item = Arc<Summary>> + 'a,
+    ) -> impl Iterator<Item = Arc<StoredSession>> + 'a {
+        summaries.into_iter().filter_map(|summary| {
+            let known = self.cache.session(&summary);
+            known.or_else(|| match self.load_cached(&summary.id) {
+                Ok(loaded) => loaded.map(|(_, session)| session),
+                Err(error) => {
+                    log::warn!("left out of the list: {error}");
+                    None
+                }
+            })
+        })
     }
 
     /// The folder of the session `id`, which may not exist; `None` if no session has such an id.
@@ -546,7 +549,11 @@ impl Sessions {
         let known = lock(&self.counts).get(id).copied();
         let count = journal::count(&self.root.join(id).join(MESSAGES), known)?;
         if let Some(count) = count {
-            lock(&self.counts).insert(id.to_owned(), count);
+            let mut counts = lock(&self.counts);
+            if counts.len() >= MAX_COUNTS {
+                counts.clear();
+            }
+            counts.insert(id.to_owned(), count);
         }
         Ok(count)
     }
@@ -640,7 +647,7 @@ impl Sessions {
     }
 
     /// The ids of all sessions, newest first; from memory if the folder has not changed.
-    fn names(&self) -> Result<Arc<[String]>> {
+    fn names(&self) -> Result<Arc<[Box<str>]>> {
         let read_at = SystemTime::now();
         let stamp = files::stamp(&self.root)?;
         if let Some((known, names)) = &*lock(&self.names)
@@ -651,7 +658,7 @@ impl Sessions {
         let mut names = self.entries()?;
         names.retain(|name| parse_id(name).is_some());
         sort_by(&mut names, |a, b| parse_id(b).cmp(&parse_id(a)));
-        let names: Arc<[String]> = names.into();
+        let names: Arc<[_]> = names.into_iter().map(String::into_boxed_str).collect();
         let settled = stamp.filter(|stamp| stamp.is_settled(read_at));
         *lock(&self.names) = settled.map(|stamp| (stamp, Arc::clone(&names)));
         Ok(names)
@@ -689,7 +696,7 @@ fn completed(id: &str, session: Session, count: Option<Count>) -> Session {
 }
 
 /// The day and the number of an id; `None` for any other text, which must not be used as a folder name.
-fn parse_id(id: &str) -> Option<(&str, u32)> {
+pub(super) fn parse_id(id: &str) -> Option<(&str, u32)> {
     let (day, number) = id.split_once('_')?;
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let valid = day.len() == 8 && (1..=9).contains(&number.len()) && digits(day) && digits(number);

@@ -309,13 +309,25 @@ impl Scheduler {
     /// # Errors
     /// When the sessions cannot be listed.
     pub fn sessions(&self, id: &str, limit: usize) -> Result<Vec<Arc<StoredSession>>, Error> {
-        let mut sessions = self.registry.stores().sessions.list()?.sessions;
-        sessions.retain(|session| session.schedule_id.as_deref() == Some(id));
-        sort_by(&mut sessions, |a, b| {
-            (&b.created_at, &b.id).cmp(&(&a.created_at, &a.id))
-        });
-        sessions.truncate(limit);
-        Ok(sessions)
+        let store = &self.registry.stores().sessions;
+        let mut of_schedule = store.list()?;
+        of_schedule.retain(|session| session.schedule_id.as_deref() == Some(id));
+        let mut newest = Vec::new();
+        let keep_newest = |newest: &mut Vec<Arc<StoredSession>>| {
+            sort_by(newest, |a, b| {
+                (&b.created_at, &b.id).cmp(&(&a.created_at, &a.id))
+            });
+            newest.truncate(limit);
+        };
+        // A schedule may have more sessions than there is memory.
+        for session in store.read(of_schedule) {
+            newest.push(session);
+            if newest.len() / 2 > limit {
+                keep_newest(&mut newest);
+            }
+        }
+        keep_newest(&mut newest);
+        Ok(newest)
     }
 
     fn running(&self, id: &str) -> Option<Running> {
