@@ -19,7 +19,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::Value;
 use std::error::Error;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -64,6 +64,9 @@ pub type OpenEncryption = Box<dyn FnOnce(&Path) -> Result<Arc<dyn Encryption>, B
 /// Reads the variables. The boolean is whether an option wants encryption.
 pub type WantEncryption = fn(bool) -> Result<Option<OpenEncryption>, Failure>;
 
+/// Creates the log file of this process in a folder. It gets whole lines; the function takes what is wrong with the file.
+pub type CreateLogFile = fn(PathBuf, fn(&str)) -> Box<dyn Write + Send>;
+
 /// Runs a command in a shell, and ends all processes that it has started. If it fails, the reason with the end of its
 /// output.
 pub type RunCheck = fn(&ShellCheck<'_>, &Cancel) -> Result<(), String>;
@@ -86,6 +89,8 @@ pub struct Part {
     pub option: Option<TakeOption>,
     /// What listens elsewhere than at a host and port.
     pub listeners: Option<OpenListeners>,
+    /// What writes log records to a file.
+    pub log_file: Option<CreateLogFile>,
     /// What encrypts the connections of servers.
     pub encryption: Option<WantEncryption>,
     /// Its builtin MCP servers.
@@ -130,6 +135,7 @@ impl Part {
             service: None,
             option: None,
             listeners: None,
+            log_file: None,
             encryption: None,
             servers: &[],
             shows_user_interfaces: false,

@@ -8,7 +8,7 @@
 //!   `port_file` writes, and the end with it, which `host_stdin` notices.
 //! - `ingress` is what requests pass first: `proxies` decides who is believed, `forwarded` reads what they say,
 //!   `access_log` has a record of each request.
-//! - `trace` reads the trace of a request, and `log_format` makes the lines of the log.
+//! - `trace` reads the trace of a request, `log_format` makes the lines of the log, and `log_file` writes them to a file.
 //! - `handover` leaves requests to the successor when the server ends.
 //! - `health` answers probes.
 //! - `shard` is which of several servers this is.
@@ -23,6 +23,7 @@ mod host;
 mod host_stdin;
 mod ingress;
 mod listeners;
+mod log_file;
 mod log_format;
 mod notifier;
 mod own_file;
@@ -48,6 +49,7 @@ pub const PART: Part = Part {
         log_format::install().map_err(Failure::Failed)?;
         listeners::open(&listeners::places()?).map_err(Failure::Failed)
     }),
+    log_file: Some(log_file::create),
     service: Some(|registry| Ok(Box::new(Running::new(registry)?))),
     ..Part::new("service")
 };

@@ -1,13 +1,14 @@
 //! The life of the service, as its manager hears of it.
 
 use crate::agent::Registry;
+use crate::command_line::Failure;
 use crate::command_line::serve::variable;
-use crate::command_line::{Failure, logging};
 use crate::handover::HANDOVER;
 use crate::health::Health;
 use crate::host::Host;
 use crate::http::{Access, Router};
 use crate::ingress::Entrance;
+use crate::log_file;
 use crate::notifier::{Notifier, watchdog_interval};
 use crate::part::{self, Service};
 use crate::shard;
@@ -137,7 +138,7 @@ impl Service for Running {
         self.notify(&format!(
             "RELOADING=1\nMONOTONIC_USEC={now}\nSTATUS=reads its files again"
         ));
-        logging::reopen();
+        log_file::reopen();
         let faults = part::reload();
         for fault in &faults {
             log::error!("RELOAD FAILED {}", printable(fault, 2_000));

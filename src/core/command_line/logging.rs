@@ -1,19 +1,19 @@
-//! Writes log records, one line each, to stderr and to a file below `state/logs/server/`.
+//! Writes log records, one line each, to stderr and, if a part of the program writes it, to a file below
+//! `state/logs/server/`.
 //!
 //! Each destination has its own writer thread (`background_writer`), so that a full pipe, a stopped terminal or
 //! a full disk delays neither requests nor the end of the process. Repeated warnings are counted
 //! (`repeated_warnings`).
 
 mod background_writer;
-mod log_file;
 mod repeated_warnings;
 
+use crate::part;
 use crate::store::Paths;
 use crate::sys::{clock, lock};
 use crate::text::printable;
 use background_writer::BackgroundWriter;
 use log::{Level, LevelFilter, Log, Metadata, Record};
-use log_file::LogFile;
 use repeated_warnings::RepeatedWarnings;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,11 +43,6 @@ pub fn start(paths: &Paths) {
     begin(Some(paths), LevelFilter::Trace);
 }
 
-/// Opens the log file again before the next record, because another program may have moved it.
-pub fn reopen() {
-    log_file::REOPEN.store(true, Ordering::Relaxed);
-}
-
 /// Writes a text to stderr, in order with the records. Does not block once logging has started.
 pub fn say(text: &str) {
     if STARTED.load(Ordering::Relaxed) {
@@ -59,11 +54,14 @@ pub fn say(text: &str) {
 
 /// The same with this level, and without a file if an MCP client has started the process: it keeps stderr.
 pub fn begin(paths: Option<&Paths>, level: LevelFilter) {
-    let file = paths.map(|paths| {
-        let folder = paths.state.join("logs").join("server");
-        let failure_log = (level >= LevelFilter::Warn).then(stderr);
-        let file = LogFile::new(folder, failure_log);
-        &*Box::leak(Box::new(BackgroundWriter::new("log file", Box::new(file))))
+    let create = part::all().iter().find_map(|part| part.log_file);
+    let file = paths.zip(create).map(|(paths, create)| {
+        let report: fn(&str) = match level >= LevelFilter::Warn {
+            true => |text| stderr().push(&line(Some(Level::Warn), text, true)),
+            false => |_| {},
+        };
+        let file = create(paths.state.join("logs").join("server"), report);
+        &*Box::leak(Box::new(BackgroundWriter::new("log file", file)))
     });
     let logger = Logger {
         stderr: level,

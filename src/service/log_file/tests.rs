@@ -13,7 +13,7 @@ impl Folder {
         LogFile {
             max,
             name: "log".to_owned(),
-            ..LogFile::new(self.0.clone(), None)
+            ..LogFile::new(self.0.clone(), |_| {})
         }
     }
 

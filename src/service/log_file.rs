@@ -1,10 +1,8 @@
 //! The log file of this process: `YYYYMMDD/gosling-PID.log`. A full file is renamed to `….log.1`.
 
-use super::background_writer::BackgroundWriter;
 use crate::store::files::ensure_dir;
 use crate::sys::clock;
 use crate::sys::fs::{open_regular_with, private};
-use log::Level;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,10 +16,20 @@ const KEEP_FILES: usize = 4;
 const KEEP_DAYS: usize = 14;
 
 /// Set if the file has to be opened again.
-pub(super) static REOPEN: AtomicBool = AtomicBool::new(false);
+static REOPEN: AtomicBool = AtomicBool::new(false);
+
+/// Creates the log file in this folder. The function gets a sentence about the first of several failed writes.
+pub(crate) fn create(folder: PathBuf, report: fn(&str)) -> Box<dyn Write + Send> {
+    Box::new(LogFile::new(folder, report))
+}
+
+/// Opens the file again before the next record, because another program may have moved it.
+pub(crate) fn reopen() {
+    REOPEN.store(true, Relaxed);
+}
 
 /// Takes complete lines, in any number of writes.
-pub(super) struct LogFile {
+struct LogFile {
     folder: PathBuf,
     name: String,
     max: u64,
@@ -29,7 +37,7 @@ pub(super) struct LogFile {
     /// Whether the last write ended within a line.
     within_line: bool,
     /// Where the first of several failed writes is reported.
-    failure_log: Option<&'static BackgroundWriter>,
+    report: fn(&str),
     fails: bool,
 }
 
@@ -41,14 +49,14 @@ struct Open {
 
 impl LogFile {
     /// Creates no file before the first write.
-    pub(super) fn new(folder: PathBuf, failure_log: Option<&'static BackgroundWriter>) -> Self {
+    fn new(folder: PathBuf, report: fn(&str)) -> Self {
         LogFile {
             folder,
             name: format!("gosling-{}.log", std::process::id()),
             max: MAX_FILE,
             open: None,
             within_line: false,
-            failure_log,
+            report,
             fails: false,
         }
     }
@@ -135,13 +143,11 @@ impl Write for LogFile {
         let written = self.write_some(lines);
         if let Err(error) = &written
             && !self.fails
-            && let Some(failure_log) = self.failure_log
         {
             let folder = &self.folder;
-            let warning = format!(
+            (self.report)(&format!(
                 "the log file cannot be written, so records go to stderr only folder={folder:?} reason={error}"
-            );
-            failure_log.push(&super::line(Some(Level::Warn), &warning, true));
+            ));
         }
         self.fails = written.is_err();
         written
