@@ -21,6 +21,7 @@ mod tests;
 pub(super) mod vendor_settings;
 pub(super) mod vendors;
 
+use super::lead_worker;
 use super::listed_limits::ListedLimits;
 use super::model_families;
 use super::provider_spec::{ProviderSpec, SettingRole};
@@ -28,7 +29,7 @@ use super::thinking_effort::claude_params;
 use super::{Error, ErrorClass, ModelConfig, Provider};
 use crate::outbound::is_loopback_url;
 use crate::store::settings::{CONTEXT_LIMIT, PROVIDER, Setting};
-use crate::store::{Config, Secrets};
+use crate::store::{self, Config, Secrets};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use builtin_providers::{builtin_providers, builtin_settings};
@@ -42,8 +43,8 @@ use gosling_core::provider::catalog::{
     ConfigKey, DEFAULT_CONTEXT, KnownModel, ProviderMetadata, ProviderType, model_config, no_login,
 };
 use gosling_core::provider::{
-    Catalog, FastModel, InProcessCatalog, InProcessProvider, ModelInfo, Price, ProviderDetails,
-    not_made, unknown,
+    Catalog, FastModel, InProcessCatalog, InProcessProvider, LeadModel, ModelInfo, Price,
+    ProviderDetails, not_made, unknown,
 };
 use known_facts::{KnownFacts, ProviderFacts};
 use model_table::{Model, ModelTable};
@@ -530,6 +531,14 @@ impl Catalog for ProviderCatalog {
 
     fn fast_model(&self, provider: &str, own: &str, tokens: u64) -> Option<FastModel> {
         self.cheaper_model(provider, own, tokens)
+    }
+
+    fn lead_model(
+        &self,
+        stored: Option<&Value>,
+        turns: usize,
+    ) -> store::Result<Option<Box<dyn LeadModel>>> {
+        lead_worker::read(&self.config, stored, turns)
     }
 
     fn thinking_params(&self, provider: &str, model: &str) -> Map<String, Value> {

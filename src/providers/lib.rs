@@ -31,6 +31,7 @@ mod gemini_signatures;
 mod google;
 mod http_provider;
 mod json_splitter;
+mod lead_worker;
 mod lenient_json;
 mod listed_limits;
 mod message_parts;

@@ -33,9 +33,10 @@ use crate::conversation::{
     ExtensionData, Message, Metadata, Role, Session, TokenState, ToolRequest,
 };
 use crate::extension::Manager;
-use crate::provider::{LeadWorker, Progress};
+use crate::provider::LeadModel;
 use crate::store::settings;
 use crate::sys::cancel::Cancel;
+use serde_json::Value;
 
 /// The turn ends after so many answers in a row whose tool calls are all malformed.
 const MAX_MALFORMED: usize = 3;
@@ -68,8 +69,8 @@ pub(in crate::agent) struct TurnContext<'t> {
     pub(in crate::agent) cancel: Cancel,
     /// The session's own model. Another one answers if it is the lead model's turn.
     pub(in crate::agent) own_model: Model,
-    /// The policy of a lead model that shares the session, and the turns and failures before this turn.
-    pub(in crate::agent) lead: Option<(LeadWorker, Progress)>,
+    /// The lead model that shares the session.
+    pub(in crate::agent) lead: Option<Box<dyn LeadModel>>,
     /// The token counts when the turn began.
     pub(in crate::agent) tokens_before: TokenState,
     /// Whether a user can answer questions.
@@ -316,7 +317,7 @@ impl<'t> Turn<'t> {
                 session.counted_messages = Some(counted_messages);
                 let data = &mut session.extension_data;
                 refused.store(data);
-                if let Some(progress) = progress.and_then(|it| crate::json::to_value(&it).ok()) {
+                if let Some(progress) = progress {
                     data.0
                         .insert(ExtensionData::LEAD_WORKER.to_owned(), progress);
                 }
@@ -338,14 +339,12 @@ impl<'t> Turn<'t> {
         Ok(())
     }
 
-    /// The turns and failures of the session with this turn, which counts if the model has answered to its end.
-    fn progress(&self, is_whole: bool) -> Option<Progress> {
-        let (policy, before) = self.context.lead.as_ref()?;
-        if !(self.tally.answered && is_whole) {
-            return Some(*before);
-        }
+    /// What the lead model knows of the session with this turn, which counts if the model has answered to its end.
+    fn progress(&self, is_whole: bool) -> Option<Value> {
         let failed = self.tally.report.calls > 0 && self.tally.failures == self.tally.report.calls;
-        Some(policy.after(*before, failed))
+        let counts = self.tally.answered && is_whole;
+        let lead = self.context.lead.as_ref()?;
+        Some(lead.after(counts.then_some(failed)))
     }
 
     /// How many requests to the model this turn may make, and the name of the setting.

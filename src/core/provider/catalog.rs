@@ -1,8 +1,8 @@
 //! What sessions and clients ask about providers and models: a trait, and the shapes of the answers.
 
 use super::{Error, ErrorClass, ModelConfig, Provider, Usage, unknown};
-use crate::store::Config;
 use crate::store::settings::{CONTEXT_LIMIT, MAX_TOKENS, Setting, TEMPERATURE};
+use crate::store::{self, Config};
 use crate::sys::cancel::Cancel;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -66,6 +66,19 @@ pub trait Catalog: Send + Sync {
     /// itself.
     fn fast_model(&self, _provider: &str, _own: &str, _tokens: u64) -> Option<FastModel> {
         None
+    }
+
+    /// The lead model of a session that has had so many turns and has stored this of them; `None` if the user wants
+    /// none.
+    ///
+    /// # Errors
+    /// A setting is wrong or cannot be read.
+    fn lead_model(
+        &self,
+        _stored: Option<&Value>,
+        _turns: usize,
+    ) -> store::Result<Option<Box<dyn LeadModel>>> {
+        Ok(None)
     }
 
     /// The parameters with which settings of one provider alone ask a model to think.
@@ -281,6 +294,20 @@ impl ProviderMetadata {
 
 /// What the tokens of a request to a model cost, in US dollars.
 pub type Price = Arc<dyn Fn(Usage) -> f64 + Send + Sync>;
+
+/// A model that shares a session with the session's own one, the worker, before one of the turns.
+pub trait LeadModel: Send + Sync {
+    /// The name of its provider, if that is not the worker's, and its name.
+    fn names(&self) -> (Option<&str>, &str);
+
+    /// Whether it answers the turn.
+    fn is_next(&self) -> bool;
+
+    /// What the session stores after the turn; `failed` is `None` if the turn does not count. A turn failed if the
+    /// arguments of a tool call were invalid, or if all of its tool calls failed. One in which the provider was
+    /// unreachable does not count, as that says nothing about the model; the lead answers such a turn of the worker.
+    fn after(&self, failed: Option<bool>) -> Value;
+}
 
 /// A model that answers in place of a session's own one.
 pub struct FastModel {

@@ -9,7 +9,6 @@ pub mod catalog;
 mod error;
 mod in_process_catalog;
 pub mod key_names;
-pub mod lead_worker;
 #[cfg(any(test, feature = "openai", feature = "scripted"))]
 pub mod model_output;
 #[cfg(feature = "scripted")]
@@ -18,10 +17,9 @@ pub mod thinking_effort;
 pub mod tool_call_conversion;
 pub mod tool_result_conversion;
 
-pub use catalog::{Catalog, FastModel, ModelInfo, Price, ProviderDetails};
+pub use catalog::{Catalog, FastModel, LeadModel, ModelInfo, Price, ProviderDetails};
 pub use error::{Error, ErrorClass};
 pub use in_process_catalog::{InProcessCatalog, InProcessProvider, not_made, unknown};
-pub use lead_worker::{Choice, LeadWorker, Progress};
 pub(crate) use tool_call_conversion::replayed_call;
 pub(crate) use tool_result_conversion::{
     audience_includes_model, has_content_for_model, image_hashes, is_part_for_model,

@@ -6,9 +6,7 @@ use crate::agent::turn::turn_channel::Model;
 use crate::agent::{Error, Stores};
 use crate::conversation::Session;
 use crate::provider::thinking_effort;
-use crate::provider::{
-    self, Catalog, Choice, ErrorClass, LeadWorker, ModelConfig, Price, Progress,
-};
+use crate::provider::{self, Catalog, ErrorClass, LeadModel, ModelConfig, Price};
 use crate::store::settings;
 use serde_json::{Map, Value};
 
@@ -157,26 +155,23 @@ impl Models<'_> {
     pub(in crate::agent) fn for_turn(
         self,
         own: &Model,
-        lead: Option<&(LeadWorker, Progress)>,
+        lead: Option<&dyn LeadModel>,
     ) -> Result<(Model, Option<&'static str>), Error> {
-        let Some((policy, progress)) = lead else {
-            return Ok((own.clone(), None));
-        };
-        match policy.choose(progress) {
-            Choice::Worker => Ok((own.clone(), Some(WORKER))),
-            Choice::Lead { .. } => Ok((self.lead(policy, own)?, Some(LEAD))),
+        match lead {
+            None => Ok((own.clone(), None)),
+            Some(lead) if lead.is_next() => Ok((self.lead(lead, own)?, Some(LEAD))),
+            Some(_) => Ok((own.clone(), Some(WORKER))),
         }
     }
 
     /// The lead model of a session whose own model is `own`.
-    pub(in crate::agent) fn lead(self, policy: &LeadWorker, own: &Model) -> Result<Model, Error> {
-        let provider = match &policy.lead_provider {
+    pub(in crate::agent) fn lead(self, lead: &dyn LeadModel, own: &Model) -> Result<Model, Error> {
+        let (provider, model) = lead.names();
+        let provider = match provider {
             Some(name) => self.catalog.provider(name)?,
             None => own.provider.clone(),
         };
-        let config = self
-            .catalog
-            .model_config(provider.name(), &policy.lead_model);
+        let config = self.catalog.model_config(provider.name(), model);
         self.permitted(Model { provider, config })
     }
 

@@ -111,7 +111,7 @@ impl Turn<'_> {
         if error.class == ErrorClass::Cancelled || self.context.cancel.is_cancelled() {
             return Ok(reply);
         }
-        let Some((policy, _)) = &self.context.lead else {
+        let Some(lead) = self.context.lead.as_deref() else {
             return Ok(reply);
         };
         let class = error.class;
@@ -122,7 +122,7 @@ impl Turn<'_> {
                 format!("{worker}. The lead model failed, too: {lead}"),
             )
         };
-        match self.context.models.lead(policy, &self.context.own_model) {
+        match self.context.models.lead(lead, &self.context.own_model) {
             Ok(lead) => self.replace_worker(lead, error, reply.streamed)?,
             Err(lead) => {
                 let answer = Err(failed(&lead));

@@ -21,7 +21,6 @@ use crate::conversation::{
     Action, Content, ExtensionData, Message, NotificationType, Role, Session, SessionType,
     TokenState,
 };
-use crate::provider::{LeadWorker, Progress};
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 use std::time::Duration;
@@ -194,11 +193,14 @@ impl TurnStart<'_> {
         attended: bool,
         cancel: Cancel,
     ) -> Result<Turn<'a>, Error> {
-        let config = &self.stores.config;
         let own_model = self.models.of(&session)?;
-        let policy = LeadWorker::from_config(config)?;
-        let lead = policy.map(|policy| (policy, progress(&session, state.journal.messages())));
-        let (model, role) = self.models.for_turn(&own_model, lead.as_ref())?;
+        let stored = session.extension_data.0.get(ExtensionData::LEAD_WORKER);
+        let is_turn = |message: &&Arc<Message>| {
+            message.role == Role::User && message.tool_responses().next().is_none()
+        };
+        let turns = state.journal.messages().iter().filter(is_turn).count();
+        let lead = self.models.catalog.lead_model(stored, turns)?;
+        let (model, role) = self.models.for_turn(&own_model, lead.as_deref())?;
         if let Some(mode) = role
             && role != state.last_role
         {
@@ -231,16 +233,6 @@ impl TurnStart<'_> {
             output,
         })
     }
-}
-
-/// The turns and failures of the session as they are stored, else as many turns as it has messages of the user.
-fn progress(session: &Session, messages: &[Arc<Message>]) -> Progress {
-    let stored = session.extension_data.0.get(ExtensionData::LEAD_WORKER);
-    let stored = stored.and_then(|stored| crate::json::from_value(stored).ok());
-    let is_turn = |message: &&Arc<Message>| {
-        message.role == Role::User && message.tool_responses().next().is_none()
-    };
-    stored.unwrap_or_else(|| Progress::of_turns(messages.iter().filter(is_turn).count()))
 }
 
 /// Whether the client sent the messages that are stored. Some clients repeat them with every message, and

@@ -3,28 +3,71 @@
 //!
 //! The rules are those of Goose: <https://block.github.io/goose/docs/tutorials/lead-worker>.
 
+use crate::json;
 use crate::store::settings::{self, Setting};
 use crate::store::{Config, Result};
+use gosling_core::provider::LeadModel;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The lead model that the user wants, before a turn of a session that has had so many turns and has stored this of
+/// them.
+///
+/// # Errors
+/// See [`Config::get`].
+pub(super) fn read(
+    config: &Config,
+    stored: Option<&Value>,
+    turns: usize,
+) -> Result<Option<Box<dyn LeadModel>>> {
+    let policy = LeadWorker::from_config(config)?;
+    Ok(policy.map(|policy| {
+        let stored = stored.and_then(|stored| json::from_value(stored).ok());
+        let progress = stored.unwrap_or_else(|| Progress::of_turns(turns));
+        Box::new(Lead { policy, progress }) as Box<dyn LeadModel>
+    }))
+}
+
+/// The lead model before a turn.
+struct Lead {
+    policy: LeadWorker,
+    progress: Progress,
+}
+
+impl LeadModel for Lead {
+    fn names(&self) -> (Option<&str>, &str) {
+        let provider = self.policy.lead_provider.as_deref();
+        (provider, &self.policy.lead_model)
+    }
+
+    fn is_next(&self) -> bool {
+        matches!(self.policy.choose(&self.progress), Choice::Lead { .. })
+    }
+
+    fn after(&self, failed: Option<bool>) -> Value {
+        let after = failed.map(|failed| self.policy.after(self.progress, failed));
+        json::to_value(&after.unwrap_or(self.progress)).unwrap_or_default()
+    }
+}
 
 /// The lead model, and when it is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeadWorker {
+struct LeadWorker {
     /// `GOOSE_LEAD_MODEL`.
-    pub lead_model: String,
+    lead_model: String,
     /// `GOOSE_LEAD_PROVIDER`; the worker's provider if absent.
-    pub lead_provider: Option<String>,
+    lead_provider: Option<String>,
     /// `GOOSE_LEAD_TURNS`: how many turns at the beginning of a session use the lead (3).
-    pub lead_turns: u32,
+    lead_turns: u32,
     /// `GOOSE_LEAD_FAILURE_THRESHOLD`: after how many failed turns in a row the lead takes over (2).
-    pub failure_threshold: u32,
+    failure_threshold: u32,
     /// `GOOSE_LEAD_FALLBACK_TURNS`: after how many successful turns the worker continues (2).
-    pub fallback_turns: u32,
+    fallback_turns: u32,
 }
 
 /// The model for a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+enum Choice {
     /// The lead model.
     Lead {
         /// The lead took over because the worker failed.
@@ -36,7 +79,7 @@ pub enum Choice {
 
 /// The turns and failures of a session so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+struct Progress {
     /// Finished turns, successful or not.
     turns: u32,
     /// Failed turns in a row.
@@ -47,7 +90,7 @@ pub struct Progress {
 
 impl Progress {
     /// The progress of a session with so many turns whose failures are unknown.
-    pub fn of_turns(turns: usize) -> Self {
+    fn of_turns(turns: usize) -> Self {
         Progress {
             turns: turns.try_into().unwrap_or(u32::MAX),
             ..Progress::default()
@@ -60,7 +103,7 @@ impl LeadWorker {
     ///
     /// # Errors
     /// See [`Config::get`].
-    pub fn from_config(config: &Config) -> Result<Option<Self>> {
+    fn from_config(config: &Config) -> Result<Option<Self>> {
         let Some(lead_model) = settings::LEAD_MODEL.text(config)? else {
             return Ok(None);
         };
@@ -75,7 +118,7 @@ impl LeadWorker {
     }
 
     /// The model for the next turn.
-    pub fn choose(&self, progress: &Progress) -> Choice {
+    fn choose(&self, progress: &Progress) -> Choice {
         if progress.turns < self.lead_turns {
             Choice::Lead { fallback: false }
         } else if progress.fallback_left > 0 {
@@ -85,10 +128,8 @@ impl LeadWorker {
         }
     }
 
-    /// The progress after a turn. A turn failed if the arguments of a tool call were invalid, or if all of
-    /// its tool calls failed. The caller does not count a turn in which the provider was unreachable, which
-    /// says nothing about the model; the lead answers such a turn of the worker.
-    pub fn after(&self, progress: Progress, failed: bool) -> Progress {
+    /// The progress after a turn that counts, see [`LeadModel::after`].
+    fn after(&self, progress: Progress, failed: bool) -> Progress {
         let mut next = progress;
         next.turns = progress.turns.saturating_add(1);
         if !failed {
