@@ -5,8 +5,8 @@ use super::{
     MAX_VALUE, error, invalid,
 };
 use crate::extension::{config, environment};
-use crate::store::settings::is_token;
 use crate::text::may_hide_words;
+use gosling_shared::is_token;
 use percent_encoding::percent_decode_str;
 
 /// The decoded parameters, in their order.

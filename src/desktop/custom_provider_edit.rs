@@ -7,7 +7,7 @@ use gosling_providers::catalog::custom_providers::{
     CustomProvider, CustomProviders, MAX_FILE, MAX_FILES, MAX_HEADERS, MAX_MODELS, MAX_NAME,
     engine_named,
 };
-use gosling_shared::read_object;
+use gosling_shared::{is_token, read_object};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -209,7 +209,7 @@ fn check_headers(headers: &BTreeMap<String, String>) -> Result<()> {
         return Err(invalid("headers", reason));
     }
     for (name, value) in headers {
-        if !store::settings::is_token(name) || name.len() > MAX_NAME {
+        if !is_token(name) || name.len() > MAX_NAME {
             return Err(invalid("headers", format!("has an invalid name: {name:?}")));
         }
         if value.len() > MAX_VALUE || value.contains(char::is_control) {

@@ -30,7 +30,7 @@ fn provider_faults(registry: &Registry) -> store::Result<Vec<Fault>> {
         if can_be_misplaced && stores.config.has(setting.name)? {
             found.push(misplaced_secret(setting.name, stores.config.path()));
         }
-        let is_secret = matches!(setting.kind, Kind::Secret | Kind::Headers);
+        let is_secret = matches!(setting.kind, Kind::Secret | Kind::Headers(_));
         if is_secret && let Some(given) = stores.secrets.given(setting.name)? {
             found.extend(setting.fault_of(&given));
         }

@@ -29,6 +29,7 @@ pub mod fuzzing;
 mod gemini_signatures;
 #[cfg(feature = "google")]
 mod google;
+mod header_settings;
 mod http_provider;
 mod json_splitter;
 mod lead_worker;

@@ -1,6 +1,7 @@
 //! What describes a provider of the program: its settings and its models.
 
 use super::credentials::CredentialsSpec;
+use super::header_settings;
 use super::wire_protocol::WireProtocol;
 use crate::store::settings::{self as store, Kind, Wrong};
 
@@ -152,7 +153,7 @@ impl Setting {
             | SettingRole::Login
             | SettingRole::Credential => Kind::Secret,
             SettingRole::Host => Kind::Url,
-            SettingRole::Headers => Kind::Headers,
+            SettingRole::Headers => Kind::Headers(header_settings::read),
             SettingRole::Timeout => Kind::Count(1, u64::MAX),
             SettingRole::Path
             | SettingRole::Header(_)

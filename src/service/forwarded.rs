@@ -1,6 +1,7 @@
 //! What proxies say of the requests that they pass on: `Forwarded` (RFC 7239), and the older `X-Forwarded-For`,
 //! `X-Forwarded-Host` and `X-Forwarded-Proto`. Pure; whether to believe it is decided elsewhere.
 
+use gosling_shared::is_token;
 use std::net::{IpAddr, SocketAddr};
 
 /// What one proxy says.
@@ -114,11 +115,6 @@ fn read_value(value: &str) -> Option<String> {
         }
     }
     (!is_escaped).then_some(text)
-}
-
-fn is_token(text: &str) -> bool {
-    let of_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    !text.is_empty() && text.bytes().all(of_token)
 }
 
 /// An address with or without a port, and with or without brackets; `None` for a name that stands for one.

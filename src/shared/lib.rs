@@ -14,6 +14,7 @@ mod session_effort;
 mod setting_faults;
 mod stored_secrets;
 mod temporary_folder;
+mod tokens;
 pub mod version_order;
 mod words;
 
@@ -26,6 +27,7 @@ pub use session_effort::set_effort;
 pub use setting_faults::value_and_name_faults;
 pub use stored_secrets::stored_secrets;
 pub use temporary_folder::TemporaryFolder;
+pub use tokens::is_token;
 pub use words::{missing, quoted, words};
 
 use gosling_core::extension;

@@ -12,8 +12,7 @@ mod tests;
 use super::{Config, Error, Result};
 use crate::sys::lock;
 use crate::text::printable;
-use given::Read;
-pub use given::{Given, is_token};
+pub use given::{Given, Pairs, Read};
 pub use names::{in_file, misspelled};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -64,8 +63,9 @@ pub enum Kind {
     Words(&'static [&'static str]),
     /// Names of files: a list, or text with names separated by commas.
     FileNames,
-    /// HTTP headers: a mapping, or text with `NAME=VALUE`. Their values are never shown.
-    Headers,
+    /// HTTP headers, which this function reads: a mapping, or text with `NAME=VALUE`. Their values are never shown, and
+    /// it must not repeat them.
+    Headers(fn(&Value) -> Read<Pairs>),
     /// A list of `{command, recipe_path}`.
     Commands,
     /// A mapping of names to entries, which [`Config::extensions`] checks.
@@ -233,7 +233,7 @@ enum Parsed {
     Word(&'static str),
     List(Vec<String>),
     /// Headers, or commands with their recipes.
-    Pairs(Vec<(String, String)>),
+    Pairs(Pairs),
 }
 
 /// A wrong value of a setting, or a name that is wrong. It is one sentence, which contains no secret.
@@ -420,7 +420,7 @@ impl Setting<'_> {
             Kind::Switch => given::switch(value).map(Parsed::Switch),
             Kind::Words(words) => given::word(value, words).map(Parsed::Word),
             Kind::FileNames => return partly(given::file_names(&given.structure()), Parsed::List),
-            Kind::Headers => return partly(given::headers(&given.structure()), Parsed::Pairs),
+            Kind::Headers(read) => return partly(read(&given.structure()), Parsed::Pairs),
             Kind::Commands => return partly(given::commands(&given.structure()), Parsed::Pairs),
             // Its reader says what is wrong with it.
             Kind::Extensions => return (None, None),
@@ -435,7 +435,7 @@ impl Setting<'_> {
 
     /// What stands in the place of a right value. Text is quoted, unless it may be a secret.
     fn describe(&self, value: &Value) -> String {
-        let is_secret = matches!(self.kind, Kind::Secret | Kind::Headers);
+        let is_secret = matches!(self.kind, Kind::Secret | Kind::Headers(_));
         match value {
             Value::Array(_) => "a list".to_owned(),
             Value::Object(_) => "a mapping".to_owned(),
@@ -466,7 +466,7 @@ impl Setting<'_> {
             Kind::Switch => "true or false".to_owned(),
             Kind::Words(words) => format!("one of {}", words.join(", ").trim_end_matches(", ")),
             Kind::FileNames => "a list of names of files, without folders".to_owned(),
-            Kind::Headers => "a mapping of names to text, or text such as NAME=VALUE".to_owned(),
+            Kind::Headers(_) => "a mapping of names to text, or text such as NAME=VALUE".to_owned(),
             Kind::Commands => "a list of `{command: NAME, recipe_path: FILE}`".to_owned(),
             Kind::Extensions => String::new(),
         };

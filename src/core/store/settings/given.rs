@@ -7,8 +7,6 @@ use crate::text::printable;
 use serde_json::{Number, Value};
 use std::path::{Component, Path};
 
-/// How many headers one setting may hold.
-const MAX_HEADERS: usize = 64;
 /// How many names of files one setting may hold.
 const MAX_NAMES: usize = 16;
 
@@ -99,8 +97,9 @@ impl<'a> Given<'a> {
 }
 
 /// What could be read, and what is wrong with the rest.
-pub(super) type Read<T> = (Option<T>, Option<String>);
-type Pairs = Vec<(String, String)>;
+pub type Read<T> = (Option<T>, Option<String>);
+/// A mapping of text.
+pub type Pairs = Vec<(String, String)>;
 
 /// The line of the file that begins with the name and a colon.
 fn line_of(path: &Path, name: &str) -> Option<usize> {
@@ -212,68 +211,4 @@ pub(super) fn commands(value: &Value) -> Read<Pairs> {
         }
     }
     (Some(pairs), wrong)
-}
-
-/// Parses headers: a mapping, or `A=b` separated by commas or on separate lines. A comma is a part of the value if no
-/// further `A=` follows it.
-pub(super) fn headers(value: &Value) -> Read<Pairs> {
-    let (mut pairs, mut wrong) = match value {
-        Value::Object(fields) => {
-            let (mut pairs, mut wrong) = (Vec::new(), None);
-            for (name, value) in fields {
-                let value = match value {
-                    Value::String(text) => text.trim().to_owned(),
-                    Value::Number(number) if !number.is_f64() => number.to_string(),
-                    _ => String::new(),
-                };
-                if is_token(name) && !value.is_empty() {
-                    pairs.push((name.clone(), value));
-                } else {
-                    let name = printable(name, MAX_SHOWN);
-                    wrong.get_or_insert(format!("has the header {name:?} without such text"));
-                }
-            }
-            (pairs, wrong)
-        }
-        Value::String(text) => headers_in_text(text),
-        _ => return (None, Some("is neither a mapping nor text".to_owned())),
-    };
-    if pairs.len() > MAX_HEADERS {
-        pairs.truncate(MAX_HEADERS);
-        wrong = Some(format!("has more than {MAX_HEADERS} headers"));
-    }
-    (Some(pairs), wrong)
-}
-
-fn headers_in_text(text: &str) -> (Pairs, Option<String>) {
-    let (mut pairs, mut wrong) = (Pairs::new(), None);
-    for (index, line) in text.lines().enumerate() {
-        let mut in_line = false;
-        for piece in line.split(',') {
-            match piece.split_once('=') {
-                Some((name, value)) if is_token(name.trim()) => {
-                    pairs.push((name.trim().to_owned(), value.trim().to_owned()));
-                    in_line = true;
-                }
-                _ => match pairs.last_mut().filter(|_| in_line) {
-                    Some((_, value)) => {
-                        value.push(',');
-                        value.push_str(piece.trim_end());
-                    }
-                    None if piece.trim().is_empty() => {}
-                    None => {
-                        let line = index + 1;
-                        wrong.get_or_insert(format!("has text without NAME= in its line {line}"));
-                    }
-                },
-            }
-        }
-    }
-    (pairs, wrong)
-}
-
-/// Whether a name is a token: RFC 9110 §5.6.2.
-pub fn is_token(name: &str) -> bool {
-    !name.is_empty()
-        && (name.bytes()).all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }

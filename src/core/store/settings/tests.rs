@@ -181,41 +181,6 @@ fn of_a_list_the_right_items_are_used() {
     assert!(commands.1.is_some_and(|wrong| wrong.contains("item 2")));
 }
 
-const HEADERS: Setting<'static> = super::setting("X_CUSTOM_HEADERS", Kind::Headers);
-
-#[test]
-fn headers_are_read_in_every_form_that_users_write() {
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let both = vec![pair("A", "b"), pair("C-D", "e=f")];
-    let object = json!({"A": "b", "C-D": "e=f"});
-    for given in [
-        variable("A=b, C-D=e=f"),
-        variable("A=b\nC-D=e=f\n"),
-        variable(&object.to_string()),
-        in_file(object),
-    ] {
-        let (read, wrong) = HEADERS.parse(&given);
-        assert_eq!(
-            (read, wrong),
-            (Some(Parsed::Pairs(both.clone())), None),
-            "{given:?}"
-        );
-    }
-    let comma = HEADERS.parse(&variable("A=b, c"));
-    assert_eq!(comma, (Some(Parsed::Pairs(vec![pair("A", "b, c")])), None));
-    let partly = HEADERS.parse(&variable("A=b\nnonsense\nC-D=e=f"));
-    assert_eq!(partly.0, Some(Parsed::Pairs(both)));
-    assert!(partly.1.is_some_and(|wrong| wrong.contains("line 2")));
-    assert_eq!(wrong(&HEADERS, &variable("A=b")), None);
-    for given in [
-        variable("no pair"),
-        in_file(json!(["A=b"])),
-        in_file(json!({"A": ["b"]})),
-    ] {
-        assert!(wrong(&HEADERS, &given).is_some(), "{given:?}");
-    }
-}
-
 #[test]
 fn no_sentence_contains_a_secret() {
     const KEY: Setting<'static> = essential("X_API_KEY", Kind::Secret);
@@ -231,11 +196,9 @@ fn no_sentence_contains_a_secret() {
             json!({"A": [text]}),
             crate::json::from_str(&secret).unwrap_or_default(),
         ] {
-            for setting in [&KEY, &HEADERS] {
-                for given in [in_file(value.clone()), variable(&value.to_string())] {
-                    let wrong = wrong(setting, &given).unwrap_or_default();
-                    assert!(!wrong.contains(&secret), "{wrong}");
-                }
+            for given in [in_file(value.clone()), variable(&value.to_string())] {
+                let wrong = wrong(&KEY, &given).unwrap_or_default();
+                assert!(!wrong.contains(&secret), "{wrong}");
             }
         }
         Ok(())
