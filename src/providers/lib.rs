@@ -73,7 +73,7 @@ use gosling_core::part::Part;
 use gosling_core::provider::model_output::MIN_OUTPUT;
 use gosling_core::provider::{
     Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider, Purpose,
-    StopReason, ToolSpec, Usage, model_output, tool_call_conversion, tool_result_conversion,
+    StopReason, ToolSpec, Usage, model_output, tool_result_conversion,
 };
 use gosling_core::{conversation, features, json, sorting, store, sys};
 

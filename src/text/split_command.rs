@@ -6,6 +6,20 @@
 /// # Errors
 /// When a quote is not closed, or a backslash ends the text.
 pub fn split(text: &str) -> Result<Vec<String>, String> {
+    let (words, open) = read(text, true)?;
+    match open {
+        Some(open) => Err(format!("a quote {open} is not closed")),
+        None => Ok(words),
+    }
+}
+
+/// As [`split`], but a backslash is a character like others, and the end of the text closes a quote.
+pub fn split_literal(text: &str) -> Vec<String> {
+    read(text, false).map(|it| it.0).unwrap_or_default()
+}
+
+/// The words, and the quote that is open at the end.
+fn read(text: &str, has_escapes: bool) -> Result<(Vec<String>, Option<char>), &'static str> {
     let mut words = Vec::new();
     let mut word = None::<String>;
     let mut quote = None;
@@ -17,7 +31,7 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
-            (None | Some('"'), '\\') => {
+            (None | Some('"'), '\\') if has_escapes => {
                 let c = chars.next().ok_or("it ends in a backslash")?;
                 word.get_or_insert_default().push(c);
             }
@@ -25,11 +39,8 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
             (_, c) => word.get_or_insert_default().push(c),
         }
     }
-    if let Some(open) = quote {
-        return Err(format!("a quote {open} is not closed"));
-    }
     words.extend(word);
-    Ok(words)
+    Ok((words, quote))
 }
 
 #[cfg(test)]

@@ -14,13 +14,11 @@ pub mod model_output;
 #[cfg(feature = "scripted")]
 pub mod scripted;
 pub mod thinking_effort;
-pub mod tool_call_conversion;
 pub mod tool_result_conversion;
 
 pub use catalog::{Catalog, FastModel, LeadModel, ModelInfo, Price, ProviderDetails};
 pub use error::{Error, ErrorClass};
 pub use in_process_catalog::{InProcessCatalog, InProcessProvider, not_made, unknown};
-pub(crate) use tool_call_conversion::replayed_call;
 pub(crate) use tool_result_conversion::{
     audience_includes_model, has_content_for_model, image_hashes, is_part_for_model,
     replace_images, response_size, result_text,

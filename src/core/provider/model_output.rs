@@ -1,10 +1,14 @@
-//! What providers make of a model's output: its limit, pieces of text and reasoning, and tool calls.
+//! What providers make of a model's output: its limit, pieces of text and reasoning, and tool calls, which later
+//! requests repeat.
 
-use super::tool_call_conversion::parse_arguments;
+mod tool_call_conversion;
+
 use super::{Completion, CompletionRequest, DeltaSink, StopReason};
 use crate::conversation::{Content, Outcome, Reasoning, ToolCall, ToolRequest};
 use crate::sys::random_hex;
 use serde_json::{Map, Value, json};
+use tool_call_conversion::parse_arguments;
+pub use tool_call_conversion::replayed_call;
 
 /// The least room for a response, in tokens. With less, a summary helps more than a short response.
 pub const MIN_OUTPUT: u64 = 1_024;

@@ -3,9 +3,9 @@
 use crate::anthropic::bound_origin::ReasoningBack;
 use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
 use crate::message_parts::users_text;
+use crate::model_output::replayed_call;
 use crate::request_form::RequestForm;
 use crate::thinking_origin::is_own;
-use crate::tool_call_conversion::replayed_call;
 use crate::tool_name_encoding::encode_tool_name;
 use crate::tool_result_conversion::{IMAGES, ImageData, tool_output, users_image};
 use crate::{CompletionRequest, ToolSpec};

@@ -18,3 +18,14 @@ fn words_are_those_of_a_shell() {
         assert!(split(bad).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn quotes_keep_words_together_without_escapes() {
+    assert_eq!(
+        split_literal(r#"greet name="Ada Lovelace" 'it''s' empty="" x"#),
+        ["greet", "name=Ada Lovelace", "its", "empty=", "x"]
+    );
+    assert_eq!(split_literal("  "), Vec::<String>::new());
+    assert_eq!(split_literal("a=\"b c"), ["a=b c"]);
+    assert_eq!(split_literal(r#"C:\a "b\" \"#), [r"C:\a", r"b\", r"\"]);
+}

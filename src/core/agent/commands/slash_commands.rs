@@ -10,6 +10,7 @@ use crate::conversation::{Content, Message, Metadata, Role};
 use crate::extension::{ExtensionItem, tool_names};
 use crate::mcp::types::{Prompt, PromptMessage};
 use crate::text::json_for_model;
+use crate::text::split_command::split_literal;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
@@ -74,7 +75,7 @@ impl Turn<'_> {
     }
 
     fn use_prompt(&mut self, user: Message, rest: &str) -> Result<Option<Message>, Error> {
-        let mut words = words(rest).into_iter();
+        let mut words = split_literal(rest).into_iter();
         let Some(name) = words.next() else {
             let usage = "Say which one: `/prompt NAME KEY=VALUE …`; `/prompts` lists them.";
             return self.answer_command(user, usage);
@@ -151,7 +152,11 @@ impl Turn<'_> {
         };
         let text = file.and_then(|file| {
             let text = session_recipes::of_program().and_then(|it| {
-                it.command_message(&file, words(rest), &self.context.session.working_dir)
+                it.command_message(
+                    &file,
+                    split_literal(rest),
+                    &self.context.session.working_dir,
+                )
             });
             text.map_err(|error| error.to_string())
         });
@@ -200,38 +205,3 @@ fn message(from: &PromptMessage) -> Option<Message> {
     };
     Some(Message::new(role, vec![part]))
 }
-
-/// Splits a line into words. Quoted text may contain blanks.
-fn words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut is_inside = false;
-    let mut quote = None;
-    for c in line.chars() {
-        match quote {
-            Some(q) if c == q => quote = None,
-            Some(_) => word.push(c),
-            None if c == '"' || c == '\'' => {
-                quote = Some(c);
-                is_inside = true;
-            }
-            None if c.is_whitespace() => {
-                if is_inside {
-                    words.push(std::mem::take(&mut word));
-                    is_inside = false;
-                }
-            }
-            None => {
-                word.push(c);
-                is_inside = true;
-            }
-        }
-    }
-    if is_inside {
-        words.push(word);
-    }
-    words
-}
-
-#[cfg(test)]
-mod tests;

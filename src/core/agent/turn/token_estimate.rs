@@ -2,7 +2,7 @@
 
 use crate::agent::turn::model_history;
 use crate::conversation::{Content, Message, Role, Session, ToolRequest};
-use crate::provider::{ToolSpec, Usage, audience_includes_model, replayed_call, response_size};
+use crate::provider::{ToolSpec, Usage, audience_includes_model, response_size};
 use serde_json::Value;
 use std::io;
 use std::slice::SliceIndex;
@@ -288,8 +288,9 @@ pub(in crate::agent) fn size_of(message: &Message) -> usize {
             IMAGE_SIZE
         }
         Content::ToolRequest(request) => {
-            let (name, arguments) = replayed_call(request);
-            OVERHEAD + name.len() + arguments.get().len() + size_of_metadata(request)
+            let call = request.tool_call.value();
+            let size = call.map_or(0, |call| call.name.len() + call.arguments.get().len());
+            OVERHEAD + size + size_of_metadata(request)
         }
         Content::ToolResponse(response) => {
             let (text, images) = response_size(&response.tool_result);
@@ -304,7 +305,7 @@ pub(in crate::agent) fn size_of(message: &Message) -> usize {
 }
 
 /// The size of the JSON that a provider sent with a call and gets back with it. The metadata of a malformed
-/// call also holds its name and arguments, which are counted elsewhere.
+/// call also holds its name, and its arguments, which are sent again if they are an object.
 fn size_of_metadata(request: &ToolRequest) -> usize {
     /// Counts the bytes that are written.
     struct Length(usize);
@@ -323,7 +324,7 @@ fn size_of_metadata(request: &ToolRequest) -> usize {
     let mut length = Length(0);
     let fields = request.metadata.as_ref().and_then(Value::as_object);
     for (key, value) in fields.into_iter().flatten() {
-        if key != "name" && key != "arguments" {
+        if key != "arguments" || value.is_object() {
             // Neither the value nor the writer can fail.
             let _ = serde_json::to_writer(&mut length, value);
         }

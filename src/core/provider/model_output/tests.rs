@@ -1,5 +1,5 @@
+use super::tool_call_conversion::MAX_DEPTH;
 use super::*;
-use crate::provider::tool_call_conversion::{MAX_DEPTH, replayed_call};
 
 fn request(arguments: &str) -> ToolRequest {
     tool_request(Some("1".into()), "a__b".into(), arguments.into())
