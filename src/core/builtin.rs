@@ -4,9 +4,7 @@
 mod client_workspace;
 pub(crate) mod server;
 
-pub use client_workspace::{
-    ClientWorkspace, LentWorkspace, TerminalCommand, TerminalResult, WorkspaceSlot,
-};
+pub use client_workspace::{LentWorkspace, Workspace, WorkspaceSlot};
 pub use server::{BuiltinContext, BuiltinServer, InMemoryData, SessionData, ShellCheck};
 
 use crate::part;

@@ -2,6 +2,7 @@
 //! compile it.
 #![forbid(unsafe_code)]
 
+mod client_workspace;
 pub mod configured_extensions;
 mod credential_forms;
 mod fenced_block;
@@ -18,6 +19,7 @@ mod tokens;
 pub mod version_order;
 mod words;
 
+pub use client_workspace::{ClientWorkspace, TerminalCommand, TerminalResult};
 pub use credential_forms::{redact_credentials, url_userinfo};
 pub use fenced_block::fenced_block;
 pub use object_files::{parse_yaml_object, read_object, read_object_with_text, render_yaml_object};

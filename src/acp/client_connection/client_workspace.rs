@@ -1,7 +1,6 @@
 //! The client's files and terminals, for the builtin servers of a session: `fs/*` and `terminal/*`.
 
 use super::ConnectionState;
-use crate::builtin::{ClientWorkspace, TerminalCommand, TerminalResult};
 use crate::client_requests::Answer;
 use crate::file_diffs::{self, FileText};
 use crate::mcp::jsonrpc::RawJson;
@@ -9,6 +8,7 @@ use crate::open_session::OpenSession;
 use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;
 use crossbeam_channel::bounded;
+use gosling_shared::{ClientWorkspace, TerminalCommand, TerminalResult};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

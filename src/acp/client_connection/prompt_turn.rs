@@ -5,7 +5,7 @@ use super::client_tools;
 use super::client_workspace::SessionWorkspace;
 use super::session_methods::START_LIMIT;
 use crate::agent::{Compaction, Error, Event, EventSink, TurnInput, TurnReport, TurnStop};
-use crate::builtin::ClientWorkspace;
+use crate::builtin::Workspace;
 use crate::conversation::{
     Content, Message, NotificationType, Outcome, Role, TokenState, ToolRequest, ToolResponse,
 };
@@ -20,6 +20,7 @@ use crate::terminal_output;
 use crate::tool_call_display::{self, Display, SHELL, TEXT_EDITOR};
 use crate::updates::{self, Speaker, Status};
 use crate::{file_diffs, plan};
+use gosling_shared::ClientWorkspace;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -87,7 +88,8 @@ impl ConnectionState {
             return Ok(json!({"stopReason": "cancelled"}));
         }
         let offered = self.client().has_workspace();
-        let offered = offered.then(|| workspace.clone() as Arc<dyn ClientWorkspace>);
+        let own: Arc<dyn ClientWorkspace> = workspace.clone();
+        let offered = offered.then(|| own.offered());
         if self.client().is_goose {
             let live = &self.live;
             let Some(mut turns) = live.begin(&session.id, Some(turn), cancel, &contents) else {
@@ -106,7 +108,7 @@ impl ConnectionState {
         &self,
         id: &str,
         contents: Vec<Content>,
-        workspace: Option<Arc<dyn ClientWorkspace>>,
+        workspace: Option<Workspace>,
         events: &mut dyn EventSink,
         cancel: &Cancel,
     ) -> Result<TurnReport, Error> {

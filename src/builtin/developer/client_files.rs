@@ -19,7 +19,7 @@ pub(super) struct Files<'c> {
 impl Developer {
     pub(super) fn files<'c>(&self, cancel: &'c Cancel) -> Files<'c> {
         Files {
-            client: self.data.client(),
+            client: <dyn ClientWorkspace>::of(&*self.data),
             cancel,
             restores: false,
         }

@@ -3,7 +3,6 @@
 use super::child_output::Source;
 use super::run_command::{self, CommandResult, End, KEPT_TAIL, MAX_OUTPUT, Signal};
 use super::{Developer, login_shell_path, text_editor};
-use crate::TerminalCommand;
 use crate::call_context::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::CallToolResult;
@@ -11,6 +10,7 @@ use crate::sys::Family;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::Command;
 use crate::sys::{self, TimeLimit};
+use crate::{ClientWorkspace, TerminalCommand};
 use gosling_core::builtin::ShellCheck;
 use gosling_core::extension::environment::Inherited;
 use gosling_core::extension::{offline_variables, sandbox};
@@ -142,7 +142,7 @@ impl Developer {
         time_limit: Option<Duration>,
         context: &Context,
     ) -> Option<Result<CallToolResult, ToolError>> {
-        let client = self.data.client()?;
+        let client = <dyn ClientWorkspace>::of(&*self.data)?;
         let begin = Instant::now();
         let command = TerminalCommand {
             text,

@@ -1,6 +1,6 @@
 //! What a builtin MCP server is started with, and what a session stores for it.
 
-use super::client_workspace::ClientWorkspace;
+use super::client_workspace::Workspace;
 use crate::extension::sandbox::Walls;
 use crate::mcp::transport::Transport;
 use crate::store::Paths;
@@ -62,7 +62,7 @@ pub trait SessionData: Send + Sync {
     fn set(&self, key: &str, value: Value) -> Result<(), String>;
 
     /// What the client of the running turn offers.
-    fn client(&self) -> Option<Arc<dyn ClientWorkspace>> {
+    fn client(&self) -> Option<Workspace> {
         None
     }
 }

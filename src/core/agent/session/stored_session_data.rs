@@ -1,6 +1,6 @@
 //! The data that builtin extensions store in the file of a session.
 
-use crate::builtin::{ClientWorkspace, SessionData, WorkspaceSlot};
+use crate::builtin::{SessionData, Workspace, WorkspaceSlot};
 use crate::store::Sessions;
 use serde_json::Value;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl SessionData for StoredSessionData {
         stored.map(drop).map_err(|e| e.to_string())
     }
 
-    fn client(&self) -> Option<Arc<dyn ClientWorkspace>> {
+    fn client(&self) -> Option<Workspace> {
         self.workspace.get()
     }
 }

@@ -16,7 +16,7 @@ use crate::agent::turn::turn_state::TurnState;
 use crate::agent::turn::turn_state_lru::TurnStateLru;
 use crate::agent::turn::{Turn, TurnContext, TurnReport, TurnTally};
 use crate::agent::{Error, Event, EventSink, Mode, Stores};
-use crate::builtin::ClientWorkspace;
+use crate::builtin::Workspace;
 use crate::conversation::{
     Action, Content, ExtensionData, Message, NotificationType, Role, Session, SessionType,
     TokenState,
@@ -35,7 +35,7 @@ pub struct TurnInput<'r> {
     /// Whether a user can answer questions. If not, what needs an answer is refused at once.
     pub attended: bool,
     /// What the client offers to builtin servers.
-    pub workspace: Option<Arc<dyn ClientWorkspace>>,
+    pub workspace: Option<Workspace>,
     /// How long after the start of the agent the turn waits for extensions, if there is a limit. One that starts
     /// later takes part from the next request to the model on.
     pub start_limit: Option<Duration>,
