@@ -159,8 +159,7 @@ fn serve_http(
     let keyless = secret.is_none();
     let label = name.clone();
     let sessions = Arc::new(Sessions::new(move || server(&name, pages, &paths)));
-    let guard = AccessControl::new(secret.map(String::into_bytes), serve::allowed_hosts()?)
-        .local_origins_only();
+    let guard = AccessControl::new(secret.map(String::into_bytes), serve::allowed_hosts()?);
     let http = serve::bind(("127.0.0.1", port), mcp_endpoint::router(&sessions), guard)?;
     let at = http.local_addr();
     let path = mcp_endpoint::PATH;

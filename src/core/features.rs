@@ -126,7 +126,7 @@ pub(crate) fn routes(router: Router) -> Router {
             let hint = hint(feature.name);
             Err(Error::not_found(format!("{}{hint}", feature.without)))
         };
-        router.route(method.clone(), path, Access::Keyed, answer)
+        router.route(method.clone(), *path, Access::Keyed, answer)
     })
 }
 

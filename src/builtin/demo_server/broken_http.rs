@@ -67,9 +67,9 @@ pub(super) fn access_control(fault: &Fault) -> AccessControl {
     };
     let access = AccessControl::new(None, hosts);
     if fault.name == "http-origin" {
-        access
+        access.any_origin()
     } else {
-        access.local_origins_only()
+        access
     }
 }
 

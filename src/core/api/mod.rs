@@ -80,7 +80,7 @@ pub fn keyed(router: Router, registry: &Arc<Registry>, routes: &[Route]) -> Rout
         .iter()
         .fold(router, |router, (method, path, handler)| {
             let handler = with(registry, *handler);
-            router.route(method.clone(), path, Access::Keyed, handler)
+            router.route(method.clone(), *path, Access::Keyed, handler)
         })
 }
 

@@ -9,12 +9,15 @@ use super::Error;
 use super::request::parse_query;
 use super::router::Access;
 
-/// The server's secret key and the host names that it accepts.
+/// The server's secret key, the host names that it accepts, and the pages that may call it: unless it is told
+/// otherwise, those of this machine and of its own hosts.
 #[derive(Default)]
 pub struct AccessControl {
     secret: Option<Vec<u8>>,
     allowed_hosts: Vec<String>,
-    local_origins_only: bool,
+    any_origin: bool,
+    /// In lower case.
+    origins: Vec<String>,
 }
 
 impl AccessControl {
@@ -30,14 +33,29 @@ impl AccessControl {
         AccessControl {
             secret,
             allowed_hosts,
-            local_origins_only: false,
+            ..AccessControl::default()
         }
     }
 
-    /// Refuses requests from pages of other sites even if their key is correct: an `Origin` must be `http` or
-    /// `https` on this machine or on an allowed host.
-    pub fn local_origins_only(mut self) -> AccessControl {
-        self.local_origins_only = true;
+    /// Takes requests from the pages of all sites, for a server with a key that only its own pages know. Without it, an
+    /// `Origin` must be `http` or `https` on this machine or on an allowed host, or one of [`origins`](Self::origins).
+    pub fn any_origin(mut self) -> AccessControl {
+        self.any_origin = true;
+        self
+    }
+
+    /// Takes requests from the pages of these origins, too, such as `https://example.com` or `http://10.0.0.7:8080`.
+    ///
+    /// # Panics
+    /// One of them is not an origin, so that no page could have it.
+    pub fn origins<O: Into<String>>(mut self, origins: impl IntoIterator<Item = O>) -> Self {
+        for origin in origins {
+            let origin: String = origin.into().to_ascii_lowercase();
+            let (_, authority) = origin.split_once("://").unwrap_or_default();
+            let is_origin = origin == "null" || host(authority).is_some();
+            assert!(is_origin, "{origin:?} is not SCHEME://HOST[:PORT]");
+            self.origins.push(origin);
+        }
         self
     }
 
@@ -101,14 +119,13 @@ impl AccessControl {
         }
     }
 
-    /// Fails with 403 if `origin` belongs to another site and [`local_origins_only`](Self::local_origins_only)
-    /// is set. Clients other than browsers send no `Origin` (MCP 2025-11-25, basic/transports, security
-    /// warning).
+    /// Fails with 403 if `origin` belongs to another site, unless [`any_origin`](Self::any_origin) is set. Clients
+    /// other than browsers send no `Origin` (MCP 2025-11-25, basic/transports, security warning).
     pub(super) fn check_origin(&self, origin: &str) -> Result<(), Error> {
-        if self.local_origins_only {
-            return self.check_site(origin);
+        if self.any_origin {
+            return Ok(());
         }
-        Ok(())
+        self.check_site(origin)
     }
 
     /// Fails with 403 if `origin` belongs to another site. The page of a program has the origin `null` or
@@ -127,6 +144,7 @@ impl AccessControl {
         match site.and_then(host) {
             Some(Host::Address(address)) if address.is_loopback() => Ok(()),
             Some(Host::Name(name)) if self.is_ours(name) => Ok(()),
+            _ if self.origins.contains(&origin.to_ascii_lowercase()) => Ok(()),
             _ => Err(Error::new(
                 403,
                 "Pages of other sites may not call this server: open yours from `localhost`, or add \
@@ -147,7 +165,8 @@ impl fmt::Debug for AccessControl {
         f.debug_struct("AccessControl")
             .field("secret", &self.secret.as_ref().map(|_| "…"))
             .field("allowed_hosts", &self.allowed_hosts)
-            .field("local_origins_only", &self.local_origins_only)
+            .field("any_origin", &self.any_origin)
+            .field("origins", &self.origins)
             .finish()
     }
 }

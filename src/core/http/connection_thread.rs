@@ -378,7 +378,10 @@ impl<'a> Connection<'a> {
         };
         let permitted = router.of_client(|keys, name| {
             let operation = found.resource.operation(found.route);
-            let params = request.params.iter().map(|(name, value)| (*name, &**value));
+            let params = request
+                .params
+                .iter()
+                .map(|(name, value)| (&**name, &**value));
             let pairs = request.query.iter();
             let pairs = pairs.map(|(name, value)| (&**name, &**value));
             let parameters: Vec<_> = params.chain(pairs).collect();

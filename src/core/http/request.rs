@@ -1,6 +1,7 @@
 //! A request as a handler gets it: decoded and complete, with a handle that detects that the client
 //! disconnected.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,7 +9,9 @@ use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use tiny_http::{Header, Method};
 
+use super::response::header;
 use super::{Error, HangUp, Router, json_body};
+use crate::sys::cancel::Cancel;
 
 /// One request with its whole body.
 #[non_exhaustive]
@@ -18,7 +21,7 @@ pub struct Request {
     /// The path as sent: percent-encoded, without the query.
     pub path: String,
     /// The path parameters with their names in the route's pattern, percent-decoded.
-    pub params: Vec<(&'static str, String)>,
+    pub params: Vec<(Cow<'static, str>, String)>,
     /// The query's pairs in order, percent-decoded, with `+` as a space.
     pub query: Vec<(String, String)>,
     /// The header fields in order, without those that contain bytes other than ASCII, which are opaque (RFC
@@ -31,6 +34,35 @@ pub struct Request {
 }
 
 impl Request {
+    /// A request without header fields and body, for [`Router::respond`]. `target` is a path and perhaps a query, both
+    /// percent-encoded.
+    pub fn new(method: Method, target: &str) -> Request {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        Request {
+            method,
+            path: path.to_owned(),
+            params: Vec::new(),
+            query: parse_query(query),
+            headers: Vec::new(),
+            body: Vec::new(),
+            hang_up: HangUp::of_caller(&Cancel::new()),
+            router: Arc::default(),
+        }
+    }
+
+    /// The same request with this body of this media type.
+    pub fn with_body(self, content_type: &str, body: impl Into<Vec<u8>>) -> Request {
+        let request = self.with_header("Content-Type", content_type);
+        let body = body.into();
+        Request { body, ..request }
+    }
+
+    /// The same request with this header field. Characters that a value cannot have become `?`.
+    pub fn with_header(mut self, name: &str, value: &str) -> Request {
+        self.headers.extend(header(name, value));
+        self
+    }
+
     /// The path parameter `name`; empty if the route's pattern has none of that name.
     pub fn param(&self, name: &str) -> &str {
         let found = self.params.iter().find(|(known, _)| *known == name);

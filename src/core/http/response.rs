@@ -192,7 +192,7 @@ impl Response {
 }
 
 /// A header field with disallowed characters replaced; `None` if the name is not a field name.
-pub(super) fn header(name: &'static str, value: &str) -> Option<Header> {
+pub(super) fn header(name: &str, value: &str) -> Option<Header> {
     let value: String = value
         .chars()
         .map(|c| match c {

@@ -8,7 +8,6 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use tiny_http::Method;
 
-use super::response::header;
 use super::{ClientKeys, Error, HangUp, Ingress, Request, Response, SERVER};
 use crate::activity::{Activity, Begun, Caller, Entry};
 use crate::sys::cancel::Cancel;
@@ -38,16 +37,25 @@ impl<H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static> RouteHa
 ///
 /// A pattern is a path such as `/sessions/{id}/export`. A segment in braces matches any one non-empty segment;
 /// [`Request::param`] returns it by the name in the braces. Segments are compared and returned percent-decoded.
-/// A literal segment takes precedence over a parameter. A `GET` route also serves `HEAD`.
+/// A literal segment takes precedence over a parameter. A last segment `{*}` matches the rest of any path that no other
+/// pattern matches. A `GET` route also serves `HEAD`.
+///
+/// # Panics
+/// What adds routes panics if one could never be reached: its pattern does not begin with `/`, has a brace that is not
+/// around a whole segment, or names a parameter twice; or there is a route of its method and pattern already, or a
+/// pattern that differs in the names of parameters alone.
 #[derive(Default)]
 pub struct Router {
-    // Sorted by number of parameters, so that the first match is the most literal one.
+    // Sorted by rank, so that the first match is the most literal one.
     resources: Vec<Resource>,
     error_format: Option<ErrorFormat>,
     activity: Activity,
     keys: Option<Arc<dyn ClientKeys>>,
     pub(super) ingress: Option<Arc<dyn Ingress>>,
 }
+
+/// The method of a route that serves all of them.
+const ANY: &str = "*";
 
 /// Formats the JSON body of an error from its status and message.
 pub type ErrorFormat = fn(u16, &str) -> Vec<u8>;
@@ -58,10 +66,14 @@ pub(super) struct Resource {
     routes: Vec<Route>,
 }
 
-#[derive(Debug, PartialEq)]
+/// A name that is part of the program, or made at run time.
+type Name = Cow<'static, str>;
+
+#[derive(Clone, Debug, PartialEq)]
 enum Segment {
-    Literal(&'static str),
-    Param(&'static str),
+    Literal(Name),
+    Param(Name),
+    Rest,
 }
 
 pub(super) struct Route {
@@ -76,11 +88,11 @@ impl Router {
         Router::default()
     }
 
-    /// Serves `method` on `pattern` with `handler`, which replaces an earlier handler.
+    /// Serves `method` on `pattern` with `handler`.
     pub fn route(
         mut self,
         method: Method,
-        pattern: &'static str,
+        pattern: impl Into<Cow<'static, str>>,
         access: Access,
         handler: impl RouteHandler,
     ) -> Router {
@@ -89,20 +101,64 @@ impl Router {
             access,
             handler: Box::new(handler),
         };
-        let resource = self.resource(segments_of(pattern));
-        resource.routes.retain(|old| old.method != route.method);
-        resource.routes.push(route);
+        self.add(segments_of(pattern.into()), route);
         self
     }
 
     /// Serves `GET` and `HEAD`.
-    pub fn get(self, pattern: &'static str, access: Access, handler: impl RouteHandler) -> Router {
+    pub fn get(
+        self,
+        pattern: impl Into<Cow<'static, str>>,
+        access: Access,
+        handler: impl RouteHandler,
+    ) -> Router {
         self.route(Method::Get, pattern, access, handler)
     }
 
     /// Serves `POST`.
-    pub fn post(self, pattern: &'static str, access: Access, handler: impl RouteHandler) -> Router {
+    pub fn post(
+        self,
+        pattern: impl Into<Cow<'static, str>>,
+        access: Access,
+        handler: impl RouteHandler,
+    ) -> Router {
         self.route(Method::Post, pattern, access, handler)
+    }
+
+    /// Serves the paths that no route has, with any method, instead of 404: the operation `* /{*}` of policies.
+    pub fn fallback(self, access: Access, handler: impl RouteHandler) -> Router {
+        let any = ANY.parse().unwrap_or(Method::Get);
+        self.route(any, "/{*}", access, handler)
+    }
+
+    /// Adds the routes of another router. Its other settings count where this one has none.
+    pub fn merge(self, other: Router) -> Router {
+        self.nest("/", other)
+    }
+
+    /// As [`merge`](Self::merge), with a prefix such as `/tools/{tool}` before each pattern: `/` of the other router is
+    /// the prefix itself, and its fallback has the paths that begin so. Handlers get whole paths.
+    pub fn nest(mut self, prefix: impl Into<Cow<'static, str>>, other: Router) -> Router {
+        let prefix = segments_of(prefix.into());
+        for resource in other.resources {
+            let segments = [&*prefix, &*resource.segments].concat();
+            for route in resource.routes {
+                self.add(segments.clone(), route);
+            }
+        }
+        self.error_format = self.error_format.or(other.error_format);
+        self.keys = self.keys.or(other.keys);
+        self.ingress = self.ingress.or(other.ingress);
+        self
+    }
+
+    /// Answers a request made by hand ([`Request::new`]) in this thread, as a server does once it has let it in: keys,
+    /// hosts and origins are not checked, the policy is not asked, and nothing is recorded. What a handler writes after
+    /// the head, such as an event stream, is not in the response.
+    pub fn respond(self: &Arc<Self>, request: Request) -> Response {
+        let mut response = self.dispatch(request).unwrap_or_else(Response::from);
+        self.format_error(&mut response);
+        response
     }
 
     /// Calls the handler of a route in this thread, for another front of the same program, which has checked its
@@ -118,25 +174,23 @@ impl Router {
         body: &impl Serialize,
         cancel: &Cancel,
     ) -> Result<Response, Error> {
-        let resource = self.find(path).ok_or_else(|| unknown_path(path))?;
-        let route = resource.route(&method);
-        let route = route.ok_or_else(|| resource.unknown_method(path, &method))?;
         let pairs = query.iter();
         let body = serde_json::to_vec(body).map_err(|error| Error::internal(error.to_string()))?;
-        let request = Request {
-            params: resource.params(path)?,
-            query: pairs
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
-            method,
-            path: path.to_owned(),
-            headers: header("Content-Type", "application/json")
-                .into_iter()
-                .collect(),
-            body,
-            hang_up: HangUp::of_caller(cancel),
-            router: self.clone(),
-        };
+        let mut request = Request::new(method, path).with_body("application/json", body);
+        request.query = pairs
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        request.hang_up = HangUp::of_caller(cancel);
+        self.dispatch(request)
+    }
+
+    fn dispatch(self: &Arc<Self>, mut request: Request) -> Result<Response, Error> {
+        let (path, method) = (&request.path, &request.method);
+        let resource = self.find(path).ok_or_else(|| unknown_path(path))?;
+        let route = resource.route(method);
+        let route = route.ok_or_else(|| resource.unknown_method(path, method))?;
+        request.params = resource.params(path)?;
+        request.router = self.clone();
         let mut response = (route.handler)(&request)?;
         self.redact(&mut response);
         Ok(response)
@@ -238,7 +292,7 @@ impl Router {
 
     /// The resource that `path`, percent-encoded, refers to.
     pub(super) fn find(&self, path: &str) -> Option<&Resource> {
-        let parts = path.strip_prefix('/')?.split('/');
+        let parts = path.starts_with('/').then(|| split(path))?;
         // One part more than any route has tells a longer path from all of them.
         let most = self.resources.iter().map(|r| r.segments.len()).max()? + 1;
         let parts = parts.take(most);
@@ -248,18 +302,25 @@ impl Router {
             .find(|resource| resource.matches(&parts))
     }
 
-    fn resource(&mut self, segments: Vec<Segment>) -> &mut Resource {
-        let known = self.resources.iter().position(|r| r.segments == segments);
+    fn add(&mut self, segments: Vec<Segment>, route: Route) {
+        let new = Resource {
+            segments,
+            routes: Vec::new(),
+        };
+        let operation = new.operation(&route);
+        check_names(&new.segments, &operation);
+        let known = self.resources.iter().position(|old| old.is_like(&new));
         let at = known.unwrap_or_else(|| {
-            let params = params(&segments);
-            let at = self
-                .resources
-                .partition_point(|r| self::params(&r.segments) <= params);
-            let routes = Vec::new();
-            self.resources.insert(at, Resource { segments, routes });
+            let rank = new.rank();
+            let at = self.resources.partition_point(|old| old.rank() <= rank);
+            self.resources.insert(at, new);
             at
         });
-        &mut self.resources[at]
+        let Resource { routes, .. } = &self.resources[at];
+        let known = self.resources[at].operation(&route);
+        let is_new = operation == known && routes.iter().all(|old| old.method != route.method);
+        assert!(is_new, "{operation} is there already, as {known}");
+        self.resources[at].routes.push(route);
     }
 }
 
@@ -275,10 +336,31 @@ impl Resource {
     /// The route for `method`; `HEAD` uses that of `GET` if it has none (RFC 9110 §9.3.2).
     pub(super) fn route(&self, method: &Method) -> Option<&Route> {
         let of = |method: &Method| self.routes.iter().find(|route| route.method == *method);
-        match method {
+        let found = match method {
             Method::Head => of(method).or_else(|| of(&Method::Get)),
             _ => of(method),
+        };
+        found.or_else(|| self.routes.iter().find(|it| it.method.as_str() == ANY))
+    }
+
+    /// Resources of fewer parameters come first; last those with the rest of a path, of which the longest is the first.
+    fn rank(&self) -> (bool, usize) {
+        let params = self.segments.iter().filter(|it| it.is_param()).count();
+        match self.has_rest() {
+            false => (false, params),
+            true => (true, usize::MAX - self.segments.len()),
         }
+    }
+
+    fn has_rest(&self) -> bool {
+        self.segments.last() == Some(&Segment::Rest)
+    }
+
+    /// Whether both have the same paths.
+    fn is_like(&self, other: &Resource) -> bool {
+        let is_like = |(a, b): (&Segment, &Segment)| a == b || a.is_param() && b.is_param();
+        self.segments.len() == other.segments.len()
+            && self.segments.iter().zip(&other.segments).all(is_like)
     }
 
     /// What a request with `method` requires, even if no route has the method: then the strictest of all routes.
@@ -293,11 +375,15 @@ impl Resource {
     /// The route's method and pattern.
     pub(super) fn operation(&self, route: &Route) -> String {
         let mut operation = route.method.to_string() + " ";
+        if self.segments.is_empty() {
+            operation += "/";
+        }
         for segment in &self.segments {
             operation += "/";
             match segment {
                 Segment::Literal(text) => operation += text,
                 Segment::Param(name) => operation.extend(["{", name, "}"]),
+                Segment::Rest => operation += "{*}",
             }
         }
         operation
@@ -318,14 +404,14 @@ impl Resource {
     }
 
     /// The parameters in `path`, which must match this resource. Fails with 400 if one is not UTF-8.
-    pub(super) fn params(&self, path: &str) -> Result<Vec<(&'static str, String)>, Error> {
+    pub(super) fn params(&self, path: &str) -> Result<Vec<(Name, String)>, Error> {
         let mut found = Vec::new();
         for (segment, part) in self.segments.iter().zip(split(path)) {
             if let Segment::Param(name) = segment {
                 let value = decode(part).ok_or_else(|| {
                     Error::bad_request(format!("The `{name}` in the path is not UTF-8 text"))
                 })?;
-                found.push((*name, value.into_owned()));
+                found.push((name.clone(), value.into_owned()));
             }
         }
         Ok(found)
@@ -337,9 +423,12 @@ impl Resource {
             match segment {
                 Segment::Param(_) => !is_empty,
                 Segment::Literal(literal) => text.as_deref() == Some(literal),
+                Segment::Rest => true,
             }
         };
-        self.segments.len() == parts.len() && self.segments.iter().zip(parts).all(is)
+        let (own, given) = (self.segments.len(), parts.len());
+        (own == given || self.has_rest() && own <= given + 1)
+            && self.segments.iter().zip(parts).all(is)
     }
 }
 
@@ -348,29 +437,55 @@ pub(super) fn unknown_path(path: &str) -> Error {
     Error::not_found(format!("There is nothing at {path}"))
 }
 
-fn segments_of(pattern: &'static str) -> Vec<Segment> {
-    split(pattern)
-        .map(|part| {
-            part.strip_prefix('{')
-                .and_then(|part| part.strip_suffix('}'))
-                .map_or(Segment::Literal(part), Segment::Param)
-        })
-        .collect()
+impl Segment {
+    fn is_param(&self) -> bool {
+        matches!(self, Segment::Param(_))
+    }
 }
 
-fn split(path: &str) -> std::str::Split<'_, char> {
-    path.strip_prefix('/').unwrap_or(path).split('/')
+fn segments_of(pattern: Name) -> Vec<Segment> {
+    assert!(
+        pattern.starts_with('/'),
+        "{pattern:?} does not begin with `/`"
+    );
+    match pattern {
+        Cow::Borrowed(pattern) => segments(pattern, Cow::Borrowed),
+        Cow::Owned(pattern) => segments(&pattern, |part| Cow::Owned(part.to_owned())),
+    }
+}
+
+fn segments<'p>(pattern: &'p str, name: fn(&'p str) -> Name) -> Vec<Segment> {
+    let inside = |part: &'p str| part.strip_prefix('{')?.strip_suffix('}');
+    let segment = |part| match inside(part) {
+        Some("*") => Segment::Rest,
+        Some(inside) => Segment::Param(name(inside)),
+        None => Segment::Literal(name(part)),
+    };
+    split(pattern).map(segment).collect()
+}
+
+/// Panics if a segment of the operation is half a parameter or follows the rest, or two parameters have one name.
+fn check_names(segments: &[Segment], operation: &str) {
+    for (n, segment) in segments.iter().enumerate() {
+        let is_whole = match segment {
+            Segment::Literal(text) => !text.contains(['{', '}']),
+            Segment::Param(name) => !name.is_empty() && !name.contains(['{', '}']),
+            Segment::Rest => n + 1 == segments.len(),
+        };
+        assert!(is_whole, "{operation}: a brace is at the wrong place");
+        let is_twice = segment.is_param() && segments[..n].contains(segment);
+        assert!(!is_twice, "{operation}: two parameters have one name");
+    }
+}
+
+/// The segments of a path, none of `/`.
+fn split(path: &str) -> impl Iterator<Item = &str> {
+    let inside = path.strip_prefix('/').unwrap_or(path);
+    inside.split('/').filter(|_| !inside.is_empty())
 }
 
 fn decode(part: &str) -> Option<Cow<'_, str>> {
     percent_decode_str(part).decode_utf8().ok()
-}
-
-fn params(segments: &[Segment]) -> usize {
-    segments
-        .iter()
-        .filter(|segment| matches!(segment, Segment::Param(_)))
-        .count()
 }
 
 #[cfg(test)]

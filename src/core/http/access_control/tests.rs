@@ -57,7 +57,7 @@ fn names_other_than_ours_are_refused() {
 #[test]
 fn pages_of_other_sites_are_refused_where_that_is_wanted() {
     let hosts = vec!["my-box".to_owned()];
-    let access_control = AccessControl::new(None, hosts.clone()).local_origins_only();
+    let access_control = AccessControl::new(None, hosts.clone());
     for fine in [
         "http://localhost:6274",
         "https://LOCALHOST",
@@ -83,9 +83,36 @@ fn pages_of_other_sites_are_refused_where_that_is_wanted() {
         assert_eq!(refused, Err(403), "{evil}");
         assert!(
             AccessControl::new(None, hosts.clone())
+                .any_origin()
                 .check_origin(evil)
                 .is_ok()
         );
+    }
+}
+
+#[test]
+fn pages_of_named_origins_may_call_from_elsewhere() {
+    let named = ["https://App.example", "http://10.0.0.7:80", "null"];
+    let access_control = AccessControl::default().origins(named);
+    for fine in [
+        "https://app.example",
+        "http://10.0.0.7:80",
+        "null",
+        "http://localhost",
+    ] {
+        assert!(access_control.check_origin(fine).is_ok(), "{fine}");
+    }
+    for evil in [
+        "http://app.example",
+        "https://app.example:444",
+        "http://10.0.0.7",
+        "file://",
+    ] {
+        assert!(access_control.check_origin(evil).is_err(), "{evil}");
+    }
+    for wrong in ["app.example", "https://", "https://app.example/", "*", ""] {
+        let named = std::panic::catch_unwind(|| AccessControl::default().origins([wrong]));
+        assert!(named.is_err(), "{wrong}");
     }
 }
 
