@@ -67,8 +67,7 @@ impl Home {
     }
 
     fn sessions(&self) -> usize {
-        let listing = self.registry.stores().sessions.list().unwrap();
-        listing.sessions.len()
+        self.registry.stores().sessions.list().unwrap().len()
     }
 }
 
@@ -559,11 +558,9 @@ mod sub_recipes {
             outcome.result.unwrap(),
             "It says heard: Scan the attic to 3\n\nMind the dust"
         );
-        let sessions = home.registry.stores().sessions.list().unwrap().sessions;
-        let sub = sessions
-            .iter()
-            .find(|it| it.id != outcome.session_id)
-            .unwrap();
+        let store = &home.registry.stores().sessions;
+        let mut sessions = store.read(store.list().unwrap());
+        let sub = sessions.find(|it| it.id != outcome.session_id).unwrap();
         assert_eq!(sub.session_type, SessionType::SubAgent);
         assert!(!sub.is_listed());
         // What runs for a session has no lower walls than itself.

@@ -94,9 +94,8 @@ fn a_broken_session_is_told_and_left_alone() {
     ));
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\n \"id\": oops");
     let listing = sessions.list().unwrap();
-    assert_eq!(listing.sessions.len(), 1);
-    assert_eq!(listing.sessions[0].id, good);
-    assert_eq!(listing.broken.len(), 1);
+    assert_eq!(listing.len(), 1);
+    assert_eq!(*listing[0].id, *good);
     assert!(sessions.delete(&bad).unwrap());
 }
 
@@ -152,7 +151,7 @@ fn ids_escape_nowhere() {
         );
     }
     assert_eq!(names(&outside), ["session.json"]);
-    assert_eq!(sessions.list().unwrap().sessions.len(), 1);
+    assert_eq!(sessions.list().unwrap().len(), 1);
 }
 
 #[test]
@@ -345,7 +344,7 @@ fn a_deleted_session_is_gone_and_its_number_is_not_given_again() {
     fs::write(left_over.join("session.json"), "{}").unwrap();
     sessions.create(NewSession::default()).unwrap();
     assert!(!left_over.exists());
-    assert_eq!(sessions.list().unwrap().sessions.len(), 4);
+    assert_eq!(sessions.list().unwrap().len(), 4);
 }
 
 #[test]
@@ -355,9 +354,11 @@ fn what_is_remembered_of_a_session_is_never_old() {
     let id = one.create(NewSession::default()).unwrap().id;
     let mut journal = two.journal(&id).unwrap();
     let known = || {
-        let listed = one.list().unwrap().sessions;
+        let listed = one.list().unwrap();
         let loaded = one.load(&id).unwrap().unwrap();
-        assert_eq!(json(&*listed[0]), json(&loaded));
+        assert_eq!(*listed[0].updated_at, *loaded.updated_at);
+        let read: Vec<_> = one.read(listed).collect();
+        assert_eq!(json(&*read[0]), json(&loaded));
         (loaded.message_count, loaded.name)
     };
     for n in 1..4 {
@@ -373,7 +374,7 @@ fn what_is_remembered_of_a_session_is_never_old() {
     }
     two.delete(&id).unwrap();
     assert!(one.load(&id).unwrap().is_none());
-    assert!(one.list().unwrap().sessions.is_empty());
+    assert!(one.list().unwrap().is_empty());
 }
 
 #[test]
@@ -411,7 +412,7 @@ fn no_id_is_one_of_gooses_database() {
     assert!(first > 235_959, "{first}");
     assert_eq!(number(&sessions), first + 1);
     assert_eq!(number(&sessions_in(&dir)), first + 2);
-    assert_eq!(sessions.list().unwrap().sessions.len(), 4);
+    assert_eq!(sessions.list().unwrap().len(), 4);
     assert_eq!(fs::read(&database).unwrap(), b"SQLite format 3\0");
 }
 
@@ -445,7 +446,7 @@ fn nulls_and_a_type_of_a_later_version_are_read_and_stay() {
         let now: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         assert_eq!(now["session_type"], later);
     }
-    assert_eq!(sessions.list().unwrap().sessions.len(), 1);
+    assert_eq!(sessions.list().unwrap().len(), 1);
 }
 
 #[test]
@@ -476,14 +477,14 @@ fn processes_and_threads_never_get_the_same_id() {
     ids.extend(mine);
     assert_eq!(ids.len(), 3 * 40 + 40);
     assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
-    assert_eq!(store.list().unwrap().sessions.len(), ids.len());
+    assert_eq!(store.list().unwrap().len(), ids.len());
 }
 
 #[test]
 fn the_list_has_the_latest_first() {
     let dir = temp_dir();
     let sessions = sessions_in(&dir);
-    assert!(sessions.list().unwrap().sessions.is_empty());
+    assert!(sessions.list().unwrap().is_empty());
     let ids: Vec<_> = (0..12)
         .map(|_| sessions.create(NewSession::default()).unwrap().id)
         .collect();
@@ -494,13 +495,8 @@ fn the_list_has_the_latest_first() {
         fs::write(&path, stored.to_string()).unwrap();
     }
     sessions.update(&ids[3], |_| ()).unwrap();
-    let listed: Vec<_> = sessions
-        .list()
-        .unwrap()
-        .sessions
-        .into_iter()
-        .map(|it| it.id.clone())
-        .collect();
+    let listed = sessions.list().unwrap();
+    let listed: Vec<_> = listed.iter().map(|it| it.id.to_string()).collect();
     let mut expected: Vec<_> = ids
         .iter()
         .rev()
@@ -519,9 +515,7 @@ fn each_change_by_another_process_is_in_the_next_list_and_search() {
         // Longer than a file is too new to be cached.
         std::thread::sleep(Duration::from_millis(80));
         let names = |store: &Sessions| -> Vec<_> {
-            let listing = store.list().unwrap();
-            assert!(listing.broken.is_empty());
-            let sessions = listing.sessions.iter();
+            let sessions = store.read(store.list().unwrap());
             sessions
                 .map(|it| (it.id.clone(), it.name.clone(), it.message_count))
                 .collect()
@@ -622,7 +616,7 @@ fn making_a_session_is_quick() {
         }),
     );
     let start = Instant::now();
-    assert_eq!(sessions.list().unwrap().sessions.len(), 101);
+    assert_eq!(sessions.list().unwrap().len(), 101);
     println!("list of 101: {:?}", start.elapsed());
     let start = Instant::now();
     sessions.list().unwrap();
