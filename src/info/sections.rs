@@ -8,7 +8,7 @@ use crate::place::Place;
 use crate::report::Report;
 use crate::store::settings::{self, HOST, PORT, Setting};
 use crate::store::{Config, MAX_YAML, Paths, files, parse_yaml};
-use crate::sys::effective_user;
+use crate::sys::{effective_user, host, os_version};
 use gosling_core::agent::Mode;
 use gosling_shared::value_and_name_faults;
 use serde_json::{Value, json};
@@ -28,6 +28,7 @@ pub(crate) struct Surroundings {
 pub(crate) fn collect(about: &Surroundings) -> Report {
     let mut report = Report::default();
     program(&mut report);
+    system(&mut report);
     folders(&mut report, &about.paths);
     files(&mut report, &about.paths);
     let least = policy(&mut report, about.policy.as_deref());
@@ -62,6 +63,18 @@ fn program(report: &mut Report) {
     };
     report.value("features", names(built));
     report.value("left_out", names(left_out));
+}
+
+/// The system, and what it lacks. None of that is wrong.
+fn system(report: &mut Report) {
+    report.section("system");
+    let host = host();
+    report.value("machine", host.machine);
+    report.value("bits", usize::BITS);
+    report.value("kernel", os_version());
+    report.value("memory", host.memory);
+    report.value("memory_limit", host.memory_limit);
+    report.value("missing", host.missing);
 }
 
 fn folders(report: &mut Report, paths: &Paths) {

@@ -4,6 +4,7 @@ pub mod alarm;
 mod family;
 pub mod file_owner;
 mod hidden_input;
+mod host;
 mod listening_sockets;
 pub mod output_drain;
 pub mod own_stdio;
@@ -17,6 +18,7 @@ pub mod without_blocking;
 pub use family::Family;
 pub use file_owner::is_executable;
 pub use hidden_input::{HiddenInput, has_terminal};
+pub use host::{Host, host};
 pub use listening_sockets::{
     ListeningSocket, listen_privately, monotonic_micros, take_inherited, wait_readable,
 };

@@ -2,8 +2,8 @@
 //!
 //! Every child carries its mark in two places, and its descendants inherit both:
 //! - In its environment. A program that cleans its environment loses it.
-//! - On 64-bit Linux, in the soft value of the resource limit `RLIMIT_LOCKS`, which the kernel has ignored
-//!   since 2.4.25. It survives fork, exec, `setsid` and any change of the environment, and every process can
+//! - On Linux with a 64-bit kernel, in the soft value of the resource limit `RLIMIT_LOCKS`, which the kernel has
+//!   ignored since 2.4.25. It survives fork, exec, `setsid` and any change of the environment, and every process can
 //!   read it. A program loses it only if it sets this limit.
 //!
 //! This module does no I/O but for the random number of the server: [`descendants`](super::descendants) searches for
@@ -50,12 +50,11 @@ impl ProcessMark {
     /// The mark of a whole server, from its random name in hexadecimal.
     pub(super) fn of_server(name: &str) -> ProcessMark {
         let number = name.get(..16).and_then(|n| u64::from_str_radix(n, 16).ok());
-        let limits = cfg!(all(target_os = "linux", target_pointer_width = "64"));
         ProcessMark {
             text: format!("{name}."),
             // Half of the numbers are not used: negative ones, and the one for "no limit".
             server: number
-                .filter(|_| limits)
+                .filter(|_| cfg!(target_os = "linux"))
                 .map(|n| MARK_BIT | (n & (MARK_BIT - 1) & !CHILD_NUMBER_BITS)),
             child: None,
             member: false,

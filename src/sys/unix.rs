@@ -8,9 +8,16 @@
 
 mod executable;
 mod start;
+#[cfg_attr(
+    all(target_os = "linux", target_pointer_width = "32"),
+    path = "unix/state_32.rs"
+)]
+mod state;
+#[cfg_attr(target_os = "linux", path = "unix/linux.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "unix/not_linux.rs")]
+mod system;
 
 use super::stamp::Stamp;
-
 pub(super) use executable::unmap_code;
 pub(super) use start::Prepared;
 use std::ffi::{CStr, CString};
@@ -20,7 +27,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::thread;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
+#[cfg(all(feature = "parts", target_os = "linux"))]
+pub(crate) use system::limits;
+pub(super) use system::{PidFd, limit_of};
+pub use system::{make_undumpable, wait_signal_timeout};
 
 /// The signals that are sent to groups and processes.
 #[derive(Clone, Copy)]
@@ -47,25 +58,6 @@ impl Signal {
     }
 }
 
-/// Sets the soft limit that carries marks, or resets it, if the hard limit allows that. Called in a child
-/// between fork and exec.
-fn set_limit(soft: Option<u64>) {
-    #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-    let _ = soft;
-    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-    // SAFETY: plain data that outlives both calls, for which zero is valid.
-    unsafe {
-        let mut limit: libc::rlimit = std::mem::zeroed();
-        if libc::getrlimit(libc::RLIMIT_LOCKS, &raw mut limit) == 0 {
-            let wanted = soft.unwrap_or(limit.rlim_max);
-            if wanted <= limit.rlim_max {
-                limit.rlim_cur = wanted;
-                libc::setrlimit(libc::RLIMIT_LOCKS, &raw const limit);
-            }
-        }
-    }
-}
-
 /// The state of the file at the path, relative to `folder`, that `parts` form together.
 pub(super) fn stamp_at(folder: &File, parts: &[&str]) -> io::Result<Stamp> {
     // Long enough for every path of a session; avoids an allocation for each.
@@ -80,41 +72,7 @@ pub(super) fn stamp_at(folder: &File, parts: &[&str]) -> io::Result<Stamp> {
     }
     let path = path.get(..=end).ok_or(io::ErrorKind::InvalidFilename)?;
     let path = CStr::from_bytes_with_nul(path).map_err(|_| io::ErrorKind::InvalidFilename)?;
-    // SAFETY: the path ends with NUL; plain data that outlives the call, for which zero is valid.
-    let stat = unsafe {
-        let mut stat: libc::stat = std::mem::zeroed();
-        if libc::fstatat(folder.as_raw_fd(), path.as_ptr(), &raw mut stat, 0) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        stat
-    };
-    let (Ok(seconds), Ok(nanos)) = (stat.st_mtime.try_into(), stat.st_mtime_nsec.try_into()) else {
-        return Err(io::ErrorKind::Unsupported.into());
-    };
-    Ok(Stamp {
-        modified: UNIX_EPOCH + Duration::new(seconds, nanos),
-        len: stat.st_size as u64,
-        inode: stat.st_ino as u64,
-        changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
-    })
-}
-
-/// The soft limit of a process that carries marks.
-pub(super) fn limit_of(pid: i32) -> io::Result<u64> {
-    #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-    {
-        let _ = pid;
-        Err(io::ErrorKind::Unsupported.into())
-    }
-    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-    // SAFETY: plain data that outlives the call, for which zero is valid; nothing is set.
-    unsafe {
-        let mut limit: libc::rlimit = std::mem::zeroed();
-        match libc::prlimit(pid, libc::RLIMIT_LOCKS, std::ptr::null(), &raw mut limit) {
-            0 => Ok(limit.rlim_cur),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
+    state::of_file(folder.as_raw_fd(), path)
 }
 
 /// Whether an error says that there is no such process.
@@ -137,11 +95,7 @@ pub(super) fn become_guardian() {
         // SAFETY: SIG_IGN is a valid disposition for each of these signals.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    #[cfg(target_os = "linux")]
-    // SAFETY: the name is a NUL-terminated string of at most 16 bytes.
-    unsafe {
-        libc::prctl(libc::PR_SET_NAME, c"goslingguardian".as_ptr());
-    }
+    system::set_name(c"goslingguardian");
 }
 
 /// Kills a child that has not been reaped.
@@ -186,8 +140,7 @@ pub(super) fn wait_exit(pid: i32, limit: Duration) -> bool {
     if !runs() {
         return true;
     }
-    #[cfg(target_os = "linux")]
-    if let Some(handle) = linux::PidFd::open(pid) {
+    if let Some(handle) = PidFd::open(pid) {
         return handle.wait(limit) && !runs();
     }
     let mut pause = Duration::from_millis(1);
@@ -255,21 +208,17 @@ pub(super) enum SignalOutcome {
 /// Signals the process if `still_meant` says that it is the intended one. A handle on the process keeps its id
 /// from being reused between the check and the signal.
 pub(super) fn signal_if(pid: i32, signal: Signal, still_meant: impl Fn() -> bool) -> SignalOutcome {
-    #[cfg(target_os = "linux")]
-    let handle = match linux::PidFd::open(pid) {
+    let handle = match PidFd::open(pid) {
         None if is_no_such_process(&io::Error::last_os_error()) => return SignalOutcome::Gone,
         handle => handle,
     };
     if !still_meant() {
         return SignalOutcome::Gone;
     }
-    #[cfg(target_os = "linux")]
     let sent = signal.send_with(|number| match &handle {
         Some(handle) => handle.signal(number),
         None => kill(pid, number),
     });
-    #[cfg(not(target_os = "linux"))]
-    let sent = signal.send_with(|number| kill(pid, number));
     match sent {
         Ok(()) => SignalOutcome::Signalled,
         Err(e) if is_no_such_process(&e) => SignalOutcome::Gone,
@@ -287,88 +236,6 @@ fn kill(pid: i32, signal: i32) -> io::Result<()> {
     match unsafe { libc::kill(pid, signal) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
-    }
-}
-
-#[cfg(target_os = "linux")]
-pub(super) use linux::PidFd;
-
-/// This system has no handles on processes.
-#[cfg(not(target_os = "linux"))]
-pub(super) enum PidFd {}
-
-#[cfg(not(target_os = "linux"))]
-impl PidFd {
-    pub(super) fn open(_: i32) -> Option<PidFd> {
-        None
-    }
-
-    pub(super) fn wait_or_readable(&self, _: Option<i32>) -> bool {
-        match *self {}
-    }
-
-    pub(super) fn fd(&self) -> i32 {
-        match *self {}
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod linux {
-    //! A handle on a process, which keeps its id unambiguous. Linux 5.3.
-    use std::io::Error;
-    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-    use std::time::Duration;
-
-    pub(crate) struct PidFd(OwnedFd);
-
-    impl PidFd {
-        pub(crate) fn open(pid: i32) -> Option<PidFd> {
-            // SAFETY: a system call with plain integers; a descriptor that it returns is ours.
-            unsafe {
-                let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
-                (fd >= 0).then(|| PidFd(OwnedFd::from_raw_fd(fd as i32)))
-            }
-        }
-
-        /// False when the limit passes before the process has exited.
-        pub(super) fn wait(&self, limit: Duration) -> bool {
-            super::wait_readable(self.fd(), limit)
-        }
-
-        /// Waits until the process has exited or `fd` is readable or at its end; true if the process has exited
-        /// and `fd` is not readable.
-        pub(crate) fn wait_or_readable(&self, fd: Option<i32>) -> bool {
-            let fds = [fd.unwrap_or(-1), self.fd()];
-            loop {
-                match super::wait_any(fds, Duration::MAX) {
-                    // A signal interrupted it.
-                    [false, false] => {}
-                    [is_readable, _] => return !is_readable,
-                }
-            }
-        }
-
-        /// A descriptor that becomes readable when the process has exited.
-        pub(crate) fn fd(&self) -> i32 {
-            self.0.as_raw_fd()
-        }
-
-        pub(super) fn signal(&self, signal: i32) -> Result<(), Error> {
-            // SAFETY: plain integers and a null siginfo, which is allowed.
-            let result = unsafe {
-                libc::syscall(
-                    libc::SYS_pidfd_send_signal,
-                    self.0.as_raw_fd(),
-                    signal,
-                    std::ptr::null::<libc::siginfo_t>(),
-                    0,
-                )
-            };
-            match result {
-                0 => Ok(()),
-                _ => Err(Error::last_os_error()),
-            }
-        }
     }
 }
 
@@ -430,27 +297,6 @@ pub fn wait_signal() -> i32 {
     signal
 }
 
-/// Waits for the next ending signal, for at most `limit`. On systems other than Linux, `None` at once.
-pub fn wait_signal_timeout(limit: Duration) -> Option<i32> {
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = limit;
-        None
-    }
-    #[cfg(target_os = "linux")]
-    {
-        // The types of the fields differ between targets, and musl's `time_t` is deprecated by name.
-        let limit = libc::timespec {
-            tv_sec: limit.as_secs() as _,
-            tv_nsec: limit.subsec_nanos() as _,
-        };
-        // SAFETY: a valid set and a valid time; no place for more information is given.
-        let signal =
-            unsafe { libc::sigtimedwait(&ending(), std::ptr::null_mut(), &raw const limit) };
-        (signal > 0).then_some(signal)
-    }
-}
-
 /// Keeps the allocator from using an arena for each thread: many threads that each allocate little would hold
 /// pages that none of them uses. Called first in `main`.
 pub fn limit_arenas() {
@@ -458,16 +304,6 @@ pub fn limit_arenas() {
     // SAFETY: plain integers; called before threads are made.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 2);
-    }
-}
-
-/// Keeps processes of the same user, child processes included, from reading this process's memory and first
-/// environment and from debugging it. Root still can. Also disables core dumps. Linux only; a no-op elsewhere.
-pub fn make_undumpable() {
-    #[cfg(target_os = "linux")]
-    // SAFETY: a system call with plain integers.
-    unsafe {
-        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
     }
 }
 

@@ -7,7 +7,7 @@ use super::{TEST_TIMEOUT, TempDir, temp_dir, until};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -69,6 +69,8 @@ pub struct Server {
     through: Vec<String>,
     /// Whether it and its children may not read other processes' memory, even where the tests run as root.
     without_ptrace: bool,
+    /// What its process does to itself before it runs gosling.
+    confine: Option<fn() -> io::Result<()>>,
 }
 
 impl Server {
@@ -87,6 +89,7 @@ impl Server {
             stdin: None,
             through: Vec::new(),
             without_ptrace: false,
+            confine: None,
         }
     }
 
@@ -163,6 +166,12 @@ impl Server {
         self
     }
 
+    /// Has its process do this to itself before it runs gosling. It makes system calls alone.
+    pub fn confined(mut self, confine: fn() -> io::Result<()>) -> Self {
+        self.confine = Some(confine);
+        self
+    }
+
     /// Starts it and waits until it listens.
     pub fn start(self) -> RunningServer {
         match self.closed {
@@ -231,6 +240,10 @@ impl Server {
                     Ok(())
                 });
             }
+        }
+        if let Some(confine) = self.confine {
+            // SAFETY: it makes system calls alone.
+            unsafe { command.pre_exec(confine) };
         }
         let stdin = self.stdin.as_ref().map_or(Stdio::null(), |stdin| {
             stdin.try_clone().expect("a descriptor").into()

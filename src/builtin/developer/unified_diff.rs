@@ -176,13 +176,18 @@ pub(super) fn without_prefix(name: &str) -> Option<&str> {
         .then_some(rest)
 }
 
-/// Parses `@@ -START,COUNT +START,COUNT @@` to the old start and both counts.
+/// Parses `@@ -START,COUNT +START,COUNT @@` to the old start and both counts. What a processor cannot count to is the
+/// end.
 fn header(line: &str) -> Option<(usize, usize, usize)> {
     let ranges = line.strip_prefix("@@ -")?.split(" @@").next()?;
     let (old, new) = ranges.split_once(" +")?;
     let range = |text: &str| -> Option<(usize, usize)> {
         let (start, count) = text.split_once(',').unwrap_or((text, "1"));
-        Some((start.parse().ok()?, count.trim().parse().ok()?))
+        let number = |text: &str| {
+            let number = text.parse::<u64>().ok()?;
+            Some(usize::try_from(number).unwrap_or(usize::MAX))
+        };
+        Some((number(start)?, number(count.trim())?))
     };
     let (start, olds) = range(old)?;
     let (_, news) = range(new)?;

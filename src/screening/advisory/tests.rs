@@ -115,10 +115,9 @@ fn memory_ratio_of_advisories() {
         filled(1 << 20, "[", "{\"id\":\"MAL-\"},", "{\"id\":\"MAL-\"}]"),
         filled(1 << 20, &many, " ", "]"),
     ];
-    assert_eq!(
-        texts.iter().filter(|text| read_all(text).is_ok()).count(),
-        4
-    );
+    // One takes too much memory, but not where values are smaller.
+    let read = texts.iter().filter(|text| read_all(text).is_ok()).count();
+    assert_eq!(read, 5 - usize::from(cfg!(target_pointer_width = "64")));
     at_most(45, "advisories", &texts, read_all);
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use std::fs;
+use std::time::{Duration, SystemTime};
 
 #[test]
 fn a_sync_asks_the_system() {
@@ -24,4 +25,24 @@ fn a_folder_finds_the_states_that_paths_find() {
     assert!(folder.stamp(&[&"x".repeat(10_000)]).is_err());
     fs::remove_dir_all(&root).unwrap();
     assert_eq!(folder.stamp(&["sub/file"]).unwrap(), None);
+}
+
+#[test]
+fn large_files_and_times_after_2038_are_told_on_every_processor() {
+    let root = std::env::temp_dir().join(format!("gosling-large-{}", std::process::id()));
+    fs::create_dir_all(&root).unwrap();
+    let file = File::create(root.join("file")).unwrap();
+    // Takes no space.
+    let is_large = file.set_len(5 << 30).is_ok();
+    let late = SystemTime::UNIX_EPOCH + Duration::from_secs(4_102_444_800);
+    file.set_modified(late).unwrap();
+    let folder = Folder::open(&root).unwrap();
+    let stamp = folder.stamp(&["file"]).unwrap().unwrap();
+    assert_eq!(
+        stamp,
+        Stamp::of(&fs::metadata(root.join("file")).unwrap()).unwrap()
+    );
+    assert_eq!(stamp.modified, late);
+    assert_eq!(stamp.len, if is_large { 5 << 30 } else { 0 });
+    fs::remove_dir_all(&root).unwrap();
 }

@@ -55,7 +55,6 @@ pub(crate) fn trapped(mark: &ProcessMark, trap: &str) -> Child {
     child
 }
 
-#[cfg(target_pointer_width = "64")]
 #[test]
 fn a_limit_is_enough_and_tells_children_apart() {
     let server = server();

@@ -22,7 +22,7 @@ fn a_server_knows_its_children_and_a_child_only_itself() {
     assert!(!three.is_in(b""));
 }
 
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[cfg(target_os = "linux")]
 #[test]
 fn limits_tell_the_same() {
     let three = server().of_child(3);

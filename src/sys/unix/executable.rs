@@ -6,13 +6,17 @@
 ///
 /// The libraries are left alone: one could be unloaded meanwhile.
 pub(in super::super) fn unmap_code() {
-    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    #[cfg(target_os = "linux")]
     linux::unmap_code();
 }
 
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[cfg(target_os = "linux")]
 mod linux {
-    use libc::{AT_PHDR, AT_PHNUM, Elf64_Phdr, PF_W, PT_LOAD, PT_PHDR};
+    #[cfg(target_pointer_width = "32")]
+    use libc::Elf32_Phdr as Header;
+    #[cfg(target_pointer_width = "64")]
+    use libc::Elf64_Phdr as Header;
+    use libc::{AT_PHDR, AT_PHNUM, PF_W, PT_LOAD, PT_PHDR};
     use std::slice;
 
     pub(super) fn unmap_code() {
@@ -40,7 +44,7 @@ mod linux {
         }
         // SAFETY: the kernel has read this table of the executable at this address; it is part of a segment
         // that is never unmapped or written.
-        let headers = unsafe { slice::from_raw_parts(table as *const Elf64_Phdr, count) };
+        let headers = unsafe { slice::from_raw_parts(table as *const Header, count) };
         // Where the executable was loaded, relative to the addresses in the file.
         let Some(own) = headers.iter().find(|header| header.p_type == PT_PHDR) else {
             return Vec::new();
@@ -59,5 +63,5 @@ mod linux {
     }
 }
 
-#[cfg(all(test, target_os = "linux", target_pointer_width = "64"))]
+#[cfg(all(test, target_os = "linux"))]
 mod tests;

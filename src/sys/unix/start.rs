@@ -3,7 +3,7 @@
 
 use super::super::child_command::{Command, Confinement};
 use super::super::process_mark::ProcessMark;
-use super::set_limit;
+use super::system::set_limit;
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{CString, OsStr, OsString};

@@ -1,13 +1,13 @@
 //! An alarm of an eventfd, a timer on the wall clock, and an inotify watch.
 #![allow(unsafe_code)]
 
-use crate::unix;
+use crate::{clock, unix};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One thread waits, others end its wait.
 ///
@@ -20,6 +20,13 @@ pub struct Alarm {
     watch: OwnedFd,
     name: OsString,
 }
+
+/// `timerfd_settime` with times of 64 bits. 32-bit systems have it since Linux 5.1, under the same number on all
+/// processors.
+const SET_TIMER: libc::c_long = match cfg!(target_pointer_width = "64") {
+    true => libc::SYS_timerfd_settime,
+    false => 411,
+};
 
 /// The part of an inotify event before its name; the length of the name, with padding, is at its end.
 const EVENT_HEAD: usize = size_of::<libc::inotify_event>();
@@ -60,11 +67,15 @@ impl Alarm {
     /// Waits until `moment`, in seconds since 1970-01-01T00:00:00Z. Returns earlier after [`notify`](Self::notify),
     /// if the clock was set, and if the file was replaced, written or removed. `None` waits for these alone.
     pub fn wait(&self, moment: Option<i64>) {
-        self.set_timer(moment);
-        loop {
+        let longest = match self.set_timer(moment) {
+            true => Duration::MAX,
+            false => without_timer(moment),
+        };
+        let begin = Instant::now();
+        while begin.elapsed() < longest {
             let files = [&self.event, &self.timer, &self.watch].map(AsRawFd::as_raw_fd);
             // None of them, if a signal interrupts it.
-            let [event, timer, watch] = unix::wait_any(files, Duration::MAX);
+            let [event, timer, watch] = unix::wait_any(files, longest);
             let mut number = [0; 8];
             if event {
                 read(&self.event, &mut number);
@@ -79,28 +90,17 @@ impl Alarm {
         }
     }
 
-    /// Sets the timer to the moment, or stops it. A moment in the past expires at once.
-    #[allow(
-        deprecated,
-        reason = "musl's `time_t`: its type will change, and any fits"
-    )]
-    fn set_timer(&self, moment: Option<i64>) {
+    /// Sets the timer to the moment, or stops it. A moment in the past expires at once. False if the kernel does not
+    /// know the call.
+    fn set_timer(&self, moment: Option<i64>) -> bool {
         let flags = libc::TFD_TIMER_ABSTIME | libc::TFD_TIMER_CANCEL_ON_SET;
-        // SAFETY: a structure of integers, for which zero is valid, and which outlives the call.
-        unsafe {
-            let mut time: libc::itimerspec = std::mem::zeroed();
-            if let Some(moment) = moment {
-                // Zero would stop the timer. The system refuses negative times and caps large ones.
-                time.it_value.tv_sec =
-                    libc::time_t::try_from(moment.max(1)).unwrap_or(libc::time_t::MAX);
-            }
-            libc::timerfd_settime(
-                self.timer.as_raw_fd(),
-                flags,
-                &raw const time,
-                std::ptr::null_mut(),
-            );
-        }
+        // The interval and the moment, in seconds and nanoseconds. Zero would stop the timer. The system refuses
+        // negative times and caps large ones.
+        let time = [0, 0, moment.map_or(0, |moment| moment.max(1)), 0];
+        let none = std::ptr::null_mut::<[i64; 4]>();
+        let timer = self.timer.as_raw_fd();
+        // SAFETY: four numbers that outlive the call, which writes nothing.
+        unsafe { libc::syscall(SET_TIMER, timer, flags, &raw const time, none) == 0 }
     }
 
     /// Reads all events; returns whether one of them concerns the file, or events were lost.
@@ -128,6 +128,14 @@ impl Alarm {
     }
 }
 
+/// How long to wait for a moment without a timer: a minute at most, after which the caller looks at the clock again.
+fn without_timer(moment: Option<i64>) -> Duration {
+    let left = moment.map_or(i64::MAX, |moment| {
+        moment.saturating_sub(clock::unix_seconds())
+    });
+    Duration::from_secs(left.clamp(0, 60).unsigned_abs())
+}
+
 /// Takes over a new descriptor.
 ///
 /// # Safety
@@ -145,4 +153,24 @@ fn read(file: &OwnedFd, buffer: &mut [u8]) -> usize {
     // SAFETY: a buffer that outlives the call.
     let count = unsafe { libc::read(file.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
     usize::try_from(count).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_timer_a_wait_has_an_end() {
+        let now = clock::unix_seconds();
+        for (moment, least, most) in [
+            (None, 60, 60),
+            (Some(i64::MAX), 60, 60),
+            (Some(now + 20), 10, 20),
+            (Some(now - 1), 0, 0),
+            (Some(i64::MIN), 0, 0),
+        ] {
+            let seconds = without_timer(moment).as_secs();
+            assert!((least..=most).contains(&seconds), "{moment:?} {seconds}");
+        }
+    }
 }

@@ -50,7 +50,17 @@ fn another_thread_ends_the_wait() {
         thread::sleep(Duration::from_millis(50));
         other.notify();
     });
+    // The moments that 32 bits cannot count to are not now.
     alarm.wait(Some(i64::MAX));
+    thread.join().unwrap();
+    let start = Instant::now();
+    let other = alarm.clone();
+    let thread = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        other.notify();
+    });
+    alarm.wait(Some(i64::from(i32::MAX) + 1_000_000_000));
+    assert!(start.elapsed() >= Duration::from_millis(50));
     thread.join().unwrap();
 }
 

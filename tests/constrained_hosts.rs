@@ -1,0 +1,238 @@
+//! Hosts with little memory, without `/proc`, with a root that cannot be written to, and with old kernels: what can work
+//! does, and what cannot is said.
+#![cfg(target_os = "linux")]
+// Some tests, and what only they use, need optional features.
+#![cfg_attr(not(feature = "info"), allow(dead_code, unused_imports))]
+
+mod support;
+
+use serde_json::{Value, json};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use support::client::KEY;
+use support::scripted::Script;
+use support::server::{Extension, RunningServer, Server, Session, gosling};
+use support::until;
+
+const MEMORY: u64 = 64 << 20;
+
+fn checked(result: i64) -> io::Result<()> {
+    match result {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// This much memory for each process, besides its code.
+fn little_memory() -> io::Result<()> {
+    let limit = libc::rlimit {
+        rlim_cur: MEMORY as _,
+        rlim_max: MEMORY as _,
+    };
+    // SAFETY: a system call with plain data that outlives it.
+    checked(unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const limit) }.into())
+}
+
+/// A kernel whose newest system call has this number. All processors number the calls alike that are newer than those of
+/// Linux 5.0.
+fn kernel_up_to(newest: u32) -> io::Result<()> {
+    const LOAD: u16 = 0x20;
+    const JUMP_GREATER: u16 = 0x25;
+    const RETURN: u16 = 0x06;
+    const NO_SUCH_CALL: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mut steps = [
+        step(LOAD, 0, 0, 0),
+        step(JUMP_GREATER, 0, 1, newest),
+        step(RETURN, 0, 0, NO_SUCH_CALL),
+        step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: 4,
+        filter: steps.as_mut_ptr(),
+    };
+    // SAFETY: system calls with plain data that outlives them.
+    unsafe {
+        checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;
+        let mode = libc::PR_SET_SECCOMP;
+        checked(libc::prctl(mode, libc::SECCOMP_MODE_FILTER, &raw const program).into())
+    }
+}
+
+/// Linux 5.4, without `close_range`, `openat2`, `pidfd_getfd` and Landlock.
+fn linux_5_4() -> io::Result<()> {
+    kernel_up_to(435)
+}
+
+/// Linux 5.0, also without `pidfd_open` and `clone3`.
+fn linux_5_0() -> io::Result<()> {
+    kernel_up_to(423)
+}
+
+/// Starts the server after this line of a shell, which has mounts of its own; `None`, with the reason printed, where that
+/// cannot be set up.
+fn with_mounts(server: Server, line: &str) -> Option<RunningServer> {
+    let tried = Command::new("unshare")
+        .args(["-mr", "sh", "-c", line])
+        .output();
+    if !tried.as_ref().is_ok_and(|done| done.status.success()) {
+        eprintln!("skipped: no mounts of its own here: {tried:?}");
+        return None;
+    }
+    let line = format!("{line} && exec \"$0\" \"$@\"");
+    Some(
+        server
+            .through("unshare", &["-mr", "sh", "-c", &line])
+            .start(),
+    )
+}
+
+/// A server with a model that calls a tool of an MCP server.
+fn server() -> Server {
+    let call = json!({"name": "one__echo", "arguments": {"message": "a small host"}});
+    let steps = json!([{"call": call}, {"text": "It says {{last_result}}."}]);
+    let script = json!({"repeat": true, "turns": [{"steps": steps}]});
+    Server::scripted(script).setting("GOOSE_MODE", "auto")
+}
+
+fn session(server: &RunningServer) -> Session<'_> {
+    server.session([Extension::scripted("one", &Script::new())])
+}
+
+/// A turn with a call of a tool, in a session of its own whose processes end with it.
+#[track_caller]
+fn turn_works(server: &RunningServer) {
+    let session = session(server);
+    let turn = session.say("go on");
+    turn.says("It says a small host.").finishes();
+    session.echoes("one");
+    session.stop();
+    server.never_logs("internal error");
+}
+
+/// What `gosling info` says of such a host.
+#[cfg(feature = "info")]
+fn info(confine: fn() -> io::Result<()>) -> Value {
+    let root = support::temp_dir();
+    let mut command = gosling();
+    command.env("GOOSE_PATH_ROOT", root.path());
+    // SAFETY: it makes system calls alone.
+    unsafe { command.pre_exec(confine) };
+    let output = command.args(["info", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice::<Value>(&output.stdout).unwrap()["system"].take()
+}
+
+#[test]
+fn turns_take_little_memory() {
+    let server = server().confined(little_memory).start();
+    for _ in 0..3 {
+        turn_works(&server);
+    }
+    // Several at a time, and much text.
+    let much = "x".repeat(1 << 20);
+    let sessions = [(); 4].map(|()| session(&server));
+    for session in &sessions {
+        let call = session.call("one__echo", json!({"message": much}));
+        assert_eq!(call.is(200).content().len(), much.len());
+    }
+    for session in &sessions {
+        session.say("go on").says("a small host").finishes();
+    }
+}
+
+#[test]
+fn without_proc_a_turn_works() {
+    let Some(server) = with_mounts(server(), "mount -t tmpfs none /proc") else {
+        return;
+    };
+    turn_works(&server);
+    server.logs("/proc cannot be used");
+}
+
+#[test]
+fn with_a_root_that_is_read_only_a_turn_works() {
+    let server = server();
+    let root = server.root().display().to_string();
+    let line = format!("mount --bind {root} {root} && mount -o remount,bind,ro /");
+    let Some(server) = with_mounts(server, &line) else {
+        return;
+    };
+    turn_works(&server);
+}
+
+#[test]
+fn with_data_that_cannot_be_written_it_says_so_and_ends() {
+    let root = support::temp_dir();
+    let path = root.path().display().to_string();
+    let line = format!("mount --bind {path} {path} && mount -o remount,bind,ro {path}");
+    let run = format!("{line} && exec \"$0\" agent --port 0");
+    let mut command = Command::new("unshare");
+    command.args(["-mr", "sh", "-c", &run, support::server::GOSLING]);
+    command.env("GOOSE_PATH_ROOT", root.path());
+    let output = command.env("GOOSE_SERVER__SECRET_KEY", KEY).output();
+    let output = output.expect("unshare of util-linux");
+    let error = String::from_utf8_lossy(&output.stderr);
+    if error.starts_with("unshare") || error.contains("mount:") {
+        eprintln!("skipped: no mounts of its own here: {error}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(error.contains("Read-only file system"), "{error}");
+    assert!(error.contains("GOOSE_PATH_ROOT"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+}
+
+#[test]
+fn with_old_kernels_a_turn_works_and_nothing_is_left() {
+    for kernel in [linux_5_4, linux_5_0] {
+        let server = server().confined(kernel).start();
+        turn_works(&server);
+        server.without_descendants();
+        let session = session(&server);
+        session.echoes("one");
+        let started = server.descendants();
+        assert!(!started.is_empty());
+        // The guardian ends them.
+        server.kill();
+        until("nothing is left", || {
+            let mut started = started.iter();
+            (!started.any(support::process::Proc::is_alive)).then_some(())
+        });
+    }
+}
+
+#[cfg(feature = "sandbox")]
+#[test]
+fn with_an_old_kernel_walls_are_refused_and_the_reason_told() {
+    let server = server().confined(linux_5_4).start();
+    let walls = Extension::scripted("one", &Script::new()).with("sandbox", "workspace");
+    let error = server.refuses(walls);
+    assert!(error.contains("Landlock"), "{error}");
+    turn_works(&server);
+}
+
+#[cfg(feature = "info")]
+#[test]
+fn what_a_host_lacks_is_told() {
+    let missing = |host: &Value| -> Vec<String> {
+        let missing = host["missing"].as_array().unwrap().iter();
+        missing.map(|it| it.as_str().unwrap().to_owned()).collect()
+    };
+    let here = info(|| Ok(()));
+    assert_eq!(here["bits"], usize::BITS);
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_eq!(here["kernel"], release.trim());
+    assert!(here["memory"].as_u64().unwrap() > MEMORY, "{here}");
+    let less = info(linux_5_4);
+    for name in ["openat2", "close_range", "landlock"] {
+        assert!(missing(&less).iter().any(|it| it == name), "{less}");
+    }
+    assert!(!missing(&less).iter().any(|it| it == "pidfd_open"));
+    let least = info(linux_5_0);
+    assert!(missing(&least).iter().any(|it| it == "pidfd_open"));
+    assert!(missing(&here).len() < missing(&least).len());
+    let small = info(little_memory);
+    assert!(small["memory_limit"].as_u64().unwrap() <= MEMORY, "{small}");
+}
