@@ -7,11 +7,12 @@
 mod support;
 
 use serde_json::{Value, json};
-use std::io;
+use std::io::{self, Write};
+use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use support::client::KEY;
-use support::scripted::Script;
+use support::client::{Answer, KEY};
+use support::scripted::{Action, Script};
 use support::server::{Extension, RunningServer, Server, Session, gosling};
 use support::until;
 
@@ -140,6 +141,29 @@ fn turns_take_little_memory() {
     for session in &sessions {
         session.say("go on").says("a small host").finishes();
     }
+}
+
+#[test]
+fn what_takes_too_much_memory_is_refused_and_the_server_lives() {
+    let server = server().confined(little_memory).start();
+    let session = session(&server);
+    // A sixteenth of the memory is as much as a message may have, in either direction. It is refused by its length.
+    for mebibytes in [5, 20, 45] {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let length = mebibytes << 20;
+        let head = format!(
+            "POST /agent/call_tool HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Secret-Key: {KEY}\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        Answer::read(head, stream).is(413);
+    }
+    let much = Script::new().tool("much", [Action::Text("x".into(), 5 << 20)]);
+    let large = server.session([Extension::scripted("large", &much)]);
+    let answer = large.call("large__much", json!({}));
+    answer.is(500).says("a message of more than 4194304 bytes");
+    session.echoes("one");
+    turn_works(&server);
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod fs;
 pub mod guardian;
 mod marked_processes;
+mod memory;
 pub mod net;
 #[cfg(feature = "parts")]
 mod parts;
@@ -23,11 +24,14 @@ pub mod threads;
 mod time_limit;
 mod unix;
 
+pub use memory::{memory_limit, share_of_memory};
 #[cfg(feature = "parts")]
 pub use parts::*;
 pub use threads::{SMALL_STACK, spawn};
 pub use time_limit::TimeLimit;
-pub use unix::{limit_arenas as limit_allocator_arenas, make_undumpable as protect_memory};
+pub use unix::{
+    limit_arenas as limit_allocator_arenas, make_undumpable as protect_memory, system_memory,
+};
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -6,6 +6,7 @@
 //! constants, which the system then maps again.
 #![allow(unsafe_code)]
 
+#[cfg(target_os = "linux")]
 mod executable;
 mod start;
 #[cfg_attr(
@@ -18,7 +19,6 @@ mod state;
 mod system;
 
 use super::stamp::Stamp;
-pub(super) use executable::unmap_code;
 pub(super) use start::Prepared;
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -28,9 +28,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant};
-#[cfg(all(feature = "parts", target_os = "linux"))]
 pub(crate) use system::limits;
-pub(super) use system::{PidFd, limit_of};
+pub(super) use system::{PidFd, limit_of, unmap_code};
 pub use system::{make_undumpable, wait_signal_timeout};
 
 /// The signals that are sent to groups and processes.
@@ -141,7 +140,7 @@ pub(super) fn wait_exit(pid: i32, limit: Duration) -> bool {
         return true;
     }
     if let Some(handle) = PidFd::open(pid) {
-        return handle.wait(limit) && !runs();
+        return wait_readable(handle.fd(), limit) && !runs();
     }
     let mut pause = Duration::from_millis(1);
     while begin.elapsed() < limit {
@@ -233,8 +232,13 @@ pub(super) fn is_out_of_reach(pid: i32) -> bool {
 
 fn kill(pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: plain integers.
-    match unsafe { libc::kill(pid, signal) } {
-        0 => Ok(()),
+    checked(unsafe { libc::kill(pid, signal) })
+}
+
+/// Whether a system call has succeeded that returned this.
+fn checked(result: impl Into<i64>) -> io::Result<()> {
+    match result.into() {
+        0.. => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -303,8 +307,15 @@ pub fn limit_arenas() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: plain integers; called before threads are made.
     unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, 2);
-    }
+        libc::mallopt(libc::M_ARENA_MAX, 2)
+    };
+}
+
+/// The memory of the system in bytes, if it tells.
+pub fn system_memory() -> Option<u64> {
+    // SAFETY: plain integers.
+    let number = |name| u64::try_from(unsafe { libc::sysconf(name) }).ok();
+    number(libc::_SC_PHYS_PAGES)?.checked_mul(number(libc::_SC_PAGESIZE)?)
 }
 
 /// Overwrites the value of a variable in place, where the kernel shows it to other processes, and removes the
@@ -331,8 +342,8 @@ pub(super) fn trim_arenas() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: a plain integer; may be called at any time from any thread.
     unsafe {
-        libc::malloc_trim(0);
-    }
+        libc::malloc_trim(0)
+    };
 }
 
 /// See [`pipe::PipeWriter`](super::pipe::PipeWriter).
@@ -340,11 +351,8 @@ pub(super) fn set_nonblocking(fd: i32) -> io::Result<()> {
     // SAFETY: plain integers on a descriptor that the caller owns.
     unsafe {
         let flags = libc::fcntl(fd, libc::F_GETFL);
-        if flags != -1 && libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) != -1 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        checked(flags)?;
+        checked(libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK))
     }
 }
 

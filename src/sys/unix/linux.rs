@@ -1,7 +1,9 @@
 //! What Linux alone has: handles on processes, the limit that carries marks, a wait for signals with an end.
 
+use super::checked;
+pub(in super::super) use super::executable::unmap_code;
 use std::ffi::CStr;
-use std::io::{Error, Result};
+use std::io::Result;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
@@ -19,11 +21,6 @@ impl PidFd {
             let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
             (fd >= 0).then(|| PidFd(OwnedFd::from_raw_fd(fd as i32)))
         }
-    }
-
-    /// False when the limit passes before the process has exited.
-    pub(super) fn wait(&self, limit: Duration) -> bool {
-        super::wait_readable(self.fd(), limit)
     }
 
     /// Waits until the process has exited or `fd` is readable or at its end; true if the process has exited and
@@ -47,10 +44,7 @@ impl PidFd {
     pub(super) fn signal(&self, signal: i32) -> Result<()> {
         let (fd, none) = (self.fd(), ptr::null::<libc::siginfo_t>());
         // SAFETY: plain integers and a null siginfo, which is allowed.
-        match unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, none, 0) } {
-            0 => Ok(()),
-            _ => Err(Error::last_os_error()),
-        }
+        checked(unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, none, 0) })
     }
 }
 
@@ -76,10 +70,8 @@ pub(crate) fn limits(pid: i32, resource: i32, new: Option<[u64; 2]>) -> Result<[
     let new = new.as_ref().map_or(ptr::null(), |new| new.as_ptr());
     let mut old = [0_u64; 2];
     // SAFETY: two limits that the kernel reads, unless there are none, and two that it writes.
-    match unsafe { libc::syscall(libc::SYS_prlimit64, pid, resource, new, &raw mut old) } {
-        0 => Ok(old),
-        _ => Err(Error::last_os_error()),
-    }
+    checked(unsafe { libc::syscall(libc::SYS_prlimit64, pid, resource, new, &raw mut old) })?;
+    Ok(old)
 }
 
 /// Sets the name of this thread, of at most 15 bytes.
@@ -104,7 +96,17 @@ pub fn wait_signal_timeout(limit: Duration) -> Option<i32> {
 /// environment and from debugging it. Root still can. Also disables core dumps. Linux only; a no-op elsewhere.
 pub fn make_undumpable() {
     // SAFETY: a system call with plain integers.
-    unsafe {
-        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
-    }
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
+}
+
+/// Makes the kernel kill this process when the thread that created it ends. False if `parent` has already died.
+pub(super) fn dies_with(parent: i32) -> bool {
+    // SAFETY: plain integers.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != -1 && libc::getppid() == parent }
+}
+
+/// Closes this descriptor and all higher ones. False before Linux 5.9, and where a sandbox refuses it.
+pub(super) fn close_range(first: i32) -> bool {
+    // SAFETY: a system call with plain integers.
+    unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) == 0 }
 }

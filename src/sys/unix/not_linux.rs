@@ -12,10 +12,6 @@ impl PidFd {
         None
     }
 
-    pub(super) fn wait(&self, _: Duration) -> bool {
-        match *self {}
-    }
-
     pub(in super::super) fn wait_or_readable(&self, _: Option<i32>) -> bool {
         match *self {}
     }
@@ -45,3 +41,20 @@ pub fn wait_signal_timeout(_: Duration) -> Option<i32> {
 
 /// A no-op.
 pub fn make_undumpable() {}
+
+/// There is no such call: false.
+pub(super) fn close_range(_: i32) -> bool {
+    false
+}
+
+/// This system ends no process for that.
+pub(super) fn dies_with(_: i32) -> bool {
+    true
+}
+
+pub(in super::super) fn unmap_code() {}
+
+/// No limit is known.
+pub(crate) fn limits(_: i32, _: i32, _: Option<[u64; 2]>) -> io::Result<[u64; 2]> {
+    Err(io::ErrorKind::Unsupported.into())
+}

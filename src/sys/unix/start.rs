@@ -3,7 +3,7 @@
 
 use super::super::child_command::{Command, Confinement};
 use super::super::process_mark::ProcessMark;
-use super::system::set_limit;
+use super::system::{close_range, dies_with, set_limit};
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{CString, OsStr, OsString};
@@ -300,20 +300,6 @@ impl Prepared {
     }
 }
 
-/// Makes the kernel kill this process when the thread that created it ends. False if `parent` has already died.
-fn dies_with(parent: i32) -> bool {
-    #[cfg(not(target_os = "linux"))]
-    let _ = parent;
-    #[cfg(target_os = "linux")]
-    // SAFETY: plain integers.
-    unsafe {
-        if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1 || libc::getppid() != parent {
-            return false;
-        }
-    }
-    true
-}
-
 /// The same file as `fd`, under a number that the copies to stdin, stdout and stderr do not overwrite; -1 on
 /// failure.
 fn above_stdio(fd: i32) -> i32 {
@@ -326,12 +312,8 @@ fn above_stdio(fd: i32) -> i32 {
 
 /// Closes this descriptor and all higher ones.
 fn close_from(first: i32) {
-    #[cfg(target_os = "linux")]
-    // SAFETY: a system call with plain integers. Linux 5.9; a sandbox may refuse it.
-    unsafe {
-        if libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) == 0 {
-            return;
-        }
+    if close_range(first) {
+        return;
     }
     for fd in first..FD_LIMIT {
         // SAFETY: a plain integer.

@@ -1,6 +1,6 @@
 //! The state of a file.
 
-use super::Stamp;
+use super::{Stamp, checked};
 use std::ffi::CStr;
 use std::io;
 use std::time::{Duration, UNIX_EPOCH};
@@ -10,9 +10,7 @@ pub(super) fn of_file(folder: i32, path: &CStr) -> io::Result<Stamp> {
     // SAFETY: the path ends with NUL; plain data that outlives the call, for which zero is valid.
     let stat = unsafe {
         let mut stat: libc::stat = std::mem::zeroed();
-        if libc::fstatat(folder, path.as_ptr(), &raw mut stat, 0) != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(libc::fstatat(folder, path.as_ptr(), &raw mut stat, 0))?;
         stat
     };
     let (Ok(seconds), Ok(nanos)) = (stat.st_mtime.try_into(), stat.st_mtime_nsec.try_into()) else {

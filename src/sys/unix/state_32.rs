@@ -1,7 +1,7 @@
 //! The state of a file, where the `stat` of the C library has 32 bits: it has no place for files of more than 2 GiB,
 //! for many inodes of large file systems, and for times after 2038.
 
-use super::Stamp;
+use super::{Stamp, checked};
 use std::ffi::CStr;
 use std::io;
 use std::time::{Duration, UNIX_EPOCH};
@@ -13,9 +13,14 @@ pub(super) fn of_file(folder: i32, path: &CStr) -> io::Result<Stamp> {
     let state = unsafe {
         let mut state: libc::statx = std::mem::zeroed();
         let place = &raw mut state;
-        if libc::syscall(libc::SYS_statx, folder, path.as_ptr(), 0, mask, place) != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(libc::syscall(
+            libc::SYS_statx,
+            folder,
+            path.as_ptr(),
+            0,
+            mask,
+            place,
+        ))?;
         state
     };
     let Ok(seconds) = state.stx_mtime.tv_sec.try_into() else {

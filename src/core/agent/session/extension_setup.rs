@@ -10,7 +10,7 @@ use crate::extension::{Containers, Context, Limits, Sandboxing, python_runner};
 use crate::provider::Catalog;
 use crate::store::Config;
 use crate::store::settings::{self, Setting};
-use crate::sys::TimeLimit;
+use crate::sys::{TimeLimit, share_of_memory};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl ExtensionSetup<'_> {
             offline: self.offline,
             limits: Limits {
                 total: time_limit(config, &settings::MCP_MAX_TIMEOUT),
-                message: usize::try_from(max_message).unwrap_or(usize::MAX),
+                message: share_of_memory(usize::try_from(max_message).unwrap_or(usize::MAX)),
             },
             roots: settings::MCP_ROOTS.is_on(config),
             more_roots: Vec::new(),

@@ -25,16 +25,6 @@ pub(in super::super) fn machine() -> Option<String> {
     Some(machine.to_string_lossy().into_owned())
 }
 
-/// The limits of this process in bytes, as far as it has any.
-pub(in super::super) fn limits_of_memory() -> Vec<u64> {
-    let limits = [libc::RLIMIT_AS as i32, libc::RLIMIT_DATA as i32];
-    let soft = limits.into_iter().filter_map(|resource| {
-        let [soft, _] = unix::limits(0, resource, None).ok()?;
-        (soft != u64::MAX).then_some(soft)
-    });
-    soft.collect()
-}
-
 /// What this kernel lacks, oldest first.
 pub(in super::super) fn missing() -> Vec<&'static str> {
     let action = libc::SECCOMP_RET_ERRNO;

@@ -1,5 +1,4 @@
-use super::linux::read_only_segments;
-use super::unmap_code;
+use super::{read_only_segments, unmap_code};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, thread};
 
