@@ -87,6 +87,7 @@ pages! {
     info "`gosling info`: versions, folders, what is on, what is wrong";
     metrics "numbers for Prometheus";
     features "what a build can leave out";
+    platforms "processors, small hosts, old kernels, static programs";
     embedding "gosling as a library of a Rust program";
     hosts "gosling as a child of a program in C, Go, JavaScript or Python"
         ["Python" "python" "hosts/host.py"]
