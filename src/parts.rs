@@ -37,6 +37,7 @@ parts! {
     "pinning" => gosling_pinning::PART,
     "policy" => gosling_policy::PART,
     "recipes" => gosling_recipes::PART,
+    "release" => gosling_release::PART,
     "sandbox" => gosling_sandbox::PART,
     "schedules" => gosling_recipes::schedule::PART,
     "screening" => gosling_screening::PART,

@@ -61,8 +61,16 @@ const NOT_VARIABLES: &[&str] = &[
     "PS256",
     "RS256",
     "RECIPE",
-    // What cargo tells the compiler.
+    // What cargo tells the compiler, and build scripts.
+    "CARGO",
+    "CARGO_FEATURE_",
+    "CARGO_MANIFEST_DIR",
     "CARGO_PKG_VERSION",
+    "DEP_GOSLING_CORE_FEATURES",
+    "OUT_DIR",
+    "PROFILE",
+    "RUSTC",
+    "TARGET",
     // What gosling tells programs and scripts of its own that it starts.
     "GOSLING_DISPLAY",
     "GOSLING_IN",

@@ -44,6 +44,8 @@ const NAMES: &[(&str, &[&str])] = &[
     ("backup", &["backup"]),
     ("restore", &["backup"]),
     ("service", &["service"]),
+    ("version", &["release"]),
+    ("verify-release", &["release"]),
     ("mcp", &[]),
     ("help", &[]),
 ];
@@ -104,8 +106,7 @@ fn with_policy(command: &str, arguments: Vec<OsString>) -> Result<Vec<OsString>,
     let (mut file, mut others) = (None, Vec::new());
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
-        let given = argument.as_encoded_bytes().strip_prefix(b"--policy");
-        let given = match given {
+        let given = match argument.as_encoded_bytes().strip_prefix(b"--policy") {
             Some(b"") => arguments.next(),
             Some([b'=', ..]) => argument.to_str().map(|it| it["--policy=".len()..].into()),
             _ => {
@@ -120,10 +121,8 @@ fn with_policy(command: &str, arguments: Vec<OsString>) -> Result<Vec<OsString>,
             }
         };
         let given = given.filter(|given| !given.is_empty() && file.is_none());
-        let wrong = "--policy needs the path of a file, once";
-        file = Some(PathBuf::from(
-            given.ok_or_else(|| Failure::Usage(wrong.to_owned()))?,
-        ));
+        let wrong = || Failure::Usage("--policy needs the path of a file, once".to_owned());
+        file = Some(PathBuf::from(given.ok_or_else(wrong)?));
     }
     part::open_policy(file.as_deref()).map_err(Failure::NotChecked)?;
     Ok(others)
@@ -148,9 +147,8 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
             let server = rest(&mut parser)?.into_iter().next().unwrap_or_default();
             features::hint_among(features::SERVERS, &server.to_string_lossy())
         } else {
-            let mut needed = NAMES.iter().filter(|(it, _)| *it == name);
-            let needed = needed.next().map_or(&[][..], |(_, features)| features);
-            let mut hints = needed.iter().map(|feature| features::hint(feature));
+            let named = NAMES.iter().filter(|(it, _)| *it == name);
+            let mut hints = named.flat_map(|(_, all)| all.iter().map(|it| features::hint(it)));
             hints.find(|hint| !hint.is_empty()).unwrap_or_default()
         };
         let reason = format!("there is no command {word:?}{hint}");
@@ -159,7 +157,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
     activity::set_front(found.name);
     let arguments = rest(&mut parser)?;
     let parser = lexopt::Parser::from_args(match name {
-        "help" | "info" | "policy" => arguments,
+        "help" | "info" | "policy" | "verify-release" | "version" => arguments,
         _ => with_policy(name, arguments)?,
     });
     match (found.run)(parser, server_key) {

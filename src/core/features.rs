@@ -91,6 +91,7 @@ features! {
         Put "/config/prompts/{name}",
         Delete "/config/prompts/{name}",
     ];
+    "release", "", [];
     "sandbox", "", [];
     "schedules", "there are no schedules", [
         Get "/schedule/list" "/schedule/{id}/inspect" "/schedule/{id}/sessions",

@@ -88,6 +88,7 @@ pages! {
     metrics "numbers for Prometheus";
     features "what a build can leave out";
     platforms "processors, small hosts, old kernels, static programs";
+    release "`gosling version` and `verify-release`: checking what you got";
     embedding "gosling as a library of a Rust program";
     hosts "gosling as a child of a program in C, Go, JavaScript or Python"
         ["Python" "python" "hosts/host.py"]
