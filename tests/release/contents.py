@@ -1,0 +1,92 @@
+"""Looks into a release without trusting the scripts that made it: python3 contents.py OUTDIR PROGRAM IMAGE_FOLDER
+
+Both lists of crates must name what PROGRAM says of itself, every digest in the image archive must hold, and its layer
+is unpacked into IMAGE_FOLDER. PROGRAM is that of OUTDIR, or one with the same crates that runs here.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+out, program, folder = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+
+
+def the(pattern):
+    (found,) = out.glob(pattern)
+    return found
+
+
+def crates():
+    """Name, version and checksum of each crate, of the program and in both lists."""
+    printed = subprocess.run([program, "version", "--json"], stdout=subprocess.PIPE, check=True).stdout
+    facts = json.loads(printed)
+    own = sorted((it["name"], it["version"], it["sha256"]) for it in facts["crates"])
+    bom = json.loads(the("*-cyclonedx.json").read_text())
+    listed = [bom["metadata"]["component"], *bom["components"]]
+    hash_of = lambda it: it["hashes"][0]["content"] if "hashes" in it else None
+    assert sorted((it["name"], it["version"], hash_of(it)) for it in listed) == own, "CycloneDX differs"
+    references = {it["bom-ref"] for it in listed}
+    assert {it["ref"] for it in bom["dependencies"]} == references
+    assert all(set(it["dependsOn"]) <= references for it in bom["dependencies"])
+    packages = json.loads(the("*-spdx.json").read_text())["packages"]
+    hash_of = lambda it: it["checksums"][0]["checksumValue"] if "checksums" in it else None
+    assert sorted((it["name"], it["versionInfo"], hash_of(it)) for it in packages) == own, "SPDX differs"
+    text = the("*-licences.txt").read_text()
+    assert all(f"{name} {version}: " in text for name, version, sha256 in own if sha256)
+    return len(own)
+
+
+def pages():
+    """The manual has what the program prints."""
+    text = the("*-manual.txt").read_text()
+    # A page without options before it.
+    printed = subprocess.run([program, "help", "hosts"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    assert printed and printed in text, "the manual is not that of the program"
+    return len(text)
+
+
+def image():
+    """Follows the archive's digests from its index to its layer."""
+    with tarfile.open(the("*.oci.tar")) as archive:
+        files = {it.name: archive.extractfile(it).read() for it in archive if it.isfile()}
+
+    def blob(described):
+        content = files["blobs/sha256/" + described["digest"].removeprefix("sha256:")]
+        assert "sha256:" + hashlib.sha256(content).hexdigest() == described["digest"]
+        assert len(content) == described["size"]
+        return content
+
+    assert json.loads(files["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
+    (listed,) = json.loads(files["index.json"])["manifests"]
+    manifest = json.loads(blob(listed))
+    config = json.loads(blob(manifest["config"]))
+    (layer,) = manifest["layers"]
+    layer = gzip.decompress(blob(layer))
+    assert config["rootfs"]["diff_ids"] == ["sha256:" + hashlib.sha256(layer).hexdigest()]
+    (old,) = json.loads(files["manifest.json"])
+    assert files[old["Config"]] == blob(manifest["config"])
+    assert [files[name] for name in old["Layers"]] == [blob(manifest["layers"][0])]
+    with tarfile.open(fileobj=io.BytesIO(layer)) as archive:
+        archive.extractall(folder)
+    # What `gosling service container` prints, and the image must agree.
+    printed = subprocess.run([program, "service", "container"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    settings = config["config"]
+    for line in [
+        f"ENV {' '.join(settings['Env'])}",
+        f"WORKDIR {settings['WorkingDir']}",
+        f"VOLUME {' '.join(settings['Volumes'])}",
+        f"USER {settings['User']}",
+        f"STOPSIGNAL {settings['StopSignal']}",
+        f"ENTRYPOINT {json.dumps(settings['Entrypoint'])}",
+        f"CMD {json.dumps(settings['Cmd'])}",
+    ]:
+        assert f"\n{line}\n" in printed, f"the image has {line}"
+    return len(files)
+
+
+print(f"{crates()} crates, {pages()} characters of the manual, {image()} files in the image: as they should be")
