@@ -52,6 +52,7 @@ macro_rules! pages {
 }
 
 pages! {
+    install "packages, images, static programs; updates without a network";
     configuration "files, settings and environment variables";
     models "choosing a provider and a model; your own providers";
     scripted "answers from a file, to try a set-up without a model";
