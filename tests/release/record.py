@@ -5,7 +5,6 @@ folder, the user or the time of the build. SHA256SUMS has the hashes of all file
 """
 
 import json
-import platform
 import re
 import subprocess
 import sys
@@ -103,7 +102,6 @@ def main():
             "rustflags": [f"--remap-path-prefix=…={name}" for name in ("/gosling", "/build", "/cargo", "/rustc/HASH")],
             "cflags": [f"-ffile-prefix-map=…={name}" for name in ("/gosling", "/build", "/cargo", "/rustc/HASH")],
             "c_compilers": {target: version_of(it) for target, it in compilers.items()},
-            "python": platform.python_version(),
             "zlib": zlib.ZLIB_RUNTIME_VERSION,
         }
         if compiled

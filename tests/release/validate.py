@@ -24,10 +24,10 @@ if error is not None:
 
 document = next(out.glob("*-spdx.json"))
 parsed = parse_file(str(document))
-assert parsed.relationships.pop(0).relationship_type.name == "DESCRIBES"
-assert validate_full_spdx_document(parsed), "the validator does not look"
-parsed = parse_file(str(document))
 wrong += [f"{document.name}: {it.validation_message}" for it in validate_full_spdx_document(parsed)]
+packages = parsed.packages
+parsed.packages, parsed.relationships = packages[:2], []
+assert validate_full_spdx_document(parsed), "the validator does not look"
 
-print("\n".join(wrong) or f"valid: CycloneDX 1.6, and SPDX 2.3 with {len(parsed.packages)} packages")
+print("\n".join(wrong) or f"valid: CycloneDX 1.6, and SPDX 2.3 with {len(packages)} packages")
 sys.exit(bool(wrong))
