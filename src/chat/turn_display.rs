@@ -128,6 +128,7 @@ impl EventSink for TurnDisplay<'_> {
                 let count = conversation.len();
                 self.note(&format!("(the conversation has {count} messages now)"));
             }
+            _ => {}
         }
     }
 
@@ -191,7 +192,7 @@ impl TurnDisplay<'_> {
                         self.note(&printable(&word.msg, MAX_SENTENCE));
                     }
                 }
-                Content::Other(_) => {}
+                _ => {}
             }
         }
     }

@@ -125,6 +125,7 @@ pub trait Recorder: fmt::Debug + Send + Sync {
 
 /// What the policy says of something that is about to happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ruling {
     /// It may happen.
     Allow,

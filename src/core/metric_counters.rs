@@ -24,6 +24,7 @@ impl Counter {
 
 /// Why the HTTP server refuses a request before it reaches a handler.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Refusal {
     /// There is no free connection or thread.
     Busy,

@@ -65,6 +65,7 @@ pub struct RequestGuard<T = ()> {
 
 /// Why a request does not begin. As an [`ErrorObject`] it tells a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Refusal {
     /// A request with this id is being answered.
     IdInUse(Id),

@@ -551,6 +551,7 @@ impl ElicitParams {
 /// The kind of an elicitation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ElicitMode {
     /// The user fills in a form in the client.
     #[default]
@@ -572,6 +573,7 @@ pub struct ElicitResult {
 /// A user's decision about an elicitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ElicitAction {
     /// The user accepts.
     Accept,

@@ -205,8 +205,8 @@ impl EventSink for TurnUpdates {
                 }
             }
             Event::Finish { token_state, .. } => self.count(token_state),
-            // The client has shown the messages; the error is the result of the request.
-            Event::UpdateConversation { .. } | Event::Error { .. } => {}
+            // The client has shown the messages of `UpdateConversation`; the error is the result of the request.
+            _ => {}
         }
     }
 
@@ -393,7 +393,7 @@ impl TurnUpdates {
                     }
                 }
                 Content::SystemNotification(told) => self.tell(told.notification_type, &told.msg),
-                Content::RedactedThinking(_) | Content::Other(_) => {}
+                _ => {}
             }
         }
     }

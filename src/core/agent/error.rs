@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 /// Why an operation on a session failed. The texts reach the client; `api` maps each to an HTTP status.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// No session has this id.
     NoSession,
@@ -55,6 +56,7 @@ pub enum Error {
 
 /// What is wrong with a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RecipeFault {
     /// There is no recipe with the id.
     Unknown,

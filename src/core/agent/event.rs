@@ -8,6 +8,7 @@ use serde::Serialize;
 /// One event of a turn, in the JSON shape of Goose's API (`MessageEvent` of its OpenAPI document).
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "type")]
+#[non_exhaustive]
 pub enum Event<'a> {
     /// A message, or the next delta of one: deltas share their `id`.
     Message {

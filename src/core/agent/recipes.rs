@@ -143,6 +143,7 @@ impl SessionRecipe {
 /// directory may belong to a checkout: of these recipes, only the extensions run that the user has configured
 /// (see [`classify_imported`](crate::extension::classify_imported)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RecipeSource {
     /// The client, or a folder of the configuration.
     #[default]

@@ -75,6 +75,7 @@ impl Metadata {
 /// One part of a message. Unknown kinds are kept unchanged.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Content {
     /// Text.
     Text(Text),

@@ -103,6 +103,7 @@ fn known_or_default<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sessio
 /// What started a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum SessionType {
     /// The user.
     #[default]

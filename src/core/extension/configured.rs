@@ -26,6 +26,7 @@ pub struct Listed {
 
 /// Why the configuration was not changed.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ChangeError {
     /// The name has no characters that could identify an extension.
     NoKey,

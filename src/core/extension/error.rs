@@ -7,6 +7,7 @@ use std::fmt;
 
 /// The phase of an extension's life in which it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Phase {
     /// The configuration is invalid.
     Config,
@@ -29,6 +30,7 @@ pub enum Phase {
 /// What kind of failure it was, for programs: the field `class` beside the `message`. The names do not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Class {
     /// The configuration is invalid.
     Config,

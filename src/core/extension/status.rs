@@ -16,6 +16,7 @@ const RECENT: usize = 256;
 /// The state of an extension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum State {
     /// Its server is connected.
     #[default]
@@ -38,6 +39,7 @@ pub enum State {
 /// The location of a server.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Location {
     /// The id of a child process.
     Pid(i32),

@@ -23,6 +23,7 @@ pub trait Encryption: Debug + Send + Sync {
 
 /// Why a handshake did not succeed.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HandshakeError {
     /// The first byte is that of an HTTP request without TLS.
     PlainHttp,

@@ -14,6 +14,7 @@ use crate::sys::cancel::Cancel;
 
 /// What a route requires of its clients, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Access {
     /// Neither the key nor a known `Host`: for probes that reveal nothing.
     Public,

@@ -233,6 +233,7 @@ pub struct ConfigKey {
 
 /// Whether a provider is builtin or custom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub enum ProviderType {
     /// Builtin, and shown first.
     Preferred,

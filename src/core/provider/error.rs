@@ -6,6 +6,7 @@ use std::time::Duration;
 
 /// The class of an error, which decides what gosling does about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorClass {
     /// The provider is unknown or not configured.
     Config,

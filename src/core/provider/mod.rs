@@ -51,6 +51,7 @@ pub struct CompletionRequest<'a> {
 
 /// What a completion is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Purpose {
     /// The next message of a conversation.
     Turn,
@@ -160,6 +161,7 @@ pub struct Usage {
 /// Why a response ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum StopReason {
     /// It is complete, or the model waits for the results of its tool calls.
     #[default]

@@ -10,6 +10,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why an operation of the store failed.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// A file that does not parse. It is left as it is, and writes to it are refused.
     Broken {

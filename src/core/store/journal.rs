@@ -56,6 +56,7 @@ struct Operation<'a> {
 /// A part of a stored conversation.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum JournalEntry {
     /// A message.
     Message(Box<Message>),

@@ -16,6 +16,7 @@ const USER: &str = "user";
 /// The user's decision about a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum PermissionLevel {
     /// The tool runs.
     AlwaysAllow,

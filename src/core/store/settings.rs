@@ -44,6 +44,7 @@ pub struct Setting<'a> {
 
 /// The type and the range of a setting.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Kind {
     /// Text, such as a name.
     Text,
@@ -74,6 +75,7 @@ pub enum Kind {
 
 /// What a wrong value of a setting leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Wrong {
     /// Requests that need the setting fail.
     Fails,

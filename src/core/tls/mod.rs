@@ -37,6 +37,7 @@ const FINGERPRINT: &str = "GOOSED_CERT_FINGERPRINT";
 
 /// Why there are no credentials. Contains nothing of a key.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// A file cannot be used.
     File {

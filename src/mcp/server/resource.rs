@@ -28,6 +28,7 @@ pub struct ResourceTemplate {
 
 /// The content of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Contents {
     /// Sent unchanged.
     Text(String),
@@ -37,6 +38,7 @@ pub enum Contents {
 
 /// Why a resource could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ResourceError {
     /// The resource does not exist: -32002.
     NotFound,

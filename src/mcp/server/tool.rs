@@ -24,6 +24,7 @@ pub struct Tool {
 
 /// Why a tool returns no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolError {
     /// The tool did nothing: the call names something that does not exist, is invalid or is not allowed. The
     /// client gets a result with `isError`, as for [`Failed`](ToolError::Failed); a session in this process

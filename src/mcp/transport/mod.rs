@@ -86,6 +86,7 @@ pub trait MessageHandler: Send + Sync {
 
 /// Why a transport failed: one sentence for users, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TransportError {
     /// This end closed the connection.
     Closed,

@@ -36,6 +36,7 @@ pub struct Command {
 
 /// What runs a [`Command`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub enum CommandType {
     /// gosling.
     Builtin,

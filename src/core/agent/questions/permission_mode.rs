@@ -27,6 +27,7 @@ pub enum Mode {
 /// The user's answer to a request for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Confirmation {
     /// Yes, and to each later call of the tool.
     AlwaysAllow,
