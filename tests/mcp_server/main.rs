@@ -4,5 +4,6 @@ mod calls;
 mod client;
 mod lab;
 mod lifecycle;
+mod misuse;
 mod offers;
 mod transports;

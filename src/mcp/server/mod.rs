@@ -37,6 +37,7 @@
 //!   [`Connection::refusing`] for the exception.
 //! - A cancelled request gets no answer, and its id may be reused at once.
 
+mod argument_type;
 mod audience;
 mod client_requests;
 mod context;
@@ -67,6 +68,7 @@ use super::jsonrpc::RawJson;
 use super::types::{self, Capability, Implementation, ServerCapabilities};
 use params::reason;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,26 +152,47 @@ impl Server {
         self
     }
 
-    /// Adds a tool; its name must be unique. MCP 2025-11-25, server/tools.
+    /// Adds a tool. MCP 2025-11-25, server/tools.
+    ///
+    /// # Panics
+    /// The tool has no name, or there is one of its name.
     pub fn tool(mut self, tool: Tool) -> Self {
+        let name = &tool.wire.name;
+        let names = self.tools.iter().map(|tool| &tool.wire.name);
+        check_unique("tool", name, names);
         self.tools.push(Arc::new(tool));
         self
     }
 
-    /// Adds a resource; its URI must be unique. MCP 2025-11-25, server/resources.
+    /// Adds a resource. MCP 2025-11-25, server/resources.
+    ///
+    /// # Panics
+    /// The resource has no URI, or there is one with its URI.
     pub fn resource(mut self, resource: Resource) -> Self {
+        let uris = self.resources.iter().map(|resource| &resource.wire.uri);
+        check_unique("resource", &resource.wire.uri, uris);
         self.resources.push(Arc::new(resource));
         self
     }
 
     /// Adds a resource template. If several match a URI, the first one is used.
+    ///
+    /// # Panics
+    /// There is the same template already.
     pub fn template(mut self, template: ResourceTemplate) -> Self {
+        let uris = self.templates.iter().map(|known| &known.wire.uri_template);
+        check_unique("template", &template.wire.uri_template, uris);
         self.templates.push(Arc::new(template));
         self
     }
 
-    /// Adds a prompt; its name must be unique. MCP 2025-11-25, server/prompts.
+    /// Adds a prompt. MCP 2025-11-25, server/prompts.
+    ///
+    /// # Panics
+    /// The prompt has no name, or there is one of its name.
     pub fn prompt(mut self, prompt: Prompt) -> Self {
+        let names = self.prompts.iter().map(|prompt| &prompt.wire.name);
+        check_unique("prompt", &prompt.wire.name, names);
         self.prompts.push(Arc::new(prompt));
         self
     }
@@ -227,6 +250,22 @@ impl Server {
             completions: None,
         }
     }
+}
+
+/// Panics if something has no name, or the name of another one: clients could not call it.
+fn check_unique<'n>(what: &str, name: &str, known: impl IntoIterator<Item = &'n String>) {
+    assert!(!name.is_empty(), "a {what} of the server has no name");
+    let is_new = known.into_iter().all(|known| known != name);
+    assert!(is_new, "the server has two of the {what} {name:?}");
+}
+
+/// Panics if no object can be read as the type that a handler takes.
+fn check_argument<A: DeserializeOwned>(of: &str) {
+    assert!(
+        argument_type::reads_objects::<A>(),
+        "the handler of {of:?} takes {}, which no object can be read as",
+        std::any::type_name::<A>()
+    );
 }
 
 /// The JSON text of a value; `null` if it cannot be written.

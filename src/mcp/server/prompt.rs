@@ -1,6 +1,6 @@
 //! Prompts: messages that begin a conversation. MCP 2025-11-25, server/prompts.
 
-use super::{Context, reason};
+use super::{Context, check_argument, check_unique, reason};
 use crate::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use crate::types::{self, Content, GetPromptResult, PromptArgument, PromptMessage};
 use serde::de::DeserializeOwned;
@@ -20,11 +20,15 @@ impl Prompt {
     /// A prompt without arguments; see [`required`](Prompt::required) and [`optional`](Prompt::optional). The
     /// arguments, all strings, are deserialized into `A`, for example a struct or a map. An error of the
     /// handler is sent as -32602 with its text.
+    ///
+    /// # Panics
+    /// `A` is a type that no object can be read as.
     pub fn new<A, F>(name: &str, description: &str, handler: F) -> Self
     where
         A: DeserializeOwned,
         F: Fn(A, &Context) -> Result<GetPromptResult, String> + Send + Sync + 'static,
     {
+        check_argument::<A>(name);
         Prompt {
             wire: types::Prompt {
                 name: name.to_owned(),
@@ -47,11 +51,17 @@ impl Prompt {
     }
 
     /// Adds a required argument.
+    ///
+    /// # Panics
+    /// The prompt has an argument of this name.
     pub fn required(self, name: &str, description: &str) -> Self {
         self.argument(name, description, true)
     }
 
     /// Adds an optional argument.
+    ///
+    /// # Panics
+    /// The prompt has an argument of this name.
     pub fn optional(self, name: &str, description: &str) -> Self {
         self.argument(name, description, false)
     }
@@ -64,6 +74,7 @@ impl Prompt {
 
     fn argument(mut self, name: &str, description: &str, required: bool) -> Self {
         let arguments = self.wire.arguments.get_or_insert_default();
+        check_unique("argument", name, arguments.iter().map(|known| &known.name));
         arguments.push(PromptArgument {
             name: name.to_owned(),
             description: Some(description.to_owned()),

@@ -1,6 +1,6 @@
 //! Resources, single or as a template of URIs. MCP 2025-11-25, server/resources.
 
-use super::{Context, raw};
+use super::{Context, check_argument, raw};
 use crate::jsonrpc::{ErrorObject, INTERNAL_ERROR, RESOURCE_NOT_FOUND};
 use crate::types::{self, ReadResourceResult, ResourceContents};
 use base64::Engine;
@@ -101,11 +101,20 @@ impl ResourceTemplate {
     /// All resources whose URI matches `uri_template`: literal text and `{variables}`, each of which matches
     /// one or more characters other than `/`, percent-encoded where needed (RFC 6570, level 1). The decoded
     /// variables are deserialized into `A`, for example a struct or a map; a mismatch is "not found".
+    ///
+    /// # Panics
+    /// `A` is a type that no object can be read as, or a brace of the template has no partner.
     pub fn new<A, F>(uri_template: &str, name: &str, mime_type: &str, handler: F) -> Self
     where
         A: DeserializeOwned,
         F: Fn(A, &Context) -> Result<Contents, ResourceError> + Send + Sync + 'static,
     {
+        check_argument::<A>(uri_template);
+        let mut opened = uri_template.split('{').skip(1);
+        assert!(
+            opened.all(|part| part.find('}').is_some_and(|at| at > 0)),
+            "the template {uri_template:?} has a brace that is not around a name"
+        );
         ResourceTemplate {
             wire: types::ResourceTemplate {
                 uri_template: uri_template.to_owned(),

@@ -1,6 +1,6 @@
 //! Tools that a model may call. MCP 2025-11-25, server/tools.
 
-use super::{Context, raw, reason};
+use super::{Context, check_argument, raw, reason};
 use crate::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use crate::schema;
 use crate::types::{self, CallToolResult};
@@ -38,6 +38,9 @@ pub enum ToolError {
 impl Tool {
     /// A tool without arguments; see [`input`](Tool::input). The arguments of a call are deserialized into
     /// `A`; a mismatch is a failed result that explains it.
+    ///
+    /// # Panics
+    /// `A` is a type that no object can be read as, such as a number or a list.
     pub fn new<A, F>(name: &str, description: &str, handler: F) -> Self
     where
         A: DeserializeOwned,
@@ -54,7 +57,7 @@ impl Tool {
     /// A tool with its description as `tools/list` has it, a JSON text that is part of the program.
     ///
     /// # Panics
-    /// The text does not describe a tool.
+    /// The text does not describe a tool, or its schema is not of type `object`; or as [`new`](Tool::new).
     pub fn described<A, F>(description: &str, handler: F) -> Self
     where
         A: DeserializeOwned,
@@ -63,8 +66,11 @@ impl Tool {
         // Schemas are sent as they are read here: without white space.
         let wire = gosling_text::json::from_str::<Value>(description)
             .and_then(|description| gosling_text::json::from_str(&description.to_string()));
+        let wire: types::Tool = wire.expect("the program's own description of a tool is right");
+        check_argument::<A>(&wire.name);
+        check_schema(&wire.name, wire.input_schema.get());
         Tool {
-            wire: wire.expect("the program's own description of a tool is right"),
+            wire,
             quick: false,
             handler: Box::new(move |arguments, context| {
                 gosling_text::json::from_str(arguments).map(|arguments| handler(arguments, context))
@@ -88,9 +94,13 @@ impl Tool {
         })
     }
 
-    /// Sets the JSON Schema of the arguments, of type `object`.
+    /// Sets the JSON Schema of the arguments.
+    ///
+    /// # Panics
+    /// The schema is not a JSON object with the type `object`, which MCP requires.
     pub fn input(mut self, schema: Value) -> Self {
         self.wire.input_schema = raw(&schema);
+        check_schema(&self.wire.name, self.wire.input_schema.get());
         self
     }
 
@@ -149,6 +159,15 @@ impl Tool {
             wrong.join("; ")
         }
     }
+}
+
+/// Panics if a schema is not one of an object.
+fn check_schema(tool: &str, schema: &str) {
+    let schema: Value = gosling_text::json::from_str(schema).unwrap_or_default();
+    assert!(
+        schema["type"] == "object",
+        "the input schema of the tool {tool:?} is not of type `object`"
+    );
 }
 
 /// The arguments with `3` in place of `3.0`; `None` if there are no such numbers. JSON Schema accepts both as
