@@ -65,6 +65,7 @@ fn manager(request_handlers: Option<Arc<RequestHandlers>>) -> Manager {
         secrets: Arc::new(|_| Ok(None)),
         paths: Arc::new(Paths::under(&std::env::temp_dir())),
         data: Arc::new(InMemoryData::default()),
+        servers: Default::default(),
         offline: true,
         limits: Limits::default(),
         roots: false,

@@ -4,12 +4,15 @@
 
 mod support;
 
+use gosling::builtin::mcp_endpoint::{self, Sessions};
+use gosling::http::{self, AccessControl, Limits};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 use support::client::Answer;
 use support::process::{running, unique_sleep, with_argument};
 use support::server::{Extension, GOSLING, RunningServer, Server};
@@ -348,6 +351,50 @@ fn pages_of_other_sites_and_other_names_are_refused() {
         ("Access-Control-Request-Method", "POST"),
     ];
     client.ask("OPTIONS", &preflight, "").is(200);
+}
+
+/// The statuses that pages of these origins get of an endpoint that a program serves itself.
+fn statuses(access: AccessControl) -> [u16; 6] {
+    let sessions = Arc::new(Sessions::new(|| {
+        gosling::mcp::server::Server::new("own", "1.0.0")
+    }));
+    let router = mcp_endpoint::router(&sessions);
+    let server = http::Server::bind(("127.0.0.1", 0), router, access, Limits::default()).unwrap();
+    let body = initialize(NEWEST).to_string();
+    let post = |origin: &str| {
+        let mut stream = TcpStream::connect(server.local_addr()).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\n{origin}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        Answer::read("POST /mcp".to_owned(), stream).status
+    };
+    let statuses = [
+        "",
+        "Origin: http://localhost:5173\r\n",
+        "Origin: http://127.0.0.1\r\n",
+        "Origin: https://app.example\r\n",
+        "Origin: https://evil.example\r\n",
+        "Origin: null\r\n",
+    ]
+    .map(post);
+    server.stop(Duration::from_secs(1));
+    sessions.close();
+    statuses
+}
+
+#[test]
+fn an_endpoint_of_a_program_takes_pages_of_this_machine_unless_told_otherwise() {
+    let local = [200, 200, 200, 403, 403, 403];
+    assert_eq!(statuses(AccessControl::default()), local);
+    let named = AccessControl::default().origins(["https://app.example"]);
+    assert_eq!(statuses(named), [200, 200, 200, 200, 403, 403]);
+    let hosts = AccessControl::new(None, vec!["app.example".to_owned()]);
+    assert_eq!(statuses(hosts), [200, 200, 200, 200, 403, 403]);
+    assert_eq!(statuses(AccessControl::default().any_origin()), [200; 6]);
 }
 
 #[test]

@@ -40,10 +40,10 @@ impl Provider for Counter {
 
 const OWN: Part = Part {
     providers: &[|| InProcessProvider {
-        name: "counter",
-        display_name: "Counter",
-        description: "Counts letters",
-        model: "count",
+        name: "counter".into(),
+        display_name: "Counter".into(),
+        description: "Counts letters".into(),
+        model: "count".into(),
         make: Box::new(|_| Ok(Arc::new(Counter))),
     }],
     ..Part::new("own")

@@ -160,7 +160,7 @@ fn serve_http(
     let label = name.clone();
     let sessions = Arc::new(Sessions::new(move || server(&name, pages, &paths)));
     let guard = AccessControl::new(secret.map(String::into_bytes), serve::allowed_hosts()?);
-    let http = serve::bind(("127.0.0.1", port), mcp_endpoint::router(&sessions), guard)?;
+    let http = mcp_endpoint::serve(mcp_endpoint::router(&sessions), guard, port)?;
     let at = http.local_addr();
     let path = mcp_endpoint::PATH;
     logging::say(&format!(

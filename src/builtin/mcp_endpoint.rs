@@ -11,7 +11,11 @@ mod sessions;
 
 pub use sessions::Sessions;
 
-use crate::http::{Access, Error, Method, Request, Response, Router};
+use crate::command_line::Failure;
+use crate::command_line::serve::listen;
+use crate::http::{
+    Access, AccessControl, Error, Limits, Method, Request, Response, Router, Server,
+};
 use crate::mcp::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Malformed, Message, Payload,
 };
@@ -52,6 +56,15 @@ pub fn router(sessions: &Arc<Sessions>) -> Router {
         .post(PATH, Access::Keyed, with(post))
         .get(PATH, Access::Keyed, with(get))
         .route(Method::Delete, PATH, Access::Keyed, with(delete))
+}
+
+/// A server for these routes at a port of this machine, without encryption.
+///
+/// # Errors
+/// The port is taken.
+pub(crate) fn serve(router: Router, guard: AccessControl, port: u16) -> Result<Server, Failure> {
+    let mut server = Server::new(router, guard, Limits::default(), None);
+    listen(&mut server, ("127.0.0.1", port)).map(|()| server)
 }
 
 /// The body of a refusal: a JSON-RPC error without an id, which MCP allows and clients show.

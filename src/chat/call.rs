@@ -126,6 +126,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         pinning: Pinning::default(),
         paths: Arc::new(paths),
         data: Arc::new(InMemoryData::default()),
+        servers: Default::default(),
         offline,
         limits: Limits::default(),
         roots: false,

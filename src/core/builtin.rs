@@ -5,7 +5,9 @@ mod client_workspace;
 pub(crate) mod server;
 
 pub use client_workspace::{LentWorkspace, Workspace, WorkspaceSlot};
-pub use server::{BuiltinContext, BuiltinServer, InMemoryData, SessionData, ShellCheck};
+pub use server::{
+    BuiltinContext, BuiltinServer, Connect, InMemoryData, OwnServers, SessionData, ShellCheck,
+};
 
 use crate::part;
 

@@ -26,8 +26,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// Adds routes to those of the API.
 pub type AddRoutes = fn(Router, &Arc<Registry>) -> Router;
 
-/// Creates the catalog of a server. The boolean is whether it runs offline.
-pub type CreateCatalog = fn(&Stores, bool) -> Box<dyn Catalog>;
+/// Creates the catalog of a server, with the providers that run in the process. The boolean is whether it runs offline.
+pub type CreateCatalog = fn(&Stores, bool, Vec<InProcessProvider>) -> Box<dyn Catalog>;
 
 /// Creates the recorder of a part, with the settings of the user; `None` if the user wants no record.
 pub type CreateRecorder = fn(&Config, &Paths) -> Option<Arc<dyn Recorder>>;
@@ -269,15 +269,17 @@ impl Policy for NothingAllowed {
     }
 }
 
-/// The providers of the parts that run in the process.
-pub fn providers() -> impl Iterator<Item = InProcessProvider> {
-    (all().iter().flat_map(|part| part.providers)).map(|make| make())
-}
-
-/// The catalog of providers of this program: that of a part, else those that are part of the program.
-pub fn catalog(stores: &Stores, offline: bool) -> Box<dyn Catalog> {
+/// The catalog of providers of this program, that of a part or one of those that run in the process: those of parts,
+/// and `own`.
+pub fn catalog(
+    stores: &Stores,
+    offline: bool,
+    own: impl IntoIterator<Item = InProcessProvider>,
+) -> Box<dyn Catalog> {
+    let of_parts = all().iter().flat_map(|part| part.providers);
+    let own = of_parts.map(|make| make()).chain(own).collect();
     match all().iter().find_map(|part| part.catalog) {
-        Some(create) => create(stores, offline),
-        None => Box::new(InProcessCatalog::new(stores.config.clone(), providers())),
+        Some(create) => create(stores, offline, own),
+        None => Box::new(InProcessCatalog::new(stores.config.clone(), own)),
     }
 }

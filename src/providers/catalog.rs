@@ -38,7 +38,6 @@ pub use current_table::{replace_table, today};
 use custom_providers::{CustomProvider, CustomProviders};
 use default_model::default_model;
 use gosling_core::agent::Stores;
-use gosling_core::part;
 use gosling_core::provider::catalog::{
     ConfigKey, DEFAULT_CONTEXT, KnownModel, ProviderMetadata, ProviderType, model_config, no_login,
 };
@@ -59,13 +58,13 @@ use std::sync::{Arc, Mutex};
 const MAX_UNUSED_FILES: usize = 3;
 
 /// The catalog of a server.
-pub(super) fn create(stores: &Stores, offline: bool) -> Box<dyn Catalog> {
+pub(super) fn create(
+    stores: &Stores,
+    offline: bool,
+    own: Vec<InProcessProvider>,
+) -> Box<dyn Catalog> {
     let catalog = ProviderCatalog::new(stores.config.clone(), stores.secrets.clone(), offline);
-    Box::new(
-        catalog
-            .with_data(&stores.paths.data)
-            .with(part::providers()),
-    )
+    Box::new(catalog.with_data(&stores.paths.data).with(own))
 }
 
 /// All providers.
@@ -221,7 +220,7 @@ impl ProviderCatalog {
             return Ok(Found::Builtin(spec));
         }
         let builtin = builtin_providers().map(|spec| spec.name);
-        let own = self.own.names().map(|name| name as &str);
+        let own = self.own.names();
         let customs = customs.iter().map(|custom| custom.name.as_str());
         let names: Vec<&str> = builtin.chain(own).chain(customs).collect();
         let mut error = unknown(name, &names);
@@ -367,7 +366,7 @@ impl Catalog for ProviderCatalog {
     fn is_configured(&self, name: &str) -> bool {
         match self.find(name) {
             Ok(Found::Builtin(spec)) => self.is_builtin_configured(spec),
-            Ok(Found::InProcess(own)) => self.own.is_configured(own.name),
+            Ok(Found::InProcess(own)) => self.own.is_configured(&own.name),
             Ok(found) => self.settings_of(&found).is_ok(),
             Err(_) => false,
         }
@@ -391,7 +390,7 @@ impl Catalog for ProviderCatalog {
             Ok(Found::Custom(custom)) => {
                 custom.models.into_iter().map(|model| model.name).collect()
             }
-            Ok(Found::InProcess(own)) => self.own.known_models(own.name),
+            Ok(Found::InProcess(own)) => self.own.known_models(&own.name),
             Err(_) => Vec::new(),
         }
     }

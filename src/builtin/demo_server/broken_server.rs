@@ -3,6 +3,7 @@
 use super::faults::{self, FAULTS, Fault};
 use super::{broken_http, server};
 use crate::command_line::{Failure, failed, logging, print, serve};
+use crate::mcp_endpoint;
 use crate::sys::cancel::Cancel;
 use crate::sys::signal;
 
@@ -26,7 +27,7 @@ pub(crate) fn serve(fault: &str, pages: bool, port: Option<u16>) -> Result<(), F
             let cancel = Cancel::new();
             let access = broken_http::access_control(fault);
             let router = broken_http::router(fault, &cancel);
-            let http = serve::bind(("127.0.0.1", port), router, access)?;
+            let http = mcp_endpoint::serve(router, access, port)?;
             let at = http.local_addr();
             logging::say(&format!("gosling mcp demo listens on http://{at}/mcp\n"));
             let end = cancel.clone();

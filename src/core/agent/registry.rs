@@ -21,13 +21,15 @@ use crate::agent::turn::turn_count::TurnCount;
 use crate::agent::turn::turn_start::{TurnInput, TurnStart, is_elicitation_response};
 use crate::agent::turn::turn_state_lru::TurnStateLru;
 use crate::agent::{Agent, Error, Event, EventSink, ExtensionResult, Mode, Stores, TurnReport};
-use crate::builtin::WorkspaceSlot;
+use crate::builtin::{self, BuiltinContext, OwnServers, WorkspaceSlot};
 use crate::conversation::{ImportReport, Message, Session, SessionType};
+use crate::extension::config::key;
 use crate::extension::sandbox::Level;
 use crate::extension::{Containers, Context, ExtensionConfig, Sandboxing, State, Status};
+use crate::mcp::transport::Transport;
 use crate::metric_counters::METRICS;
 use crate::part::{self, Part};
-use crate::provider::Catalog;
+use crate::provider::{Catalog, InProcessProvider};
 use crate::store::{NewSession, files, settings};
 use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
@@ -71,6 +73,7 @@ pub struct Start {
 pub struct Registry {
     stores: Stores,
     catalog: Box<dyn Catalog>,
+    servers: OwnServers,
     offline: bool,
     has_user_interfaces: bool,
     cancel: Cancel,
@@ -93,8 +96,9 @@ impl Registry {
         let offline = offline || policy.is_some_and(|policy| policy.is_offline());
         let folder = open_folder(files::parent(&stores.paths.data)).ok();
         Registry {
-            catalog: part::catalog(&stores, offline),
+            catalog: part::catalog(&stores, offline, []),
             stores,
+            servers: OwnServers::default(),
             offline,
             has_user_interfaces: false,
             agents: Arc::new(AgentTable::new(cancel.clone())),
@@ -111,6 +115,35 @@ impl Registry {
     /// no part of the program shows them.
     pub fn with_user_interfaces(mut self) -> Self {
         self.has_user_interfaces = part::all().iter().any(|part| part.shows_user_interfaces);
+        self
+    }
+
+    /// Adds providers of the program's own, which run in the process, to those of parts.
+    ///
+    /// # Panics
+    /// Two providers that run in the process have one name.
+    pub fn with_providers(mut self, own: impl IntoIterator<Item = InProcessProvider>) -> Self {
+        self.catalog = part::catalog(&self.stores, self.offline, own);
+        self
+    }
+
+    /// Adds an MCP server of the program's own, which runs in the process: extensions of type `builtin` with this name
+    /// use it. `connect` is called for each session that has one, and again when its connection was ended.
+    ///
+    /// # Panics
+    /// The name is not a key of extensions (a-z, 0-9, `_`, `-`), another server has it, or sessions have begun.
+    pub fn with_server(
+        mut self,
+        name: impl Into<String>,
+        connect: impl Fn(&BuiltinContext<'_>) -> Arc<dyn Transport> + Send + Sync + 'static,
+    ) -> Self {
+        let name = name.into();
+        let is_key = !name.is_empty() && key(&name) == name;
+        assert!(is_key, "{name:?} is not a key of extensions");
+        let is_new = !builtin::has(&name) && !self.servers.contains_key(&name);
+        assert!(is_new, "two servers are called {name:?}");
+        let servers = Arc::get_mut(&mut self.servers).expect("no session has begun");
+        servers.insert(name, Box::new(connect));
         self
     }
 
@@ -142,6 +175,7 @@ impl Registry {
         ExtensionSetup {
             stores: &self.stores,
             catalog: &*self.catalog,
+            servers: &self.servers,
             offline: self.offline,
             has_user_interfaces: self.has_user_interfaces,
         }

@@ -6,6 +6,7 @@ use crate::mcp::transport::Transport;
 use crate::store::Paths;
 use crate::sys::lock;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,6 +18,12 @@ pub struct BuiltinServer {
     /// Starts it for one client, in this process.
     pub connect: fn(&BuiltinContext<'_>) -> Arc<dyn Transport>,
 }
+
+/// Starts a server for one client, in this process.
+pub type Connect = dyn Fn(&BuiltinContext<'_>) -> Arc<dyn Transport> + Send + Sync;
+
+/// The servers that a program adds to one registry, by name.
+pub type OwnServers = Arc<BTreeMap<String, Box<Connect>>>;
 
 /// What a builtin server is started with.
 pub struct BuiltinContext<'a> {

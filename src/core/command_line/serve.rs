@@ -2,7 +2,7 @@
 
 use super::{Failure, failed};
 use crate::features;
-use crate::http::{AccessControl, Limits, Listener, Router, Server};
+use crate::http::{Listener, Server};
 use crate::part;
 use crate::store::settings;
 use crate::sys::cancel::Cancel;
@@ -121,12 +121,6 @@ pub fn listeners() -> Result<Vec<Arc<dyn Listener>>, Failure> {
         None if variable(name)?.is_none() => Ok(Vec::new()),
         None => Err(unknown(name, features::hint("service"))),
     }
-}
-
-/// A server that listens on `address`, without encryption.
-pub fn bind(address: (&str, u16), router: Router, guard: AccessControl) -> Result<Server, Failure> {
-    let mut server = Server::new(router, guard, Limits::default(), None);
-    listen(&mut server, address).map(|()| server)
 }
 
 /// Listens on `address`, too.

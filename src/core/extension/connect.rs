@@ -22,7 +22,7 @@ use super::start_folder;
 use super::status::Location;
 use super::{Error, Phase, unsupported};
 use crate::activity::Entry;
-use crate::builtin::{self, BuiltinContext};
+use crate::builtin::{self, BuiltinContext, Connect};
 use crate::features;
 use crate::mcp;
 use crate::mcp::client::{Client, NotificationHandler, Options, RequestTimeouts};
@@ -447,17 +447,25 @@ impl Context {
         cancel: &Cancel,
     ) -> Result<Started, Error> {
         let key = config.key();
+        let wrong = |reason: String| Error::new(config.name(), Phase::Config, reason);
+        let own = self.servers.get(&key);
         let server = builtin::servers().find(|server| server.name == key);
-        let unknown = || Error::new(config.name(), Phase::Config, unsupported::builtin(&key));
-        let server = server.ok_or_else(unknown)?;
+        let connect: &Connect = match (own, &server) {
+            (Some(own), _) => &**own,
+            (None, Some(server)) => &server.connect,
+            (None, None) => return Err(wrong(unsupported::builtin(&key))),
+        };
         let environment = Environment::default();
+        if own.is_some() && (inside.is_some() || self.sandbox(config)?.is_some()) {
+            let reason = "this program has its server, which runs in no container or sandbox";
+            return Err(wrong(reason.to_owned()));
+        }
         let (cmd, args) = if let Some(inside) = inside {
             inside.builtin(&key)
         } else if let Some(sandbox) = self.sandbox(config)? {
-            let line = sandbox.builtin(&key);
-            line.map_err(|reason| Error::new(config.name(), Phase::Config, reason))?
+            sandbox.builtin(&key).map_err(wrong)?
         } else {
-            let connected = (server.connect)(&BuiltinContext {
+            let connected = connect(&BuiltinContext {
                 paths: &self.paths,
                 data: &self.data,
                 offline: self.offline,

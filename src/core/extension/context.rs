@@ -7,7 +7,7 @@ use super::pinning_check::Pinning;
 use super::sandbox::Sandboxing;
 use super::screening_check::Screening;
 use crate::activity::Activity;
-use crate::builtin::SessionData;
+use crate::builtin::{OwnServers, SessionData};
 use crate::mcp::client::{MAX_TIMEOUT, RequestHandler};
 use crate::mcp::transport::stdio::MAX_LINE;
 use crate::store::Paths;
@@ -34,6 +34,8 @@ pub struct Context {
     pub paths: Arc<Paths>,
     /// The data that builtin extensions store in the session.
     pub data: Arc<dyn SessionData>,
+    /// The servers of the program, besides the builtin ones.
+    pub servers: OwnServers,
     /// Offline: no connection may leave this machine.
     pub offline: bool,
     /// Limits on requests and messages.

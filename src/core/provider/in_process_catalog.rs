@@ -9,18 +9,19 @@ use super::{Error, ErrorClass, ModelConfig, Provider};
 use crate::features;
 use crate::store::Config;
 use crate::store::settings::PROVIDER;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A provider that is part of the program and has no wire protocol.
 pub struct InProcessProvider {
     /// Its name in the configuration.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its name for users.
-    pub display_name: &'static str,
+    pub display_name: Cow<'static, str>,
     /// One sentence for users.
-    pub description: &'static str,
+    pub description: Cow<'static, str>,
     /// Its only model.
-    pub model: &'static str,
+    pub model: Cow<'static, str>,
     /// Makes it.
     pub make: ProviderFactory,
 }
@@ -36,8 +37,15 @@ pub struct InProcessCatalog {
 
 impl InProcessCatalog {
     /// A catalog of these providers, for these settings.
+    ///
+    /// # Panics
+    /// Two of them have one name.
     pub fn new(config: Config, providers: impl IntoIterator<Item = InProcessProvider>) -> Self {
-        let providers = providers.into_iter().collect();
+        let providers: Vec<InProcessProvider> = providers.into_iter().collect();
+        for (n, InProcessProvider { name, .. }) in providers.iter().enumerate() {
+            let is_new = providers[..n].iter().all(|other| other.name != *name);
+            assert!(is_new, "two providers are called {name:?}");
+        }
         InProcessCatalog { config, providers }
     }
 
@@ -47,8 +55,8 @@ impl InProcessCatalog {
     }
 
     /// The names of the providers.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.providers.iter().map(|it| it.name)
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.providers.iter().map(|it| &*it.name)
     }
 
     /// Makes a provider.
@@ -92,13 +100,13 @@ impl Catalog for InProcessCatalog {
 
     fn entries(&self) -> Vec<ProviderDetails> {
         let entry = |own: &InProcessProvider| {
-            let models = [KnownModel::new(own.model, DEFAULT_CONTEXT)];
+            let models = [KnownModel::new(&own.model, DEFAULT_CONTEXT)];
             let metadata = ProviderMetadata {
-                display_name: own.display_name.to_owned(),
-                description: own.description.to_owned(),
-                ..ProviderMetadata::new(own.name, models)
+                display_name: own.display_name.to_string(),
+                description: own.description.to_string(),
+                ..ProviderMetadata::new(&own.name, models)
             };
-            metadata.details(self.is_configured(own.name), ProviderType::Builtin)
+            metadata.details(self.is_configured(&own.name), ProviderType::Builtin)
         };
         self.providers.iter().map(entry).collect()
     }
@@ -113,7 +121,7 @@ impl Catalog for InProcessCatalog {
     }
 
     fn known_models(&self, name: &str) -> Vec<String> {
-        let model = self.find(name).map(|own| own.model.to_owned());
+        let model = self.find(name).map(|own| own.model.to_string());
         model.into_iter().collect()
     }
 

@@ -84,10 +84,10 @@ pub const PART: Part = Part {
 pub fn scripted() -> InProcessProvider {
     let kept: Mutex<Option<Arc<Scripted>>> = Mutex::default();
     InProcessProvider {
-        name: "scripted",
-        display_name: "Scripted",
-        description: "Answers from a file instead of a model, to try and to show a set-up",
-        model: "script",
+        name: "scripted".into(),
+        display_name: "Scripted".into(),
+        description: "Answers from a file instead of a model, to try and to show a set-up".into(),
+        model: "script".into(),
         make: Box::new(move |config| {
             let path = settings::SCRIPT.text(config)?.map(PathBuf::from);
             let mut kept = lock(&kept);

@@ -507,10 +507,10 @@ fn a_provider_that_is_part_of_the_program_stands_beside_the_others() {
     let catalog = place
         .catalog(&[("GOOSE_PROVIDER", "mute")])
         .with([InProcessProvider {
-            name: "mute",
-            display_name: "Mute",
-            description: "",
-            model: "silence",
+            name: "mute".into(),
+            display_name: "Mute".into(),
+            description: "".into(),
+            model: "silence".into(),
             make: Box::new(|_| Ok(Arc::new(Mute))),
         }]);
     assert_eq!(catalog.provider("mute").unwrap().name(), "mute");

@@ -1,7 +1,7 @@
 //! What a session provides for its extensions, by the user's settings.
 
 use crate::agent::Stores;
-use crate::builtin::SessionData;
+use crate::builtin::{OwnServers, SessionData};
 use crate::extension::environment::Inherited;
 use crate::extension::pinning_check::Pinning;
 use crate::extension::sandbox::Level;
@@ -20,6 +20,7 @@ use std::time::Duration;
 pub struct ExtensionSetup<'s> {
     pub(in crate::agent) stores: &'s Stores,
     pub(in crate::agent) catalog: &'s dyn Catalog,
+    pub(in crate::agent) servers: &'s OwnServers,
     pub(in crate::agent) offline: bool,
     /// Whether the clients show user interfaces of MCP servers.
     pub(in crate::agent) has_user_interfaces: bool,
@@ -46,6 +47,7 @@ impl ExtensionSetup<'_> {
             }),
             paths: paths.clone(),
             data,
+            servers: self.servers.clone(),
             offline: self.offline,
             limits: Limits {
                 total: time_limit(config, &settings::MCP_MAX_TIMEOUT),

@@ -19,6 +19,7 @@ fn context() -> Arc<Context> {
         secrets: Arc::new(|_| Ok(None)),
         paths: Arc::new(crate::store::Paths::under(Path::new("/nonexistent"))),
         data: Arc::new(crate::builtin::InMemoryData::default()),
+        servers: Default::default(),
         offline: true,
         limits: Limits::default(),
         roots: false,
