@@ -25,6 +25,7 @@ mod crashes;
 mod event_streams;
 mod frontend_tools;
 mod invisible_characters;
+#[cfg(feature = "openai")]
 mod lead_worker;
 mod model_errors;
 #[cfg(feature = "openai")]

@@ -62,7 +62,7 @@ impl Error {
     }
 
     /// Adds a header field, as [`Response::header`] does.
-    pub fn header(mut self, name: &'static str, value: &str) -> Error {
+    pub fn header(mut self, name: &str, value: &str) -> Error {
         self.headers.extend(header(name, value));
         self
     }

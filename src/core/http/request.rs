@@ -90,7 +90,7 @@ impl Request {
     }
 
     /// The values of all header fields `name`, case-insensitive.
-    pub fn header_values(&self, name: &'static str) -> impl Iterator<Item = &str> {
+    pub fn header_values<'r>(&'r self, name: &str) -> impl Iterator<Item = &'r str> {
         find_headers(&self.headers, name)
     }
 
@@ -141,10 +141,7 @@ pub(super) fn find_header<'a>(headers: &'a [Header], name: &str) -> Option<&'a s
 }
 
 /// The values of all fields with this name.
-pub(super) fn find_headers<'a>(
-    headers: &'a [Header],
-    name: &'static str,
-) -> impl Iterator<Item = &'a str> {
+pub(super) fn find_headers<'a>(headers: &'a [Header], name: &str) -> impl Iterator<Item = &'a str> {
     let found = headers.iter().filter(|header| has_name(header, name));
     found.map(|header| header.value.as_str())
 }

@@ -147,7 +147,7 @@ impl Response {
 
     /// Adds a header field. Characters that are not allowed in a field value become `?`, so that text from
     /// outside cannot start another field (RFC 9110 §5.5).
-    pub fn header(mut self, name: &'static str, value: &str) -> Response {
+    pub fn header(mut self, name: &str, value: &str) -> Response {
         self.headers.extend(header(name, value));
         self
     }
