@@ -707,3 +707,58 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
     assert!(older_heard.lock().unwrap().is_empty());
     assert_eq!(*newer_heard.lock().unwrap(), ["message:\"mine\""]);
 }
+
+#[cfg(feature = "builtin")]
+mod own_server {
+    use super::*;
+    use gosling::builtin::mcp_endpoint::{self, Sessions};
+    use gosling::http::{self, AccessControl};
+    use gosling::mcp::server;
+    use gosling::mcp::types::Root;
+
+    /// A server of our own that asks during a call, over two transports.
+    #[test]
+    fn a_server_of_ours_asks_a_client_of_ours() {
+        let server = || {
+            let ask = |_: serde::de::IgnoredAny, context: &server::Context| {
+                let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+                let asked = context.elicit("Who are you?", &schema);
+                let asked = asked.map_err(|error| server::ToolError::Failed(error.to_string()))?;
+                let roots = context.roots();
+                let roots = roots.map_err(|error| server::ToolError::Failed(error.to_string()))?;
+                let name = asked.content.unwrap_or_default()["name"].clone();
+                Ok(CallToolResult::text(format!("{name} in {}", roots[0].uri)))
+            };
+            server::Server::new("asking", "1").tool(server::Tool::new("tool", "", ask))
+        };
+        let handler = Arc::new(RecordingHandler::default());
+        let asks = |transport: Arc<dyn Transport>| {
+            let mut options = with(&handler);
+            options.roots = Some(vec![Root {
+                uri: "file:///here".to_owned(),
+                name: None,
+            }]);
+            let quiet = Arc::new(IgnoreNotifications);
+            let client = Client::connect(transport, options, quiet, &Cancel::new()).unwrap();
+            let answer = call(&client, labelled("one"), &Cancel::new());
+            assert_eq!(result_text(answer), "\"Ann\" in file:///here");
+            client.close();
+        };
+        asks(Arc::new(server::InProcess::new(server())));
+
+        let sessions = Arc::new(Sessions::new(server));
+        let router = mcp_endpoint::router(&sessions);
+        let access = AccessControl::default();
+        let limits = http::Limits::default();
+        let endpoint = http::Server::bind(("127.0.0.1", 0), router, access, limits).unwrap();
+        let url = format!("http://{}/mcp", endpoint.local_addr());
+        let transport = HttpTransport::new(HttpOptions::new("peer", url)).unwrap();
+        asks(Arc::new(transport));
+        endpoint.stop(Duration::from_secs(1));
+        sessions.close();
+        assert_eq!(
+            handler.asked(),
+            vec![(Some("one".to_owned()), "Who are you?".to_owned()); 2]
+        );
+    }
+}

@@ -6,4 +6,5 @@ mod lab;
 mod lifecycle;
 mod misuse;
 mod offers;
+mod questions;
 mod transports;

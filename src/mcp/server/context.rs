@@ -1,12 +1,14 @@
 //! The request that a handler works on, and the messages that it may send to the client.
 
 use super::Level;
+use super::client_questions::{AskError, ClientQuestions};
 use super::reply::ReplySink;
 use crate::jsonrpc;
 use crate::types::Progress;
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex};
@@ -19,16 +21,19 @@ pub struct Context {
     meta: Map<String, Value>,
     logger: String,
     level: Option<Arc<Mutex<Level>>>,
+    questions: Option<Arc<ClientQuestions>>,
 }
 
 impl Context {
-    /// `level` is the lowest level for the client; `None` if logging is not declared.
+    /// `level` is the lowest level for the client; `None` if logging is not declared. `questions` is `None` where
+    /// answers of the client cannot arrive.
     pub(super) fn new(
         sink: &ReplySink,
         cancel: &Cancel,
         meta: Option<&RawValue>,
         logger: &str,
         level: Option<Arc<Mutex<Level>>>,
+        questions: Option<Arc<ClientQuestions>>,
     ) -> Self {
         Context {
             sink: sink.clone(),
@@ -38,7 +43,19 @@ impl Context {
                 .unwrap_or_default(),
             logger: logger.to_owned(),
             level,
+            questions,
         }
+    }
+
+    /// Asks the client, and waits for its answer.
+    pub(super) fn ask<T: DeserializeOwned>(
+        &self,
+        capability: &'static str,
+        method: &str,
+        params: Option<&impl Serialize>,
+    ) -> Result<T, AskError> {
+        let questions = self.questions.as_ref().ok_or(AskError::Quick)?;
+        questions.ask(capability, method, params, &self.sink, &self.cancel)
     }
 
     /// The name of the tool or prompt, or the URI of the resource.

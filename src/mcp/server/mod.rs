@@ -39,6 +39,7 @@
 
 mod argument_type;
 mod audience;
+mod client_questions;
 mod client_requests;
 mod context;
 mod in_process;
@@ -52,6 +53,7 @@ mod resource;
 mod serve;
 mod tool;
 
+pub use client_questions::AskError;
 pub use client_requests::is_notification;
 pub use context::Context;
 pub use in_process::InProcess;

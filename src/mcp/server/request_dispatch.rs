@@ -1,5 +1,6 @@
 //! One client's connection: life cycle, dispatch, errors. No I/O. MCP 2025-11-25, basic and basic/lifecycle.
 
+use super::client_questions::ClientQuestions;
 use super::pagination::Page;
 use super::reply::{PendingReply, ReplySink, ReplyTarget};
 use super::resource::not_found;
@@ -28,6 +29,7 @@ pub struct Connection {
     version: Mutex<Option<&'static str>>,
     level: Option<Arc<Mutex<Level>>>,
     calls: Arc<IncomingRequests>,
+    questions: Arc<ClientQuestions>,
     overtaking: bool,
     refusing: bool,
 }
@@ -42,6 +44,7 @@ impl Connection {
             version: Mutex::default(),
             level,
             calls: Arc::new(IncomingRequests::new(Limits::CALLS, cancel)),
+            questions: Arc::default(),
             overtaking: false,
             refusing: false,
         }
@@ -123,8 +126,7 @@ impl Connection {
                 self.request(PendingReply { id, target }, &method, params.as_deref());
             }
             Message::Notification { method, params } => self.notified(&method, params.as_deref()),
-            // This server sends no requests, so a response cannot belong to one.
-            Message::Response { .. } => {}
+            Message::Response { id, outcome } => self.questions.answered(id.as_ref(), outcome),
         }
     }
 
@@ -205,6 +207,8 @@ impl Connection {
         #[serde(rename_all = "camelCase")]
         struct Initialize {
             protocol_version: String,
+            #[serde(default)]
+            capabilities: Option<RawJson>,
             #[serde(rename = "clientInfo")]
             _client_info: Option<Implementation>,
         }
@@ -219,6 +223,10 @@ impl Connection {
             .find(|known| **known == requested.protocol_version);
         let agreed = known.copied().unwrap_or(VERSIONS[0]);
         *version = Some(agreed);
+        // A client that writes something else declares nothing.
+        let declared = requested.capabilities.as_deref().map(RawValue::get);
+        let declared = declared.and_then(|text| gosling_text::json::from_str(text).ok());
+        self.questions.declared(declared.unwrap_or_default());
         Ok(InitializeResult {
             protocol_version: agreed.to_owned(),
             capabilities: self.server.capabilities(),
@@ -424,7 +432,15 @@ impl Connection {
         };
         let sink = pending.target.sink();
         let level = self.level.clone();
-        let context = Context::new(sink, &guard.cancel, meta.as_deref(), label, level);
+        let questions = (!quick).then(|| self.questions.clone());
+        let context = Context::new(
+            sink,
+            &guard.cancel,
+            meta.as_deref(),
+            label,
+            level,
+            questions,
+        );
         let spare = (!quick).then(|| pending.clone());
         let work = move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| handler(&context)))
