@@ -22,6 +22,9 @@ fn a_process_has_no_more_than_the_system() {
     let system = system_memory().unwrap();
     let text = fs::read_to_string("/proc/meminfo").unwrap();
     let kib: u64 = text.split_whitespace().nth(1).unwrap().parse().unwrap();
-    assert_eq!(system >> 10, kib);
+    // Under qemu-user, a 32-bit program is told the lower bits of large numbers alone.
+    if cfg!(target_pointer_width = "64") {
+        assert_eq!(system >> 10, kib);
+    }
     assert!((1..=system).contains(&memory_limit()));
 }
