@@ -363,5 +363,5 @@ pub(super) fn wait_writable(fd: i32, limit: Duration) -> bool {
 
 /// Waits until a pipe is readable or its writer is gone. False when the limit passes first.
 pub(super) fn wait_readable(fd: i32, limit: Duration) -> bool {
-    wait_each([(fd, libc::POLLIN)], limit)[0]
+    wait_any([fd], limit)[0]
 }
