@@ -198,11 +198,9 @@ impl EventSink for TurnUpdates {
                 request_id,
                 message,
             } => self.notification(request_id, message),
-            Event::ModelChange { model, mode } => {
-                if self.connection.client().notices {
-                    let title = format!("{model} answers from now on ({mode})");
-                    self.update(&updates::notice("info", &title, None));
-                }
+            Event::ModelChange { model, mode } if self.connection.client().notices => {
+                let title = format!("{model} answers from now on ({mode})");
+                self.update(&updates::notice("info", &title, None));
             }
             Event::Finish { token_state, .. } => self.count(token_state),
             // The client has shown the messages of `UpdateConversation`; the error is the result of the request.
