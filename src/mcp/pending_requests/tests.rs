@@ -128,8 +128,8 @@ fn a_deadline_frees_the_slot_and_progress_moves_it_but_not_past_the_total() {
         idle: Duration::from_millis(400),
         total: Duration::from_millis(800),
     };
-    let (id, slot) = pending.register(timeouts).unwrap();
     let begin = Instant::now();
+    let (id, slot) = pending.register(timeouts).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
             while pending.extend(id) {
@@ -179,8 +179,8 @@ fn a_clock_that_never_goes_on_holds_nobody_for_ever() {
         total: Duration::from_millis(40),
     };
     pending.pause_deadlines();
-    let (id, slot) = pending.register(timeouts).unwrap();
     let begin = Instant::now();
+    let (id, slot) = pending.register(timeouts).unwrap();
     let outcome = pending.wait(id, &slot, &Cancel::new());
     assert!(matches!(outcome, Outcome::TimedOut));
     assert!(begin.elapsed() >= Duration::from_millis(80));
