@@ -7,11 +7,12 @@ mod support;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
-use support::client::KEY;
+use std::time::{Duration, Instant};
+use support::client::{Answer, KEY, send};
 use support::scripted::{Action, Script};
 use support::server::{Extension, RunningServer, Server};
 use support::turns::user;
-use support::{temp_dir, until};
+use support::{TEST_TIMEOUT, temp_dir, until};
 
 const FILES: &str = "src/console/page";
 
@@ -33,8 +34,11 @@ fn said(server: &RunningServer) -> String {
 /// The ids of a page of the sessions.
 #[track_caller]
 fn page(server: &RunningServer, query: &str) -> Vec<String> {
-    let answer = server.get(&format!("/sessions?{query}")).is(200);
-    let sessions = answer.body["sessions"].as_array().unwrap();
+    ids_of(&server.get(&format!("/sessions?{query}")).is(200))
+}
+
+fn ids_of(list: &Answer) -> Vec<String> {
+    let sessions = list.body["sessions"].as_array().unwrap();
     let ids = sessions
         .iter()
         .map(|it| it["id"].as_str().unwrap().to_owned());
@@ -168,7 +172,7 @@ fn a_page_of_the_sessions_is_a_part_of_the_list() {
     );
 }
 
-/// Sessions more than the server holds in memory, as many as `GOSLING_TEST_SESSIONS` says: 25,000 are three times as many
+/// More sessions than the server holds in memory, as many as `GOSLING_TEST_SESSIONS` says: 25,000 are three times as many
 /// as are cached.
 #[test]
 fn a_list_of_more_sessions_than_memory_holds_is_whole_and_in_order() {
@@ -198,37 +202,44 @@ fn a_list_of_more_sessions_than_memory_holds_is_whole_and_in_order() {
         }
     }
     let ids = |numbers: std::ops::RangeInclusive<usize>| numbers.rev().map(id).collect::<Vec<_>>();
-    let start = std::time::Instant::now;
-    let measured = |what: &str, since: std::time::Instant| {
+    let start = Instant::now;
+    let measured = |what: &str, since: Instant| {
         let memory = server.memory("VmRSS") >> 20;
         println!(
             "{what} of {many} sessions: {:?}, {memory} MiB",
             since.elapsed()
         );
     };
+    let get = |path: &str| {
+        let stream = send(server.address(), "GET", path, Some(KEY), None);
+        let patience = TEST_TIMEOUT + Duration::from_millis(many as u64);
+        stream.set_read_timeout(Some(patience)).unwrap();
+        Answer::read(path.to_owned(), stream).is(200)
+    };
+    let page = |query: &str| ids_of(&get(&format!("/sessions?{query}")));
     let before = server.memory("VmHWM");
     let since = start();
-    let first = page(&server, "limit=3&offset=0");
+    let first = page("limit=3&offset=0");
     measured("the first page", since);
     assert_eq!(first, [vec![last.clone()], ids(many - 1..=many)].concat());
-    let answer = server.get("/sessions?limit=50&offset=9").is(200).text;
+    let answer = get("/sessions?limit=50&offset=9").text;
     assert!(answer.len() < 50_000, "{} bytes", answer.len());
     for _ in 0..2 {
         let since = start();
-        let middle = page(&server, &format!("limit=3&offset={}", many / 2));
+        let middle = page(&format!("limit=3&offset={}", many / 2));
         measured("a page in the middle", since);
         let number = many + 1 - many / 2;
         assert_eq!(middle, ids(number - 2..=number));
     }
     let since = start();
-    let totals = server.get("/sessions/insights").is(200).body;
+    let totals = get("/sessions/insights").body;
     measured("the sums", since);
     assert_eq!(totals["totalSessions"], many + 1);
-    let tokens = server.get(&format!("/sessions/{last}")).is(200).body["total_tokens"].clone();
+    let tokens = get(&format!("/sessions/{last}")).body["total_tokens"].clone();
     let all = 7 * many as i64 + tokens.as_i64().unwrap_or(0);
     assert_eq!(totals["totalTokens"], all);
     let since = start();
-    let found = server.get("/sessions/search?query=hello&limit=50").is(200);
+    let found = get("/sessions/search?query=hello&limit=50");
     measured("a search", since);
     let found = found.body.as_array().unwrap().clone();
     assert_eq!(
@@ -236,7 +247,7 @@ fn a_list_of_more_sessions_than_memory_holds_is_whole_and_in_order() {
         (50, &json!(last), &json!(id(many - 48)))
     );
     let later = "/sessions/search?query=hello&after_date=2020-01-02";
-    assert_eq!(server.get(later).is(200).body.as_array().unwrap().len(), 1);
+    assert_eq!(get(later).body.as_array().unwrap().len(), 1);
 
     // What changes, comes and goes is seen, whatever is cached.
     fields["updated_at"] = json!("2099-01-01T00:00:00Z");
@@ -248,8 +259,8 @@ fn a_list_of_more_sessions_than_memory_holds_is_whole_and_in_order() {
     fs::remove_file(&broken).unwrap();
     fs::write(broken, "{").unwrap();
     let first = [changed, last];
-    assert_eq!(page(&server, "limit=2&offset=0"), first);
-    let end = page(&server, &format!("limit=9&offset={}", many - 3));
+    assert_eq!(page("limit=2&offset=0"), first);
+    let end = page(&format!("limit=9&offset={}", many - 3));
     assert_eq!(end, [id(4), id(1)]);
     let grown = server.memory("VmHWM").saturating_sub(before);
     println!("{grown} bytes for {many} sessions: {} each", grown / many);
