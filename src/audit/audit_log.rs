@@ -2,6 +2,7 @@
 //! while it is the only one that writes.
 
 use crate::activity::{Caller, Entry, Recorder};
+use crate::draft::{Deferred, Draft, day_of, time_of};
 use crate::log_end::End;
 use crate::log_files;
 use crate::log_lock::{KeptLock, LogLock};
@@ -42,6 +43,9 @@ pub(crate) struct AuditLog {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
+    /// What ends while many records follow each other, to be written with the next of them: one write and one wait for
+    /// `state` less for each call of a tool. It may be locked by who has locked `state`.
+    deferred: Mutex<Deferred>,
     /// There is something to do for the thread.
     has_work: Condvar,
 }
@@ -53,8 +57,9 @@ struct State {
     end: Option<End>,
     /// The number and the hash of the record that this process has written or seen last.
     last: (u64, String),
-    /// How many entries have records that are not yet written.
-    deferred: u64,
+    /// What was deferred and is being written, and how many of these records are not yet.
+    taken: Deferred,
+    unwritten: usize,
     refused: Refused,
     /// How many entries could not be recorded since then.
     unrecorded: u64,
@@ -99,35 +104,55 @@ impl Refused {
 }
 
 impl State {
-    /// Writes the records that were deferred.
-    fn flush(&mut self) -> Result<()> {
-        if let Some(end) = self.end.take_if(|end| end.has_unwritten()) {
-            self.end = Some(self.write(end)?);
-        }
-        Ok(())
+    /// Takes the records that were deferred, which are to be written. `is_open`: more may be deferred.
+    fn take(&mut self, deferred: &Mutex<Deferred>, is_open: bool) {
+        lock(deferred).take(&mut self.taken, is_open);
+        self.unwritten = self.taken.iter().len();
     }
 
     /// Writes what was appended to the log, whose end this is. If that fails, the end has to be found again.
     fn write(&mut self, mut end: End) -> Result<End> {
-        let deferred = std::mem::take(&mut self.deferred);
-        if let Err(error) = end.flush() {
-            self.unrecorded += deferred;
-            return Err(error);
-        }
+        end.flush()?;
+        self.unwritten = 0;
         self.unrecorded = 0;
         self.last.0 = end.seq;
         self.last.1.clone_from(&end.hash);
         Ok(end)
     }
 
-    /// As [`flush`](Self::flush) where no entry waits for it.
-    fn flush_later(&mut self) {
-        if let Err(error) = self.flush() {
-            log::error!(
-                "records are lost from the audit log reason={:?}",
-                error.to_string()
-            );
+    /// Writes the records that were deferred; no more are from now on.
+    fn end_deferral(&mut self, deferred: &Mutex<Deferred>) {
+        self.take(deferred, false);
+        // Who fails to append loses the end, and ends the deferral.
+        let Some(mut end) = self.end.take_if(|_| self.unwritten > 0) else {
+            return;
+        };
+        self.append_taken(&mut end);
+        match self.write(end) {
+            Ok(end) => self.end = Some(end),
+            Err(error) => {
+                self.lose(deferred);
+                log::error!(
+                    "records are lost from the audit log reason={:?}",
+                    error.to_string()
+                );
+            }
         }
+    }
+
+    /// Appends the records that were taken.
+    fn append_taken(&self, end: &mut End) {
+        for members in self.taken.iter() {
+            end.append(members);
+        }
+    }
+
+    /// Counts the records that were deferred and are not written. No more are deferred from now on.
+    fn lose(&mut self, deferred: &Mutex<Deferred>) {
+        let taken = self.unwritten;
+        self.take(deferred, false);
+        self.unrecorded += (taken + self.unwritten) as u64;
+        self.unwritten = 0;
     }
 }
 
@@ -140,38 +165,37 @@ impl AuditLog {
         }
     }
 
-    /// Appends a record, after the number of the refused requests that have none; returns its number.
+    /// Appends a record, after those that were deferred and the number of the refused requests that have none; returns
+    /// its number.
     ///
     /// While the lock is kept and much is recorded, the end of something is written together with the next record, or
-    /// when the lock is released: one write less for each call of a tool.
-    fn append(&self, state: &mut State, record: &mut Record<'_>, now: Instant) -> Result<u64> {
+    /// when the lock is released.
+    fn append(&self, state: &mut State, draft: &Draft, now: Instant) -> Result<u64> {
         let was_kept = state.kept.due().is_some();
         let held = self.hold_lock(state, now)?;
         let keeps = self.options.keeps_lock && state.kept.count(now) && self.has_thread(state);
         let mut end = self.end(state)?;
+        let may_defer = keeps && self.may_defer() && state.kept.is_busy();
+        state.take(&self.shared.deferred, may_defer);
+        state.append_taken(&mut end);
         let more = state.refused.next_second();
         if more > 0 {
             let mut summary = Record::new("refused");
             summary.detail = format!("{more} more requests were refused within a second").into();
-            end.append(&mut summary);
+            end.append(&Draft::of(&summary).members);
         }
         if state.unrecorded > 0 {
             let mut gap = Record::new("gap");
             gap.detail = format!("{} entries could not be recorded", state.unrecorded).into();
-            end.append(&mut gap);
+            end.append(&Draft::of(&gap).members);
         }
         // A clock that jumps back begins no file.
-        if end.size > self.options.file_size || !end.day.is_empty() && *record.day() > *end.day {
-            end = self.begin_file(state, end, &record.time)?;
+        let is_later = !end.day.is_empty() && *day_of(&draft.members) > *end.day;
+        if end.size > self.options.file_size || is_later {
+            end = self.begin_file(state, end, time_of(&draft.members))?;
         }
-        let may_wait = record.of.is_some() && state.unrecorded == 0 && self.may_wait();
-        let defers = keeps && may_wait && state.kept.is_busy();
-        let seq = end.append(record);
-        if defers {
-            state.deferred += 1;
-        } else {
-            end = state.write(end)?;
-        }
+        let seq = end.append(&draft.members);
+        let end = state.write(end)?;
         self.sync(state, &end, now)?;
         state.end = Some(end);
         if keeps {
@@ -193,7 +217,7 @@ impl AuditLog {
     }
 
     /// Whether the end of something may be written a little later: it is not what has to be known before it happens.
-    fn may_wait(&self) -> bool {
+    fn may_defer(&self) -> bool {
         !self.options.required && self.options.sync != Sync::Each
     }
 
@@ -216,7 +240,6 @@ impl AuditLog {
     fn hold_lock(&self, state: &mut State, now: Instant) -> Result<FileLock> {
         if state.looked.is_none_or(|at| now > at + SYNC_INTERVAL) {
             state.looked = Some(now);
-            state.flush()?;
             // Otherwise two processes could hold locks of different files for long.
             state.lock.take_if(|lock| !lock.is_in_place());
             state.end.take_if(|end| !end.is_in_place());
@@ -245,7 +268,6 @@ impl AuditLog {
             state.kept.share(now);
         }
         if is_due {
-            state.flush()?;
             state.end = state.end.take().and_then(End::follow);
         }
         Ok(held)
@@ -286,7 +308,7 @@ impl AuditLog {
         let mut last = Record::new("closed");
         last.time = now.into();
         last.file = log_files::name_of(end.number + 1).into();
-        end.append(&mut last);
+        end.append(&Draft::of(&last).members);
         let end = state.write(end)?;
         if self.options.sync != Sync::None {
             end.sync()?;
@@ -301,7 +323,7 @@ impl AuditLog {
             record.time = now.into();
             record.file = log_files::name_of(number).into();
             record.last = hash.into();
-            next.append(&mut record);
+            next.append(&Draft::of(&record).members);
             next.flush()?;
             let path = log_files::path_of(&self.options.folder, number);
             if let Err(error) = fs::remove_file(&path) {
@@ -382,11 +404,11 @@ impl Shared {
         while !state.is_closed {
             let now = Instant::now();
             if state.kept.due().is_some_and(|due| due <= now) {
-                state.flush_later();
+                state.end_deferral(&self.deferred);
                 drop(state.kept.take());
             }
             if let Some((file, _)) = state.unsynced.take_if(|(_, due)| *due <= now) {
-                state.flush_later();
+                state.end_deferral(&self.deferred);
                 drop(state);
                 sync(&file);
                 state = lock(&self.state);
@@ -437,7 +459,7 @@ impl Drop for AuditLog {
         let (thread, unsynced) = {
             let mut state = lock(&self.shared.state);
             state.is_closed = true;
-            state.flush_later();
+            state.end_deferral(&self.shared.deferred);
             (state.thread.take(), state.unsynced.take())
         };
         self.shared.has_work.notify_one();
@@ -466,7 +488,11 @@ impl Recorder for AuditLog {
         caller: &Caller,
         entry: &Entry<'_>,
     ) -> std::result::Result<Option<u64>, String> {
-        let mut record = Record::of(caller, entry, self.options.has_values);
+        let draft = Draft::of(&Record::of(caller, entry, self.options.has_values));
+        if draft.is_end && lock(&self.shared.deferred).push(&draft) {
+            draft.recycle();
+            return Ok(None);
+        }
         let mut state = lock(&self.shared.state);
         if entry.kind == "refused" {
             state.refused.count += 1;
@@ -483,15 +509,18 @@ impl Recorder for AuditLog {
                 path: self.options.folder.join("lock"),
                 waited: Duration::ZERO,
             }),
-            None => self.append(&mut state, &mut record, now),
+            None => self.append(&mut state, &draft, now),
         };
         if matches!(appended, Err(Error::Locked { .. })) && state.blocked_until.is_none() {
             state.blocked_until = Some(Instant::now() + LOCK_PAUSE);
         }
-        if appended.is_err() && !self.options.required {
-            state.unrecorded += 1;
+        if appended.is_err() {
+            state.lose(&self.shared.deferred);
+            state.unrecorded += u64::from(!self.options.required);
         }
         let was_failing = std::mem::replace(&mut state.has_failed, appended.is_err());
+        drop(state);
+        draft.recycle();
         appended.map(Some).or_else(|error| {
             if !was_failing {
                 log::error!(

@@ -1,5 +1,6 @@
 //! The end of the log, to which the next record is appended.
 
+use crate::draft::{self, day_of};
 use crate::log_files::{self, Ending, Lines};
 use crate::record::{NO_HASH, Record};
 use crate::store::{Error, Result, files};
@@ -81,7 +82,9 @@ impl End {
                 if let Ok((record, hash)) = Record::read(&line) {
                     has_record = true;
                     is_finished = record.kind == "closed";
-                    end.date(&record);
+                    if !is_finished {
+                        end.date(record.day());
+                    }
                     (end.seq, end.hash) = (record.seq, hash);
                 }
             }
@@ -96,9 +99,9 @@ impl End {
     }
 
     /// Keeps the day of the last record; the one that finishes a file may be of a later day.
-    fn date(&mut self, record: &Record<'_>) {
-        if self.day != record.day() && record.kind != "closed" {
-            self.day = record.day().to_owned();
+    fn date(&mut self, day: &str) {
+        if self.day != day {
+            day.clone_into(&mut self.day);
         }
     }
 
@@ -129,7 +132,7 @@ impl End {
             if !follows || ending != Ending::Whole || record.kind == "closed" {
                 return None;
             }
-            self.date(&record);
+            self.date(record.day());
             (self.seq, self.hash) = (record.seq, hash);
         }
         self.size = lines.at;
@@ -142,26 +145,19 @@ impl End {
         synced.map_err(Error::io("sync", &self.path))
     }
 
-    /// Appends a record, which [`flush`](Self::flush) writes; returns its number.
-    pub(crate) fn append(&mut self, record: &mut Record<'_>) -> u64 {
-        record.gosling_format = (self.size == 0).then_some(1);
-        record.seq = self.seq.saturating_add(1);
-        record.prev = std::mem::take(&mut self.hash).into();
+    /// Appends a record of these members, which [`flush`](Self::flush) writes; returns its number.
+    pub(crate) fn append(&mut self, members: &[u8]) -> u64 {
+        let format = (self.size == 0).then_some(1);
         let begin = self.unwritten.len();
         if self.is_cut {
             self.unwritten.push(b'\n');
         }
-        self.hash = record.write(&mut self.unwritten);
+        self.seq = self.seq.saturating_add(1);
+        self.hash = draft::write_line(&mut self.unwritten, self.seq, &self.hash, format, members);
         self.size += (self.unwritten.len() - begin) as u64;
-        self.seq = record.seq;
-        self.date(record);
+        self.date(day_of(members));
         self.is_cut = false;
-        record.seq
-    }
-
-    /// Whether there are records that are not yet written.
-    pub(crate) fn has_unwritten(&self) -> bool {
-        !self.unwritten.is_empty()
+        self.seq
     }
 
     /// Writes the records that were appended, with one write. If that fails, nothing of them is left in the file, and

@@ -22,6 +22,15 @@ impl<'o> Members<'o> {
         }
     }
 
+    /// Goes on in an object that has members.
+    pub(crate) fn more(out: &'o mut Vec<u8>) -> Self {
+        Members {
+            out,
+            is_first: false,
+            has_odd_names: false,
+        }
+    }
+
     fn name(&mut self, name: &str) {
         if !std::mem::take(&mut self.is_first) {
             self.out.push(b',');

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use std::time::SystemTime;
 
 /// What comes before the hash of a record, which ends its line.
-const HASH: &str = ",\"hash\":\"";
+pub(crate) const HASH: &str = ",\"hash\":\"";
 /// The length of a hash in hexadecimal digits.
 const HASH_LENGTH: usize = 64;
 /// The hash before the first record of all.
@@ -43,8 +43,6 @@ pub(crate) struct Record<'a> {
     pub(crate) of: Option<u64>,
     pub(crate) turn: Option<u64>,
     pub(crate) pid: u32,
-    /// The format of the file, in its first record.
-    pub(crate) gosling_format: Option<u64>,
     pub(crate) front: Cow<'a, str>,
     pub(crate) key: Cow<'a, str>,
     pub(crate) address: Cow<'a, str>,
@@ -130,26 +128,13 @@ impl<'a> Record<'a> {
         self.time.get(..10).unwrap_or_default()
     }
 
-    /// Appends its line to `out`, and returns its hash.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) -> String {
-        let begin = out.len();
-        self.write_members(&mut Members::begin(out));
-        let hash = hash_of(&out[begin..]);
-        out.extend_from_slice(HASH.as_bytes());
-        out.extend_from_slice(hash.as_bytes());
-        out.extend_from_slice(b"\"}\n");
-        hash
-    }
-
-    fn write_members(&self, out: &mut Members<'_>) {
-        out.number("seq", self.seq);
+    /// Writes its members, but for its number and the hash of the record before it.
+    pub(crate) fn write_members(&self, out: &mut Members<'_>) {
         out.plain("time", &self.time);
-        out.plain("prev", &self.prev);
         out.plain("kind", &self.kind);
         out.optional("of", self.of);
         out.optional("turn", self.turn);
         out.number("pid", self.pid.into());
-        out.optional("gosling_format", self.gosling_format);
         out.plain("front", &self.front);
         out.text("key", &self.key);
         out.text("address", &self.address);
@@ -262,7 +247,7 @@ fn is_plain_setting(name: &str) -> bool {
 }
 
 /// SHA-256 in hexadecimal digits.
-fn hash_of(bytes: &[u8]) -> String {
+pub(crate) fn hash_of(bytes: &[u8]) -> String {
     let mut text = Vec::with_capacity(HASH_LENGTH);
     for part in digest(&SHA256, bytes).as_ref().as_chunks::<4>().0 {
         text.extend_from_slice(&hexadecimal(u32::from_be_bytes(*part)));

@@ -1,4 +1,5 @@
 use super::*;
+use crate::draft::write_line;
 use crate::log_lock::LOCK_TIMEOUT;
 use crate::store::file_lock::LockFile;
 use crate::verification::{Verified, verify};
@@ -99,7 +100,8 @@ fn append_on(log: &AuditLog, day: &str) {
     let mut record = Record::new("setting");
     record.time = format!("{day}T08:00:00.000Z").into();
     let mut state = log.shared.state.lock().unwrap();
-    log.append(&mut state, &mut record, Instant::now()).unwrap();
+    log.append(&mut state, &Draft::of(&record), Instant::now())
+        .unwrap();
 }
 
 #[test]
@@ -263,8 +265,8 @@ fn what_was_changed_is_found() {
     let forge = |lines: &mut Vec<String>| {
         let (mut record, _) = Record::read(lines[2].as_bytes()).unwrap();
         record.subject = "another".into();
-        let mut line = Vec::new();
-        record.write(&mut line);
+        let (mut line, members) = (Vec::new(), Draft::of(&record).members);
+        write_line(&mut line, record.seq, &record.prev, None, &members);
         lines[2] = String::from_utf8(line).unwrap().trim().to_owned();
     };
     assert_eq!(faults(&forge), [4]);
@@ -481,7 +483,7 @@ fn single_records_do_not_keep_the_lock() {
     for _ in 0..30 {
         now += Duration::from_millis(100);
         let mut state = log.shared.state.lock().unwrap();
-        log.append(&mut state, &mut Record::new("setting"), now)
+        log.append(&mut state, &draft("setting"), now)
             .unwrap();
         assert!(state.kept.due().is_none());
     }
@@ -498,7 +500,7 @@ fn a_file_that_is_cut_off_while_the_lock_is_kept_is_found() {
     // It is looked at a moment later.
     let now = Instant::now() + Duration::from_millis(20);
     let mut state = log.shared.state.lock().unwrap();
-    log.append(&mut state, &mut Record::new("setting"), now)
+    log.append(&mut state, &draft("setting"), now)
         .unwrap();
     assert_eq!(verify(&folder.0).unwrap().faults[0].1, 3);
 }
@@ -540,17 +542,25 @@ fn a_process_that_syncs_each_record_lets_others_record() {
     folder.is_whole();
 }
 
-/// The end of something.
-fn end_record() -> Record<'static> {
-    Record {
+/// Records the end of something.
+fn note_end(log: &AuditLog) {
+    let entry = Entry {
         of: Some(1),
-        ..Record::new("tool_call")
-    }
+        ..Entry::new("tool_call", "")
+    };
+    log.record(&Caller::default(), &entry).unwrap();
 }
 
-fn append_until_busy(log: &AuditLog, state: &mut State, now: Instant) {
+/// A record of this kind.
+fn draft(kind: &str) -> Draft {
+    Draft::of(&Record::new(kind))
+}
+
+/// Appends so many records that ends may be deferred, if ever.
+fn note_until_busy(log: &AuditLog) {
+    let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
     loop {
-        log.append(state, &mut Record::new("setting"), now).unwrap();
+        log.append(&mut state, &draft("setting"), now).unwrap();
         if state.kept.is_busy() {
             return;
         }
@@ -562,14 +572,18 @@ fn the_end_of_something_is_written_with_what_follows() {
     let folder = Folder::new();
     let mut log = folder.log_of_server();
     log.options.required = false;
-    let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
-    append_until_busy(&log, &mut state, now);
+    note_until_busy(&log);
     let written = folder.lines().len();
-    log.append(&mut state, &mut end_record(), now).unwrap();
-    assert_eq!(folder.lines().len(), written);
-    log.append(&mut state, &mut Record::new("setting"), now)
-        .unwrap();
-    assert_eq!(folder.lines().len(), written + 2);
+    {
+        // Neither does it wait for who records something else.
+        let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
+        note_end(&log);
+        assert_eq!(folder.lines().len(), written);
+        log.append(&mut state, &draft("setting"), now).unwrap();
+    }
+    let lines = folder.lines();
+    assert_eq!(lines.len(), written + 2);
+    assert!(lines[written].contains("\"of\":1,"), "{lines:?}");
     folder.is_whole();
 }
 
@@ -579,10 +593,11 @@ fn the_end_of_something_is_written_when_the_lock_is_released_and_when_the_log_is
     let mut log = folder.log_of_server();
     log.options.required = false;
     let defer_one = || {
-        let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
-        append_until_busy(&log, &mut state, now);
+        note_until_busy(&log);
+        // So that it is not released yet.
+        let _state = log.shared.state.lock().unwrap();
         let written = folder.lines().len();
-        log.append(&mut state, &mut end_record(), now).unwrap();
+        note_end(&log);
         assert_eq!(folder.lines().len(), written);
         written
     };
@@ -604,10 +619,9 @@ fn what_is_required_or_durable_is_written_at_once() {
         let folder = Folder::new();
         let mut log = folder.log_of_server();
         (log.options.required, log.options.sync) = (required, sync);
-        let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
-        append_until_busy(&log, &mut state, now);
+        note_until_busy(&log);
         let written = folder.lines().len();
-        log.append(&mut state, &mut end_record(), now).unwrap();
+        note_end(&log);
         assert_eq!(folder.lines().len(), written + 1);
     }
 }
@@ -618,15 +632,15 @@ fn an_end_that_cannot_be_written_later_is_counted() {
     let mut log = folder.log_of_server();
     log.options.required = false;
     {
-        let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
-        append_until_busy(&log, &mut state, now);
+        note_until_busy(&log);
+        let mut state = log.shared.state.lock().unwrap();
         // As with a disk that is full, nothing can be written.
         let unwritable = File::open(folder.0.join("1.jsonl")).unwrap();
         state.end.as_mut().unwrap().file = Arc::new(unwritable);
         for _ in 0..2 {
-            log.append(&mut state, &mut end_record(), now).unwrap();
+            note_end(&log);
         }
-        state.flush_later();
+        state.end_deferral(&log.shared.deferred);
         assert_eq!(state.unrecorded, 2);
     }
     note(&log, "after it");

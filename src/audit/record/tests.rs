@@ -1,9 +1,11 @@
 use super::*;
 use crate::activity::Entry;
+use crate::draft::{Draft, write_line};
 
 fn line(record: &Record) -> Vec<u8> {
     let mut line = Vec::new();
-    record.write(&mut line);
+    let members = Draft::of(record).members;
+    write_line(&mut line, record.seq, &record.prev, None, &members);
     line.pop();
     line
 }
