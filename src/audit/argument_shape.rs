@@ -60,7 +60,7 @@ impl Shape {
         match self {
             Shape::Null => out.value(name, &()),
             Shape::Type(kind) => out.text(name, kind),
-            Shape::Sized(kind, size) => out.text(name, &format!("{kind} of {size}")),
+            Shape::Sized(kind, size) => out.sized(name, kind, *size),
             Shape::Members(members, more) => out.object_of_any(name, |out| {
                 for (name, shape) in members {
                     shape.write(out, name);

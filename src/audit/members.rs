@@ -84,6 +84,10 @@ impl<'o> Members<'o> {
     /// A number.
     pub(crate) fn number(&mut self, name: &str, number: u64) {
         self.name(name);
+        self.digits(number);
+    }
+
+    fn digits(&mut self, number: u64) {
         let (mut digits, mut at, mut rest) = ([b'0'; 20], 20, number);
         while rest > 0 || at == 20 {
             at -= 1;
@@ -91,6 +95,16 @@ impl<'o> Members<'o> {
             rest /= 10;
         }
         self.out.extend_from_slice(&digits[at..]);
+    }
+
+    /// A text that tells a type and a size.
+    pub(crate) fn sized(&mut self, name: &str, kind: &'static str, size: usize) {
+        self.name(name);
+        for part in ["\"", kind, " of "] {
+            self.out.extend_from_slice(part.as_bytes());
+        }
+        self.digits(size as u64);
+        self.out.push(b'"');
     }
 
     /// A number; nothing if there is none.

@@ -483,8 +483,7 @@ fn single_records_do_not_keep_the_lock() {
     for _ in 0..30 {
         now += Duration::from_millis(100);
         let mut state = log.shared.state.lock().unwrap();
-        log.append(&mut state, &draft("setting"), now)
-            .unwrap();
+        log.append(&mut state, &draft("setting"), now).unwrap();
         assert!(state.kept.due().is_none());
     }
     assert!(log.shared.state.lock().unwrap().thread.is_none());
@@ -500,8 +499,7 @@ fn a_file_that_is_cut_off_while_the_lock_is_kept_is_found() {
     // It is looked at a moment later.
     let now = Instant::now() + Duration::from_millis(20);
     let mut state = log.shared.state.lock().unwrap();
-    log.append(&mut state, &draft("setting"), now)
-        .unwrap();
+    log.append(&mut state, &draft("setting"), now).unwrap();
     assert_eq!(verify(&folder.0).unwrap().faults[0].1, 3);
 }
 
