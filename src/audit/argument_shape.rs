@@ -1,7 +1,7 @@
 //! What arguments look like: names, types and sizes, without what they say.
 
+use crate::draft::told;
 use crate::members::Members;
-use crate::record::told;
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };

@@ -2,11 +2,12 @@
 //! while it is the only one that writes.
 
 use crate::activity::{Caller, Entry, Recorder};
-use crate::draft::{Deferred, Draft, day_of, time_of};
+use crate::deferred::Deferred;
+use crate::draft::{Draft, day_in};
 use crate::log_end::End;
 use crate::log_files;
 use crate::log_lock::{KeptLock, LogLock};
-use crate::record::{NO_HASH, Record};
+use crate::record::NO_HASH;
 use crate::store::file_lock::FileLock;
 use crate::store::{Error, Result, files};
 use crate::sys::clock::Utc;
@@ -180,19 +181,19 @@ impl AuditLog {
         state.append_taken(&mut end);
         let more = state.refused.next_second();
         if more > 0 {
-            let mut summary = Record::new("refused");
-            summary.detail = format!("{more} more requests were refused within a second").into();
-            end.append(&Draft::of(&summary).members);
+            let detail = format!("{more} more requests were refused within a second");
+            let summary = Draft::note(draft.time(), "refused", &[("detail", &detail)]);
+            end.append(&summary.members);
         }
         if state.unrecorded > 0 {
-            let mut gap = Record::new("gap");
-            gap.detail = format!("{} entries could not be recorded", state.unrecorded).into();
-            end.append(&Draft::of(&gap).members);
+            let detail = format!("{} entries could not be recorded", state.unrecorded);
+            let gap = Draft::note(draft.time(), "gap", &[("detail", &detail)]);
+            end.append(&gap.members);
         }
         // A clock that jumps back begins no file.
-        let is_later = !end.day.is_empty() && *day_of(&draft.members) > *end.day;
+        let is_later = !end.day.is_empty() && *day_in(&draft.members) > *end.day;
         if end.size > self.options.file_size || is_later {
-            end = self.begin_file(state, end, time_of(&draft.members))?;
+            end = self.begin_file(state, end, draft.time())?;
         }
         let seq = end.append(&draft.members);
         let end = state.write(end)?;
@@ -305,10 +306,8 @@ impl AuditLog {
 
     /// Finishes a file and begins the next one at this time; removes those that are too old.
     fn begin_file(&self, state: &mut State, mut end: End, now: &str) -> Result<End> {
-        let mut last = Record::new("closed");
-        last.time = now.into();
-        last.file = log_files::name_of(end.number + 1).into();
-        end.append(&Draft::of(&last).members);
+        let file = log_files::name_of(end.number + 1);
+        end.append(&Draft::note(now, "closed", &[("file", &file)]).members);
         let end = state.write(end)?;
         if self.options.sync != Sync::None {
             end.sync()?;
@@ -319,11 +318,9 @@ impl AuditLog {
             Vec::new()
         });
         for (number, hash) in old {
-            let mut record = Record::new("removed");
-            record.time = now.into();
-            record.file = log_files::name_of(number).into();
-            record.last = hash.into();
-            next.append(&Draft::of(&record).members);
+            let file = log_files::name_of(number);
+            let removed = Draft::note(now, "removed", &[("file", &file), ("last", &hash)]);
+            next.append(&removed.members);
             next.flush()?;
             let path = log_files::path_of(&self.options.folder, number);
             if let Err(error) = fs::remove_file(&path) {
@@ -488,7 +485,7 @@ impl Recorder for AuditLog {
         caller: &Caller,
         entry: &Entry<'_>,
     ) -> std::result::Result<Option<u64>, String> {
-        let draft = Draft::of(&Record::of(caller, entry, self.options.has_values));
+        let draft = Draft::of(caller, entry, self.options.has_values);
         if draft.is_end && lock(&self.shared.deferred).push(&draft) {
             draft.recycle();
             return Ok(None);

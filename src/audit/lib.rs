@@ -7,7 +7,8 @@
 //!
 //! - `audit_log` appends records, begins new files and removes old ones; `log_end` is the end of the last one.
 //! - `log_lock` lets one process append at a time, and a server many records while no other process waits.
-//! - `record` is what is recorded of an entry, and reads lines; `draft` makes them, as far as it can before the lock.
+//! - `draft` makes the line of a record, as far as it can before the log is locked; `deferred` has those of calls that
+//!   have ended, for the next write. `record` reads lines.
 //! - `argument_shape` tells of arguments what they look like, not what they say.
 //! - `log_files` reads all files in their order; `verification` checks them.
 //! - `audit_command` shows them, `tail_endpoint` the last ones to clients.
@@ -19,6 +20,7 @@
 mod argument_shape;
 mod audit_command;
 mod audit_log;
+mod deferred;
 mod draft;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;

@@ -1,6 +1,6 @@
 //! The end of the log, to which the next record is appended.
 
-use crate::draft::{self, day_of};
+use crate::draft::{self, day_in};
 use crate::log_files::{self, Ending, Lines};
 use crate::record::{NO_HASH, Record};
 use crate::store::{Error, Result, files};
@@ -155,7 +155,7 @@ impl End {
         self.seq = self.seq.saturating_add(1);
         self.hash = draft::write_line(&mut self.unwritten, self.seq, &self.hash, format, members);
         self.size += (self.unwritten.len() - begin) as u64;
-        self.date(day_of(members));
+        self.date(day_in(members));
         self.is_cut = false;
         self.seq
     }

@@ -114,6 +114,11 @@ impl<'o> Members<'o> {
         }
     }
 
+    /// Members that have been written elsewhere, each with a comma before it.
+    pub(crate) fn append(&mut self, members: &[u8]) {
+        self.out.extend_from_slice(members);
+    }
+
     /// Another value.
     pub(crate) fn value(&mut self, name: &str, value: &impl Serialize) {
         self.name(name);

@@ -1,12 +1,14 @@
 use super::*;
-use crate::draft::write_line;
+use crate::draft::time_of;
 use crate::log_lock::LOCK_TIMEOUT;
+use crate::record::{HASH, sealed};
 use crate::store::file_lock::LockFile;
 use crate::verification::{Verified, verify};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 /// A folder for a log, which is removed at the end of the test.
 struct Folder(PathBuf);
@@ -97,11 +99,9 @@ fn note_until_kept(log: &AuditLog) {
 }
 
 fn append_on(log: &AuditLog, day: &str) {
-    let mut record = Record::new("setting");
-    record.time = format!("{day}T08:00:00.000Z").into();
+    let draft = Draft::note(&format!("{day}T08:00:00.000Z"), "setting", &[]);
     let mut state = log.shared.state.lock().unwrap();
-    log.append(&mut state, &Draft::of(&record), Instant::now())
-        .unwrap();
+    log.append(&mut state, &draft, Instant::now()).unwrap();
 }
 
 #[test]
@@ -263,11 +263,9 @@ fn what_was_changed_is_found() {
     assert_eq!(faults(&|lines| lines[2].truncate(20)), [4]);
     // A record with a right hash of its own.
     let forge = |lines: &mut Vec<String>| {
-        let (mut record, _) = Record::read(lines[2].as_bytes()).unwrap();
-        record.subject = "another".into();
-        let (mut line, members) = (Vec::new(), Draft::of(&record).members);
-        write_line(&mut line, record.seq, &record.prev, None, &members);
-        lines[2] = String::from_utf8(line).unwrap().trim().to_owned();
+        let (begin, _) = lines[2].split_once(HASH).unwrap();
+        let line = sealed(begin.replace("subject 2", "another").as_bytes());
+        lines[2] = String::from_utf8(line).unwrap();
     };
     assert_eq!(faults(&forge), [4]);
 }
@@ -551,7 +549,7 @@ fn note_end(log: &AuditLog) {
 
 /// A record of this kind.
 fn draft(kind: &str) -> Draft {
-    Draft::of(&Record::new(kind))
+    Draft::note(&time_of(SystemTime::now()), kind, &[])
 }
 
 /// Appends so many records that ends may be deferred, if ever.
