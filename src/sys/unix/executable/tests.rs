@@ -1,4 +1,5 @@
-use super::{read_only_segments, unmap_code};
+use super::{base_of, program_headers, read_only_segments, unmap_code};
+use libc::PT_PHDR;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, thread};
 
@@ -30,6 +31,24 @@ fn code_and_constants_are_unmapped_and_nothing_that_can_change() {
     // The loader has written the addresses in this table.
     static TABLE: [fn() -> u64; 1] = [resident];
     assert!(!contains(TABLE.as_ptr() as usize), "relocated constants");
+}
+
+#[test]
+fn an_executable_that_does_not_tell_where_its_table_is_has_the_same_base() {
+    let (headers, page) = program_headers();
+    let table = headers.as_ptr() as usize;
+    let base = base_of(table, headers, page);
+    assert!(base.is_some());
+    let static_ones = headers.iter().filter(|header| header.p_type != PT_PHDR);
+    let static_ones: Vec<_> = static_ones.copied().collect();
+    assert_eq!(base_of(table, &static_ones, page), base);
+    // A table elsewhere tells nothing.
+    assert_eq!(base_of(table + 8, &static_ones, page), None);
+    let later: Vec<_> = static_ones
+        .into_iter()
+        .filter(|header| header.p_offset > 0)
+        .collect();
+    assert_eq!(base_of(table, &later, page), None);
 }
 
 #[test]
