@@ -3,9 +3,31 @@
 
 mod support;
 
+/// A program of the manual, its `main` and how many lines it has.
+macro_rules! program {
+    ($name:ident $file:literal) => {
+        #[allow(dead_code)]
+        mod $name {
+            include!(concat!("../src/manual/embedding/", $file));
+
+            #[test]
+            fn of_the_manual_runs() {
+                main().unwrap();
+                let text = include_str!(concat!("../src/manual/embedding/", $file));
+                println!("{}: {} lines", $file, text.lines().count());
+            }
+        }
+    };
+}
+
+program!(own_authentication "authentication.rs");
+
 use gosling::agent::{Error, Event, EventSink, ModelChoice, Registry, Start, Stores, TurnInput};
 use gosling::conversation::{Content, Message, Outcome, Role, ToolCall, ToolRequest};
-use gosling::http::{Access, AccessControl, Limits, Method, Request, Response, Router};
+use gosling::http::{
+    Access, AccessControl, Authentication, Client, Credentials, Limits, Method, Request, Response,
+    Router, Server as HttpServer,
+};
 use gosling::mcp::server::{Context, InProcess, Server, Tool};
 use gosling::mcp::types::CallToolResult;
 use gosling::parts::PARTS;
@@ -21,7 +43,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use support::{TEST_TIMEOUT, temp_dir};
 
@@ -234,7 +256,7 @@ fn routes_of_the_program_stand_beside_those_of_the_api() {
 
     let router = Arc::into_inner(router).expect("the only reference");
     let access = AccessControl::new(Some(b"own key".to_vec()), Vec::new());
-    let server = gosling::http::Server::bind(("127.0.0.1", 0), router, access, Limits::default());
+    let server = HttpServer::bind(("127.0.0.1", 0), router, access, Limits::default());
     let server = server.unwrap();
     let at = server.local_addr();
     let key = "X-Secret-Key: own key\r\n";
@@ -246,4 +268,146 @@ fn routes_of_the_program_stand_beside_those_of_the_api() {
     assert_eq!(get("/sessions", key).0, 200);
     server.stop(Duration::from_secs(1));
     registry.close();
+}
+
+fn serve(router: Router, authentication: impl Authentication + 'static) -> HttpServer {
+    let access = AccessControl::new(Some(b"a key".to_vec()), Vec::new());
+    let access = access.with_authentication(authentication);
+    HttpServer::bind(("127.0.0.1", 0), router, access, Limits::default()).unwrap()
+}
+
+#[test]
+fn who_asks_and_what_he_may_do_is_what_the_program_says() {
+    let root = temp_dir();
+    let registry = Arc::new(registry(root.path()));
+    let own = Router::new().get("/", Access::Keyed, |_: &Request| Ok(Response::text("own")));
+    let router = gosling::api::router(registry.clone()).nest("/own", own);
+    let server = serve(router, own_authentication::Badges);
+    let at = server.local_addr();
+    let ada = "X-Badge: 1815\r\nContent-Type: application/json\r\n";
+    let grace = "X-Badge: 1906\r\nContent-Type: application/json\r\n";
+
+    let (status, body) = answer(at, "GET", "/sessions", "", "");
+    assert_eq!(status, 401);
+    assert!(body.contains("Send your badge"), "{body}");
+    let (status, body) = answer(at, "GET", "/nowhere", "X-Badge: 7\r\n", "");
+    assert_eq!(status, 403, "before it learns what there is");
+    assert!(body.contains("of no use"), "{body}");
+    assert_eq!(
+        answer(at, "GET", "/sessions", "X-Secret-Key: a key\r\n", "").0,
+        401
+    );
+
+    let start = json!({"working_dir": root.path()}).to_string();
+    let (status, body) = answer(at, "POST", "/agent/start", grace, &start);
+    assert_eq!(status, 403, "{body}");
+    assert!(body.contains("role read"), "{body}");
+    assert_eq!(answer(at, "GET", "/own", grace, "").0, 403);
+    assert_eq!(answer(at, "GET", "/own", ada, "").0, 200);
+    let (status, body) = answer(at, "POST", "/agent/start", ada, &start);
+    assert_eq!(status, 200, "{body}");
+    let session: Value = serde_json::from_str(&body).unwrap();
+    let path = format!("/sessions/{}", session["id"].as_str().unwrap());
+    assert_eq!(answer(at, "GET", &path, grace, "").0, 200);
+    server.stop(Duration::from_secs(1));
+    registry.close();
+}
+
+/// Knows clients by the field `User`: some with their own sessions alone, one with a role that does not exist.
+struct Named;
+
+impl Authentication for Named {
+    fn authenticate(&self, by: &Credentials<'_>) -> Result<Client, gosling::http::Error> {
+        match by.header("User") {
+            Some("nobody") => Ok(Client::new("nobody", "king")),
+            Some("server") => Ok(Client::new("server", "read")),
+            Some(name) => Ok(Client::new(name, "admin").with_own_sessions()),
+            None => panic!("no name on {}", by.route().unwrap_or_default()),
+        }
+    }
+}
+
+#[test]
+fn clients_may_see_their_own_sessions_alone() {
+    let root = temp_dir();
+    let registry = Arc::new(registry(root.path()));
+    let server = serve(gosling::api::router(registry.clone()), Named);
+    let at = server.local_addr();
+    let ask = |user: &str, method, path: &str, body: &str| {
+        let fields = format!("User: {user}\r\nContent-Type: application/json\r\n");
+        answer(at, method, path, &fields, body)
+    };
+    let start = json!({"working_dir": root.path()}).to_string();
+    let (status, body) = ask("ada", "POST", "/agent/start", &start);
+    assert_eq!(status, 200, "{body}");
+    let session: Value = serde_json::from_str(&body).unwrap();
+    let path = format!("/sessions/{}", session["id"].as_str().unwrap());
+    assert_eq!(ask("ada", "GET", &path, "").0, 200);
+    assert_eq!(ask("bob", "GET", &path, "").0, 404);
+    let (status, body) = ask("nobody", "GET", "/sessions", "");
+    assert_eq!(status, 403);
+    assert!(body.contains("There is no role"), "{body}");
+    server.stop(Duration::from_secs(1));
+    registry.close();
+}
+
+#[test]
+fn an_authentication_that_panics_refuses() {
+    let hello = |_: &Request| Ok(Response::text("hello"));
+    let router = Router::new().get("/hello", Access::Keyed, hello);
+    let server = serve(router, Named);
+    let at = server.local_addr();
+    for user in ["", "User: server\r\n", "User: \r\n"] {
+        let (status, body) = answer(at, "GET", "/hello", user, "");
+        assert_eq!(status, 500, "{body}");
+        assert!(body.contains("could not find out who you are"), "{body}");
+    }
+    let (status, body) = answer(at, "GET", "/hello", "User: ada\r\n", "");
+    assert_eq!(
+        status, 403,
+        "own sessions are what the part `keys` knows: {body}"
+    );
+    assert_eq!(answer(at, "GET", "/hello", "", "").0, 500);
+}
+
+/// Lets those in who have no name, the others when that is told.
+#[derive(Clone, Default)]
+struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Authentication for Gate {
+    fn authenticate(&self, by: &Credentials<'_>) -> Result<Client, gosling::http::Error> {
+        let (is_open, changed) = &*self.0;
+        if by.header("User").is_some() {
+            drop(changed.wait_while(is_open.lock().unwrap(), |is_open| !*is_open));
+        }
+        Ok(Client::new("visitor", "admin"))
+    }
+}
+
+#[test]
+fn an_authentication_that_blocks_holds_its_own_connection_alone() {
+    let hello = |_: &Request| Ok(Response::text("hello"));
+    let router = Router::new().get("/hello", Access::Keyed, hello);
+    let gate = Gate::default();
+    let server = serve(router, gate.clone());
+    let at = server.local_addr();
+    std::thread::scope(|scope| {
+        let held = scope.spawn(move || answer(at, "GET", "/hello", "User: ada\r\n", "").0);
+        for _ in 0..20 {
+            assert_eq!(answer(at, "GET", "/hello", "", "").0, 200);
+        }
+        assert!(!held.is_finished());
+        *gate.0.0.lock().unwrap() = true;
+        gate.0.1.notify_all();
+        assert_eq!(held.join().unwrap(), 200);
+    });
+    *gate.0.0.lock().unwrap() = false;
+    let mut held = TcpStream::connect(at).unwrap();
+    let request = "GET /hello HTTP/1.1\r\nHost: localhost\r\nUser: ada\r\n\r\n";
+    held.write_all(request.as_bytes()).unwrap();
+    held.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+    server.stop(Duration::from_millis(200));
+    let _ = held.read(&mut [0]);
+    *gate.0.0.lock().unwrap() = true;
+    gate.0.1.notify_all();
 }

@@ -22,6 +22,8 @@ pub struct Caller {
     pub front: &'static str,
     /// The name of the key that the client has shown, as soon as it has been checked.
     pub key: OnceLock<String>,
+    /// What the client may do, unless its key says that.
+    pub rights: OnceLock<Rights>,
     /// The client's address.
     pub address: Option<SocketAddr>,
     /// The trace that the request is a part of: its `traceparent` and `tracestate` (W3C Trace Context).
@@ -32,6 +34,22 @@ pub struct Caller {
     pub is_recorded: Arc<AtomicBool>,
     /// Set if the policy denied something: in how many seconds it may allow it, if that is known.
     pub denied: OnceLock<Option<u64>>,
+}
+
+/// What a client may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// The name of its role, as that of a key.
+    pub role: String,
+    /// Whether it sees and uses the sessions alone that it has begun.
+    pub own_sessions: bool,
+}
+
+impl Rights {
+    /// Whether there is anything that it may not do.
+    pub fn are_limited(&self) -> bool {
+        self.role != "admin" || self.own_sessions
+    }
 }
 
 /// The front of threads that no request has started.

@@ -1,13 +1,16 @@
 //! Answers the core, which asks who a client is and what it may do.
 
-use crate::activity::Caller;
+use crate::activity::{Caller, Rights};
 use crate::agent::Registry;
 use crate::extension::{ExtensionConfig, configured};
 use crate::failed_keys::FailedKeys;
-use crate::http::{Access::Keyed, Client, ClientKeys, Error, Response, Router, SERVER, Stream};
+use crate::http::{
+    Access::Keyed, Authentication, Client, ClientKeys, Credentials, Error, Method, Response,
+    Router, SERVER,
+};
 use crate::key_file::{Key, KeyFile};
 use crate::key_text::{hash, is_same, to_hex};
-use crate::live_connections::LiveConnections;
+use crate::live_connections::{KeyHolder, LiveConnections};
 use crate::redaction::redact_response;
 use crate::request_checks::{configures, sessions_in};
 use crate::roles::{Role, role_of};
@@ -17,7 +20,6 @@ use crate::tickets::Tickets;
 use gosling_core::part::on_reload;
 use serde_json::Value;
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 
 /// The clients of one server.
@@ -67,10 +69,44 @@ impl KnownClients {
         }
     }
 
-    /// The key of a client of which the server has served a request.
-    fn require(&self, name: &str) -> Result<Key, Error> {
-        let key = self.key(name);
-        key.ok_or_else(|| Error::new(403, format!("The key `{name}` is valid no more")))
+    /// What a client may do of which the server has served a request: its role, and whether with its own sessions alone.
+    fn rights(&self, name: &str) -> Result<(Role, bool), Error> {
+        let refused = |reason| Error::new(403, reason);
+        match Caller::current().rights.get() {
+            Some(Rights { role, own_sessions }) => match Role::named(role) {
+                Some(role) => Ok((role, *own_sessions)),
+                None => Err(refused(format!("There is no role {role:?}"))),
+            },
+            None => match self.key(name) {
+                Some(key) => Ok((key.role, key.own_sessions)),
+                None => Err(refused(format!("The key `{name}` is valid no more"))),
+            },
+        }
+    }
+
+    /// The key that a client shows, or its name and the hash of the key with which it has got its ticket.
+    fn find(&self, key: &str) -> Option<KeyHolder> {
+        let hash = hash(key);
+        let mut found = None;
+        // All of them, so that the time says nothing about which ones are similar.
+        for known in self.file.valid() {
+            if is_same(&known.hash, &hash) {
+                found = Some(known);
+            }
+        }
+        found.map(|key| KeyHolder {
+            key: to_hex(&key.hash),
+            name: key.name,
+        })
+    }
+
+    fn find_by_ticket(&self, ticket: &str, path: &str) -> Option<KeyHolder> {
+        let hash_of = |name: &str| self.hash_of(name);
+        let (name, key) = self.tickets.read(ticket, path, unix_seconds(), hash_of)?;
+        Some(KeyHolder {
+            name: name.to_owned(),
+            key,
+        })
     }
 
     fn is_configured(registry: &Registry, extension: &Value) -> bool {
@@ -91,43 +127,34 @@ impl fmt::Debug for KnownClients {
     }
 }
 
-impl ClientKeys for KnownClients {
-    fn find(&self, key: &str) -> Option<Client> {
-        let hash = hash(key);
-        let mut found = None;
-        // All of them, so that the time says nothing about which ones are similar.
-        for known in self.file.valid() {
-            if is_same(&known.hash, &hash) {
-                found = Some(known);
+impl Authentication for KnownClients {
+    fn authenticate(&self, credentials: &Credentials<'_>) -> Result<Client, Error> {
+        let key = credentials.key();
+        let is_get = matches!(credentials.method, Method::Get | Method::Head);
+        let ticket = credentials.query_key().filter(|_| key.is_none() && is_get);
+        let found = key.and_then(|key| self.find(key));
+        let by_ticket = |ticket: &String| self.find_by_ticket(ticket, credentials.path);
+        if let Some(holder) = found.or_else(|| ticket.as_ref().and_then(by_ticket)) {
+            if holder.name != SERVER {
+                self.live.add(&holder, credentials.connection(), &self.file);
             }
+            return Ok(Client::of_key(holder.name));
         }
-        found.map(|key| Client {
-            key: to_hex(&key.hash),
-            name: key.name,
+        if key.is_some() || ticket.is_some() {
+            let address = credentials.peer.map(|it| it.ip());
+            self.failed.add(address, credentials.connection());
+        }
+        let unknown = credentials.unknown();
+        Err(match ticket {
+            Some(_) => unknown.because("The ticket in the query is not valid for this path now"),
+            None => unknown,
         })
     }
+}
 
-    fn find_by_ticket(&self, ticket: &str, path: &str) -> Option<Client> {
-        let hash_of = |name: &str| self.hash_of(name);
-        let (name, key) = self.tickets.read(ticket, path, unix_seconds(), hash_of)?;
-        Some(Client {
-            name: name.to_owned(),
-            key,
-        })
-    }
-
-    fn serves(&self, client: &Client, connection: &Arc<Stream>) {
-        if client.name != SERVER {
-            self.live.add(client, connection, &self.file);
-        }
-    }
-
-    fn refused(&self, address: Option<IpAddr>, connection: &Stream) {
-        self.failed.add(address, connection);
-    }
-
+impl ClientKeys for KnownClients {
     fn permit(&self, client: &str, operation: &str) -> Result<(), Error> {
-        let (has, needed) = (self.require(client)?.role, role_of(operation));
+        let ((has, _), needed) = (self.rights(client)?, role_of(operation));
         if has >= needed {
             return Ok(());
         }
@@ -142,9 +169,9 @@ impl ClientKeys for KnownClients {
         parameters: &[(&str, &str)],
         body: &[u8],
     ) -> Result<(), Error> {
-        let key = self.require(client)?;
-        let may_configure = key.role >= Role::Configure;
-        if may_configure && !key.own_sessions {
+        let (role, own_sessions) = self.rights(client)?;
+        let may_configure = role >= Role::Configure;
+        if may_configure && !own_sessions {
             return Ok(());
         }
         let body = match body {
@@ -156,7 +183,7 @@ impl ClientKeys for KnownClients {
         let Some(registry) = self.registry.upgrade() else {
             return Err(Error::new(503, "The server is stopping"));
         };
-        if key.own_sessions {
+        if own_sessions {
             for id in sessions_in(parameters, &body) {
                 let session = registry.stores().sessions.load(&id)?;
                 if session.is_none_or(|it| it.extension_data.owner() != Some(client)) {
@@ -167,9 +194,8 @@ impl ClientKeys for KnownClients {
         let is_configured = |extension: &Value| Self::is_configured(&registry, extension);
         if !may_configure && configures(operation, &body, is_configured) {
             let message = format!(
-                "The key `{client}` has the role {}; extensions that are not configured, and recipes in a request, \
-                 need configure",
-                key.role
+                "The key `{client}` has the role {role}; extensions that are not configured, and recipes in a \
+                 request, need configure"
             );
             return Err(Error::new(403, message));
         }
@@ -177,10 +203,8 @@ impl ClientKeys for KnownClients {
     }
 
     fn redact(&self, client: &str, response: &mut Response) {
-        let may_see = self
-            .key(client)
-            .is_some_and(|key| key.role >= Role::Configure);
-        if !may_see {
+        let rights = self.rights(client);
+        if !rights.is_ok_and(|(role, _)| role >= Role::Configure) {
             redact_response(response);
         }
     }
@@ -192,7 +216,7 @@ impl SessionFilter for KnownClients {
         let Some(name) = caller.key.get().filter(|name| *name != SERVER) else {
             return true;
         };
-        let key = self.key(name);
-        key.is_some_and(|key| !key.own_sessions || owner == Some(name.as_str()))
+        let rights = self.rights(name);
+        rights.is_ok_and(|(_, own_sessions)| !own_sessions || owner == Some(name.as_str()))
     }
 }

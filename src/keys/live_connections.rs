@@ -1,6 +1,6 @@
 //! The connections that serve clients with keys of their own: they end when the key does.
 
-use crate::http::{Client, Stream};
+use crate::http::Stream;
 use crate::key_file::{Key, KeyFile};
 use crate::key_text::to_hex;
 use crate::sys::{self, lock};
@@ -11,6 +11,15 @@ use std::time::Duration;
 /// How often the keys of the connections are checked.
 const INTERVAL: Duration = Duration::from_millis(250);
 
+/// A client that has shown its key, or a ticket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyHolder {
+    /// The name of the key.
+    pub(crate) name: String,
+    /// Its hash, in hexadecimal digits, which tells it from others that have or had the name.
+    pub(crate) key: String,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct LiveConnections {
     served: Mutex<Served>,
@@ -19,7 +28,7 @@ pub(crate) struct LiveConnections {
 #[derive(Debug, Default)]
 struct Served {
     /// Each connection with the client of its last request.
-    connections: Vec<(Client, Weak<Stream>)>,
+    connections: Vec<(KeyHolder, Weak<Stream>)>,
     has_thread: bool,
 }
 
@@ -27,7 +36,7 @@ impl LiveConnections {
     /// The connection serves this client from now on. One thread checks all of them while there are any.
     pub(crate) fn add(
         self: &Arc<Self>,
-        client: &Client,
+        client: &KeyHolder,
         stream: &Arc<Stream>,
         keys: &Arc<KeyFile>,
     ) {
@@ -70,6 +79,6 @@ impl LiveConnections {
 }
 
 /// Whether the client has shown this key.
-pub(crate) fn is_key_of(key: &Key, client: &Client) -> bool {
+pub(crate) fn is_key_of(key: &Key, client: &KeyHolder) -> bool {
     key.name == client.name && to_hex(&key.hash) == client.key
 }

@@ -90,7 +90,8 @@ pages! {
     features "what a build can leave out";
     platforms "processors, small hosts, old kernels, static programs";
     release "`gosling version` and `verify-release`: checking what you got";
-    embedding "gosling as a library of a Rust program";
+    embedding "gosling as a library of a Rust program"
+        ["Authentication of your own" "rust" "embedding/authentication.rs"];
     hosts "gosling as a child of a program in C, Go, JavaScript or Python"
         ["Python" "python" "hosts/host.py"]
         ["JavaScript, for Node.js" "js" "hosts/host.mjs"]

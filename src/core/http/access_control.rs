@@ -1,19 +1,20 @@
-//! Access control: the secret key, and the checks of `Host` and `Origin` against requests from other sites'
-//! pages.
+//! Access control: who may send requests, and the checks of `Host` and `Origin` against those from other sites' pages.
 
 use std::fmt;
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
-use super::Error;
 use super::request::parse_query;
-use super::router::Access;
+use super::{Authentication, Client, ClientKeys, Credentials, Error, SERVER};
 
-/// The server's secret key, the host names that it accepts, and the pages that may call it: unless it is told
+/// Who may send requests, the host names that the server accepts, and the pages that may call it: unless it is told
 /// otherwise, those of this machine and of its own hosts.
 #[derive(Default)]
 pub struct AccessControl {
-    secret: Option<Vec<u8>>,
+    authentication: Option<Arc<dyn Authentication>>,
+    /// Whether the keys of clients count, too.
+    takes_keys: bool,
     allowed_hosts: Vec<String>,
     any_origin: bool,
     /// In lower case.
@@ -21,7 +22,7 @@ pub struct AccessControl {
 }
 
 impl AccessControl {
-    /// `secret` is what `X-Secret-Key`, or else `Authorization: Bearer` (RFC 6750 §2.1), must contain. With `None` the server requires no key; an empty secret
+    /// `secret` is what [`Credentials::key`] must be, with which a client may do everything. With `None` the server requires no key; an empty secret
     /// matches no key. `allowed_hosts` are the host names that a request may use besides `localhost` and IP
     /// addresses; case, a port and a trailing dot are ignored.
     pub fn new(secret: Option<Vec<u8>>, allowed_hosts: Vec<String>) -> AccessControl {
@@ -30,11 +31,20 @@ impl AccessControl {
             .map(|name| name.trim().trim_end_matches('.').to_ascii_lowercase())
             .filter(|name| !name.is_empty())
             .collect();
+        let secret = secret.map(SecretKey);
         AccessControl {
-            secret,
+            authentication: secret.map(|it| Arc::new(it) as Arc<dyn Authentication>),
+            takes_keys: true,
             allowed_hosts,
             ..AccessControl::default()
         }
+    }
+
+    /// Lets `own` say who sends a request. Neither the secret nor the keys of clients count then.
+    pub fn with_authentication(mut self, own: impl Authentication + 'static) -> AccessControl {
+        self.authentication = Some(Arc::new(own));
+        self.takes_keys = false;
+        self
     }
 
     /// Takes requests from the pages of all sites, for a server with a key that only its own pages know. Without it, an
@@ -59,42 +69,23 @@ impl AccessControl {
         self
     }
 
-    /// Fails with 401 unless the request shows the secret where its `access` wants it: `key` is that of its header,
-    /// and only the first parameter of a name in the query counts.
-    pub(super) fn check_key(
+    /// Who sends a request: the server if it needs no key.
+    ///
+    /// # Errors
+    /// Those of the authentication.
+    pub(super) fn authenticate(
         &self,
-        access: Access,
-        key: Option<&str>,
-        query: Option<&str>,
-    ) -> Result<(), Error> {
-        match access {
-            Access::Public | Access::Keyless => Ok(()),
-            Access::QueryKeyed => self.check(
-                parameter(query, "secret").as_deref(),
-                "Send the server's secret as `secret` in the query",
-            ),
-            Access::TokenKeyed => self.check(
-                key.or(parameter(query, "token").as_deref()),
-                "Send the server's secret in the header `X-Secret-Key` or `Authorization: Bearer`, \
-                 or as `token` in the query",
-            ),
-            Access::Keyed => self.check(
-                key,
-                "Send the server's secret in the header `X-Secret-Key` or `Authorization: Bearer`",
-            ),
+        credentials: &Credentials<'_>,
+        keys: Option<&dyn ClientKeys>,
+    ) -> Result<Client, Error> {
+        let Some(first) = &self.authentication else {
+            return Ok(Client::of_key(SERVER));
+        };
+        let found = first.authenticate(credentials);
+        match keys.filter(|_| self.takes_keys) {
+            Some(keys) => found.or_else(|_| keys.authenticate(credentials)),
+            None => found,
         }
-    }
-
-    fn check(&self, key: Option<&str>, hint: &str) -> Result<(), Error> {
-        let Some(secret) = &self.secret else {
-            return Ok(());
-        };
-        let error = match key {
-            Some(key) if !secret.is_empty() && same(key.as_bytes(), secret) => return Ok(()),
-            Some(_) => Error::new(401, format!("The key is not the server's. {hint}")),
-            None => Error::new(401, format!("The request has no key. {hint}")),
-        };
-        Err(error.header("WWW-Authenticate", "Bearer realm=\"gosling\""))
     }
 
     /// Fails with 403 if `authority`, the host that the client addressed, is a name that this server does not
@@ -129,9 +120,9 @@ impl AccessControl {
     }
 
     /// Fails with 403 if `origin` belongs to another site. The page of a program has the origin `null` or
-    /// `file://`; it needs a secret, because any page can get such an origin.
+    /// `file://`; it needs authentication, because any page can get such an origin.
     pub(super) fn check_page_origin(&self, origin: &str) -> Result<(), Error> {
-        if matches!(origin, "null" | "file://") && self.secret.is_some() {
+        if matches!(origin, "null" | "file://") && self.authentication.is_some() {
             return Ok(());
         }
         self.check_site(origin)
@@ -159,11 +150,11 @@ impl AccessControl {
     }
 }
 
-/// Shows whether there is a secret, never the secret.
+/// Shows whether there is an authentication, never a secret.
 impl fmt::Debug for AccessControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AccessControl")
-            .field("secret", &self.secret.as_ref().map(|_| "…"))
+            .field("authentication", &self.authentication.is_some())
             .field("allowed_hosts", &self.allowed_hosts)
             .field("any_origin", &self.any_origin)
             .field("origins", &self.origins)
@@ -175,6 +166,19 @@ impl fmt::Debug for AccessControl {
 pub(super) fn parameter(query: Option<&str>, name: &str) -> Option<String> {
     let mut pairs = parse_query(query?).into_iter();
     pairs.find_map(|(found, value)| (found == name).then_some(value))
+}
+
+/// The server's secret key.
+struct SecretKey(Vec<u8>);
+
+impl Authentication for SecretKey {
+    fn authenticate(&self, credentials: &Credentials<'_>) -> Result<Client, Error> {
+        let is_ours = |key: String| !self.0.is_empty() && same(key.as_bytes(), &self.0);
+        match credentials.server_key().is_some_and(is_ours) {
+            true => Ok(Client::of_key(SERVER)),
+            false => Err(credentials.unknown()),
+        }
+    }
 }
 
 /// Compares in a time that depends on the lengths only.

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use tiny_http::Method;
 
-use super::access_control::parameter;
 use super::chunked::{ChunkedDecoder, too_large};
 use super::connections::SharedConnection;
 use super::request::{find_header, find_headers, parse_query};
@@ -17,7 +16,7 @@ use super::response::{BodyEnd, Events, Handler, Upgrade};
 use super::router::{Access, Resource, Route, unknown_path};
 use super::server_state::ServerState;
 use super::{
-    AtEnd, Client, Error, EventStream, HandshakeError, HangUp, Request, Response, SERVER, Socket,
+    AtEnd, Credentials, Error, EventStream, HandshakeError, HangUp, Request, Response, Socket,
 };
 use crate::activity::Caller;
 use crate::metric_counters::{METRICS, Refusal};
@@ -188,7 +187,7 @@ impl<'a> Connection<'a> {
         let (mut response, unread_body) = match self.find_route(&head) {
             Ok(found) => (self.call(found, head)?, false),
             Err(response) => {
-                if let 401 | 403 = response.status.0 {
+                if let 401 | 403 | 500 = response.status.0 {
                     let subject = format!("{} {}", head.method, head.path);
                     self.shared.router.note("refused", &subject, &response);
                 }
@@ -242,7 +241,7 @@ impl<'a> Connection<'a> {
         if is_options && find_header(&head.headers, "Access-Control-Request-Method").is_some() {
             return Err(preflight());
         }
-        self.authorize(head, access)?;
+        self.authorize(head, access, resource)?;
         if is_options && head.path == "*" {
             return Err(Response::empty(200));
         }
@@ -284,21 +283,39 @@ impl<'a> Connection<'a> {
         origins.try_for_each(|origin| access_control.check_origin(origin))
     }
 
-    /// Checks the key, or what counts as one at this resource.
-    fn authorize(&self, head: &Head, access: Access) -> Result<(), Error> {
+    /// Finds out who sends the request, where that matters.
+    fn authorize(
+        &self,
+        head: &Head,
+        access: Access,
+        resource: Option<&Resource>,
+    ) -> Result<(), Error> {
         let access_control = &self.shared.access_control;
-        let key = find_header(&head.headers, "X-Secret-Key");
-        let key = key.or_else(|| {
-            let (scheme, token) = find_header(&head.headers, "Authorization")?.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("Bearer").then(|| token.trim())
-        });
-        let query = head.query.as_deref();
         if access > Access::Keyless {
-            let client = match access_control.check_key(access, key, query) {
-                Ok(()) => SERVER.to_owned(),
-                Err(error) => self.client(head, access, key, error)?.name,
+            let caller = Caller::current();
+            let credentials = Credentials {
+                method: &head.method,
+                path: &head.path,
+                headers: &head.headers,
+                peer: caller.address,
+                query: head.query.as_deref(),
+                access,
+                resource,
+                connection: &self.connection.stream,
             };
-            let _ = Caller::current().key.set(client);
+            let keys = self.shared.router.keys();
+            let client = catch(|| access_control.authenticate(&credentials, keys));
+            let client = client.unwrap_or_else(|reason| {
+                log::error!(
+                    "authentication failed path={:?} reason={reason:?}",
+                    head.path
+                );
+                Err(Error::internal(
+                    "The server could not find out who you are; its log says why",
+                ))
+            })?;
+            let _ = caller.key.set(client.name);
+            client.rights.map(|rights| caller.rights.set(rights));
         }
         if access < Access::TokenKeyed {
             return Ok(());
@@ -309,43 +326,6 @@ impl<'a> Connection<'a> {
             origins.try_for_each(|origin| access_control.check_page_origin(origin))?;
         }
         Ok(())
-    }
-
-    /// The client that shows a key other than the server's, or a ticket in the query.
-    ///
-    /// # Errors
-    /// `unknown`, or that the ticket is not valid.
-    fn client(
-        &self,
-        head: &Head,
-        access: Access,
-        key: Option<&str>,
-        unknown: Error,
-    ) -> Result<Client, Error> {
-        let Some(keys) = self.shared.router.keys() else {
-            return Err(unknown);
-        };
-        let (name, key) = match access {
-            Access::QueryKeyed => ("secret", None),
-            _ => ("token", key),
-        };
-        let is_get = matches!(head.method, Method::Get | Method::Head);
-        let ticket = parameter(head.query.as_deref(), name).filter(|_| key.is_none() && is_get);
-        let by_ticket = |it: &str| keys.find_by_ticket(it, &head.path);
-        let found = key.and_then(|key| keys.find(key));
-        let found = found.or_else(|| by_ticket(ticket.as_deref()?));
-        let stream = &self.connection.stream;
-        match &found {
-            Some(client) => keys.serves(client, stream),
-            None if key.is_some() || ticket.is_some() => {
-                keys.refused(Caller::current().address.map(|it| it.ip()), stream);
-            }
-            None => {}
-        }
-        found.ok_or_else(|| match ticket {
-            Some(_) => unknown.because("The ticket in the query is not valid for this path now"),
-            None => unknown,
-        })
     }
 
     /// Reads the body and calls the handler.

@@ -56,7 +56,7 @@ impl Error {
     }
 
     /// Says first why it is so.
-    pub(super) fn because(mut self, reason: &str) -> Error {
+    pub fn because(mut self, reason: &str) -> Error {
         self.message = format!("{reason}. {}", self.message);
         self
     }

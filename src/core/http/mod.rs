@@ -16,8 +16,8 @@
 //! Implements RFC 9112 (HTTP/1.1) and the parts of RFC 9110 that a server without caches and ranges needs.
 
 mod access_control;
+mod authentication;
 mod chunked;
-mod client_keys;
 mod connection_thread;
 mod connections;
 mod encryption;
@@ -40,7 +40,7 @@ mod socket;
 mod stream;
 
 pub use access_control::AccessControl;
-pub use client_keys::{Client, ClientKeys, SERVER};
+pub use authentication::{Authentication, Client, ClientKeys, Credentials, SERVER};
 pub use encryption::{EncryptedSession, Encryption, HandshakeError};
 pub use error::Error;
 pub use event_stream::EventStream;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use tiny_http::Method;
 
 use super::{ClientKeys, Error, HangUp, Ingress, Request, Response, SERVER};
-use crate::activity::{Activity, Begun, Caller, Entry};
+use crate::activity::{Activity, Begun, Caller, Entry, Rights};
 use crate::sys::cancel::Cancel;
 
 /// What a route requires of its clients, from least to most.
@@ -241,8 +241,15 @@ impl Router {
         &self,
         decide: impl FnOnce(&dyn ClientKeys, &str) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        match (self.keys(), Caller::current().key.get()) {
-            (Some(keys), Some(name)) if name != SERVER => decide(keys, name),
+        let caller = Caller::current();
+        let rights = caller.rights.get();
+        let name = caller.key.get().filter(|name| *name != SERVER);
+        let is_limited = rights.is_none_or(Rights::are_limited);
+        match (self.keys(), name.filter(|_| is_limited)) {
+            (Some(keys), Some(name)) => decide(keys, name),
+            (None, Some(_)) if rights.is_some() => {
+                Err(Error::new(403, "This server knows no role but `admin`"))
+            }
             _ => Ok(()),
         }
     }
