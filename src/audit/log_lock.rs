@@ -1,5 +1,6 @@
 //! The lock of the log, and how a server keeps it from one record to the next while no other process needs it.
 
+use crate::store::disk::Files;
 use crate::store::file_lock::{FileLock, LockFile};
 use crate::store::{Error, Result};
 use crate::sys::fs::{open_regular_with, private};
@@ -81,7 +82,7 @@ impl LogLock {
 
     /// Whether the path still refers to the open file.
     pub(crate) fn is_in_place(&self) -> bool {
-        self.lock.is_in_place().unwrap_or(false)
+        self.lock.is_in_place(&Files).unwrap_or(false)
     }
 }
 

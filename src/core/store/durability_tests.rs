@@ -1,5 +1,6 @@
 //! What the store makes durable, and when: content before it takes effect, and then its name.
 
+use super::disk::Files;
 use super::sessions::NewSession;
 use super::{Config, Journal, Paths, Sessions, files};
 use crate::conversation::{Message, Role};
@@ -7,6 +8,7 @@ use crate::sys::fs::synced::{now, take};
 use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A folder for one test. What was made durable before does not count.
@@ -57,7 +59,14 @@ fn a_journal_is_durable_after_its_sync_and_its_name_once() {
     let dir = folder.0.join("20261121_1");
     fs::create_dir(&dir).unwrap();
     let file = dir.join("m");
-    let mut journal = Journal::open("20261121_1", &dir, "m", &dir.join(".lock")).unwrap();
+    let mut journal = Journal::open(
+        &(Arc::new(Files) as _),
+        "20261121_1",
+        &dir,
+        "m",
+        &dir.join(".lock"),
+    )
+    .unwrap();
     journal.append(message("a")).unwrap();
     assert_eq!(take(), []);
     journal.sync().unwrap();

@@ -1,13 +1,13 @@
 //! Locks between processes and threads, each on a lock file.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::fs::TryLockError;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::disk::{Disk, Files, Handle};
 use super::{Error, Result, files};
-use crate::sys::fs::{Stamp, open_regular_with, private};
 
 /// How long the store waits for a lock.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -15,7 +15,7 @@ pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// A lock between processes and threads, held until it is dropped.
 #[derive(Debug)]
 pub struct FileLock {
-    file: Arc<File>,
+    file: Arc<dyn Handle>,
 }
 
 impl FileLock {
@@ -38,21 +38,12 @@ impl FileLock {
         Self::acquire(&files::beside(path, ".", ".lock"), LOCK_TIMEOUT)
     }
 
-    /// Writes `text` into the lock file, for processes that find it locked. Does not write if the text is
-    /// already there, and does not truncate first: both would make the next sync slower.
+    /// As [`Handle::describe`].
     ///
     /// # Errors
     /// When the file cannot be read or written.
     pub fn describe(&self, text: &str) -> io::Result<()> {
-        let mut file = &*self.file;
-        let mut old = vec![0; text.len() + 1];
-        let count = file.read(&mut old)?;
-        if &old[..count] == text.as_bytes() {
-            return Ok(());
-        }
-        file.rewind()?;
-        file.write_all(text.as_bytes())?;
-        file.set_len(text.len() as u64)
+        self.file.describe(text)
     }
 }
 
@@ -67,7 +58,7 @@ impl Drop for FileLock {
 /// The file of a [`FileLock`], kept open for a lock that is taken often.
 #[derive(Debug)]
 pub struct LockFile {
-    file: Arc<File>,
+    file: Arc<dyn Handle>,
     path: PathBuf,
 }
 
@@ -77,11 +68,17 @@ impl LockFile {
     /// # Errors
     /// [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self> {
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).read(true).write(true);
-        let file = open_regular_with(private(&mut options), path);
+        Self::open_on(&Files, path)
+    }
+
+    /// The same on a disk.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(super) fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self> {
+        let file = disk.open_lock(path);
         Ok(Self {
-            file: Arc::new(file.map_err(Error::io("open the lock", path))?),
+            file: file.map_err(Error::io("open the lock", path))?.into(),
             path: path.to_owned(),
         })
     }
@@ -103,14 +100,13 @@ impl LockFile {
         Ok(FileLock { file })
     }
 
-    /// Whether the path still refers to the open file.
+    /// Whether the path on the disk still refers to the open file.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn is_in_place(&self) -> Result<bool> {
-        let ours = self.file.metadata().and_then(|it| Stamp::of(&it));
-        let ours = ours.map_err(Error::io("read", &self.path))?;
-        Ok(files::stamp(&self.path)? == Some(ours))
+    pub fn is_in_place(&self, disk: &dyn Disk) -> Result<bool> {
+        let ours = self.file.stamp().map_err(Error::io("read", &self.path))?;
+        Ok(disk.stamp(&self.path)? == Some(ours))
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
+use super::disk::Handle;
 use super::{Error, Result};
 use crate::sys::fs::{Stamp, open_regular, private, private_dir, sync_data, sync_dir};
 use crate::sys::lock;
@@ -61,11 +62,8 @@ pub fn open(path: &Path) -> Result<Option<File>> {
 ///
 /// # Errors
 /// [`Error::Broken`] when it is larger than `limit` bytes, [`Error::Io`] when it cannot be read.
-pub fn read(file: &mut File, path: &Path, limit: u64) -> Result<(Vec<u8>, Stamp)> {
-    let stamp = file
-        .metadata()
-        .and_then(|metadata| Stamp::of(&metadata))
-        .map_err(Error::io("read", path))?;
+pub fn read(file: &mut dyn Handle, path: &Path, limit: u64) -> Result<(Vec<u8>, Stamp)> {
+    let stamp = file.stamp().map_err(Error::io("read", path))?;
     let mut content = Vec::new();
     file.take(limit + 1)
         .read_to_end(&mut content)

@@ -13,18 +13,18 @@
 mod count;
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use super::disk::{Disk, Handle};
 use super::{Error, Result, file_lock, files};
 use crate::conversation::Message;
 use crate::mcp::jsonrpc::RawJson;
-use crate::sys::fs::{Stamp, open_regular_with, private, sync_data};
+use crate::sys::fs::Stamp;
 
 pub use count::{Count, count};
 
@@ -34,10 +34,11 @@ pub use count::{Count, count};
 /// may be open on one session: each reads the new lines of the others before it writes.
 pub struct Journal {
     id: String,
+    disk: Arc<dyn Disk>,
     path: PathBuf,
     lock: file_lock::LockFile,
     /// `None` until the first message.
-    file: Option<File>,
+    file: Option<Box<dyn Handle>>,
     conversation: Conversation<Arc<Message>>,
     place: Option<Place>,
     unsynced: bool,
@@ -116,11 +117,18 @@ enum Before {
 impl Journal {
     /// Opens the journal of the session `id` in the folder `dir`. All writers share the lock file. Reads the
     /// whole file.
-    pub(super) fn open(id: &str, dir: &Path, messages: &str, lock: &Path) -> Result<Self> {
+    pub(super) fn open(
+        disk: &Arc<dyn Disk>,
+        id: &str,
+        dir: &Path,
+        messages: &str,
+        lock: &Path,
+    ) -> Result<Self> {
         let mut journal = Journal {
             id: id.to_owned(),
+            disk: disk.clone(),
             path: dir.join(messages),
-            lock: file_lock::LockFile::open(lock).map_err(|error| gone(id, error))?,
+            lock: file_lock::LockFile::open_on(&**disk, lock).map_err(|error| gone(id, error))?,
             file: None,
             conversation: Conversation::new(),
             place: None,
@@ -216,7 +224,7 @@ impl Journal {
 
     pub(super) fn sync_content(&mut self) -> Result<()> {
         if let (true, Some(file)) = (self.unsynced, &self.file) {
-            sync_data(file).map_err(Error::io("write", &self.path))?;
+            file.sync().map_err(Error::io("write", &self.path))?;
             self.unsynced = false;
         }
         Ok(())
@@ -225,8 +233,8 @@ impl Journal {
     pub(super) fn sync_names(&mut self) -> Result<()> {
         if self.unsynced_names {
             let dir = files::parent(&self.path);
-            files::sync_names(dir)?;
-            files::sync_names(files::parent(dir))?;
+            self.disk.sync_names(dir)?;
+            self.disk.sync_names(files::parent(dir))?;
             self.unsynced_names = false;
         }
         Ok(())
@@ -280,13 +288,14 @@ impl Journal {
             Some(file) => file,
             none => {
                 self.unsynced_names = true;
-                none.insert(open(path, true)?.ok_or_else(|| Error::not_found(&self.id))?)
+                let opened = self.disk.open_log(path, true)?;
+                none.insert(opened.ok_or_else(|| Error::not_found(&self.id))?)
             }
         };
         let end = self.place.map_or(0, |place| place.end);
         let written = file
             .write_all(lines)
-            .and_then(|()| Place::after(file, end + lines.len() as u64, lines));
+            .and_then(|()| Place::after(&mut **file, end + lines.len() as u64, lines));
         match written {
             Ok(place) => {
                 self.place = Some(place).filter(|place| place.stamp.len == place.end);
@@ -294,7 +303,7 @@ impl Journal {
                 Ok(())
             }
             Err(error) => {
-                let _ = file.set_len(end);
+                let _ = file.truncate(end);
                 Err(Error::io("write", path)(error))
             }
         }
@@ -305,7 +314,7 @@ impl Journal {
         let Some(place) = self.place else {
             return Ok(false);
         };
-        Ok(files::stamp(&self.path)? == Some(place.stamp))
+        Ok(self.disk.stamp(&self.path)? == Some(place.stamp))
     }
 
     /// Reads the new lines, or the whole file if it was replaced. The lock must be held.
@@ -314,35 +323,34 @@ impl Journal {
             return Ok(false);
         }
         // After this session was deleted, another one may use the same path, but not the same lock file.
-        if !self.lock.is_in_place()? {
+        if !self.lock.is_in_place(&*self.disk)? {
             return Err(Error::not_found(&self.id));
         }
         let known = self.place.take();
-        let Some(mut file) = open(&self.path, false)? else {
+        let Some(mut file) = self.disk.open_log(&self.path, false)? else {
             self.file = None;
             self.conversation.clear();
             return Ok(known.is_some());
         };
         let io_error = |error| Error::io("read", &self.path)(error);
-        truncate_torn_line(&mut file).map_err(Error::io("mend", &self.path))?;
+        truncate_torn_line(&mut *file).map_err(Error::io("mend", &self.path))?;
         // Taken before the read, so that a writer without the lock is detected next time.
-        let stamp = file.metadata().and_then(|it| Stamp::of(&it));
-        let stamp = stamp.map_err(io_error)?;
+        let stamp = file.stamp().map_err(io_error)?;
         let start = match known {
-            Some(place) if place.is_in(&mut file).map_err(io_error)? => place.end,
+            Some(place) if place.is_in(&mut *file).map_err(io_error)? => place.end,
             _ => {
                 self.conversation.clear();
                 0
             }
         };
         let mut lines = Lines::default();
-        let (end, _) = scan(&mut file, start, |line, at| {
+        let (end, _) = scan(&mut *file, start, |line, at| {
             lines.take(line, at, &mut |line| self.conversation.apply(line))
         })
         .map_err(io_error)?;
-        lines.check(&self.path, &mut file)?;
+        lines.check(&self.path, &mut *file)?;
         let changed = known.is_none_or(|place| place.end != end) || start == 0;
-        let preceding = read_preceding(&mut file, end).map_err(io_error)?;
+        let preceding = read_preceding(&mut *file, end).map_err(io_error)?;
         self.place = Some(Place {
             stamp,
             end,
@@ -381,12 +389,12 @@ const MAX_LINE: usize = 256 << 20;
 
 impl Place {
     /// The place `end` in `file`, where `last` was written.
-    fn after(file: &mut File, end: u64, last: &[u8]) -> io::Result<Self> {
+    fn after(file: &mut dyn Handle, end: u64, last: &[u8]) -> io::Result<Self> {
         let preceding = match last.last_chunk() {
             Some(preceding) => *preceding,
             None => read_preceding(file, end)?,
         };
-        let stamp = Stamp::of(&file.metadata()?)?;
+        let stamp = file.stamp()?;
         Ok(Place {
             stamp,
             end,
@@ -394,29 +402,29 @@ impl Place {
         })
     }
 
-    fn is_in(&self, file: &mut File) -> io::Result<bool> {
-        let len = file.metadata()?.len();
+    fn is_in(&self, file: &mut dyn Handle) -> io::Result<bool> {
+        let len = file.stamp()?.len;
         Ok(self.end <= len && read_preceding(file, self.end)? == self.preceding)
     }
 }
 
 /// Reads the messages in the file `path`, including hidden ones; empty if it does not exist.
-pub fn read(path: &Path) -> Result<Vec<Message>> {
-    let entries = read_entries(path)?.into_iter();
+pub fn read(disk: &dyn Disk, path: &Path) -> Result<Vec<Message>> {
+    let entries = read_entries(disk, path)?.into_iter();
     Ok(entries.filter_map(JournalEntry::into_message).collect())
 }
 
 /// As [`read`], with what is not a message.
-pub fn read_entries(path: &Path) -> Result<Vec<JournalEntry>> {
-    let Some(mut file) = files::open(path)? else {
+pub fn read_entries(disk: &dyn Disk, path: &Path) -> Result<Vec<JournalEntry>> {
+    let Some(mut file) = disk.open(path)? else {
         return Ok(Vec::new());
     };
     let mut conversation = Conversation::<JournalEntry>::new();
     let mut lines = Lines::default();
     let mut apply = |line: Line| conversation.apply(line);
-    let scanned = scan(&mut file, 0, |line, at| lines.take(line, at, &mut apply));
+    let scanned = scan(&mut *file, 0, |line, at| lines.take(line, at, &mut apply));
     let (end, tail) = scanned.map_err(Error::io("read", path))?;
-    lines.check(path, &mut file)?;
+    lines.check(path, &mut *file)?;
     if read_line(&tail).is_ok() {
         lines.take(&tail, end, &mut apply);
     }
@@ -457,7 +465,7 @@ impl Lines {
     ///
     /// # Errors
     /// [`Error::Broken`] if a line is not JSON.
-    fn check(&mut self, path: &Path, file: &mut File) -> Result<()> {
+    fn check(&mut self, path: &Path, file: &mut dyn Handle) -> Result<()> {
         if !self.unreadable.is_empty() {
             let numbers = std::mem::take(&mut self.unreadable).into_iter();
             let numbers: Vec<usize> = numbers.map(|at| line_number(file, at)).collect();
@@ -483,8 +491,8 @@ pub enum Step<'a> {
 
 /// Reads the file `path` and passes its messages to `each`, one at a time, until that returns false. Skips
 /// lines that are not JSON.
-pub fn walk(path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
-    let Some(mut file) = files::open(path)? else {
+pub fn walk(disk: &dyn Disk, path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
+    let Some(mut file) = disk.open(path)? else {
         return Ok(());
     };
     let mut see_line = |line: &[u8]| {
@@ -499,7 +507,7 @@ pub fn walk(path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
         messages.all(|message| each(Step::Message(message)))
     };
     let (_, tail) =
-        scan(&mut file, 0, |line, _| see_line(line)).map_err(Error::io("read", path))?;
+        scan(&mut *file, 0, |line, _| see_line(line)).map_err(Error::io("read", path))?;
     see_line(&tail);
     Ok(())
 }
@@ -615,7 +623,7 @@ fn read_line(line: &[u8]) -> serde_json::Result<Line> {
 /// Passes each complete line of `file` from `start` on, with its offset, to `each`, until that returns false.
 /// Returns where the lines end, and the rest after them.
 fn scan(
-    file: &mut File,
+    file: &mut dyn Handle,
     start: u64,
     mut each: impl FnMut(&[u8], u64) -> bool,
 ) -> io::Result<(u64, Vec<u8>)> {
@@ -644,9 +652,8 @@ fn too_long() -> io::Error {
 }
 
 /// Removes an incomplete last line, or adds the missing newline to a complete one.
-fn truncate_torn_line(file: &mut File) -> io::Result<()> {
-    let len = file.metadata()?.len();
-    if len == 0 {
+fn truncate_torn_line(file: &mut dyn Handle) -> io::Result<()> {
+    if file.stamp()?.len == 0 {
         return Ok(());
     }
     let mut last = [0];
@@ -658,22 +665,12 @@ fn truncate_torn_line(file: &mut File) -> io::Result<()> {
     let (end, tail) = scan(file, 0, |_, _| true)?;
     match crate::json::from_slice::<IgnoredAny>(&tail) {
         Ok(_) => file.write_all(b"\n"),
-        Err(_) => file.set_len(end),
+        Err(_) => file.truncate(end),
     }
-}
-
-fn open(path: &Path, create: bool) -> Result<Option<File>> {
-    if !create && files::stamp(path)?.is_none() {
-        return Ok(None);
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(create);
-    let opened = open_regular_with(private(&mut options), path);
-    files::if_exists(opened).map_err(Error::io("open", path))
 }
 
 /// The bytes of `file` before `end`; zero-filled near the start of the file.
-fn read_preceding(file: &mut File, end: u64) -> io::Result<[u8; PRECEDING_BYTES]> {
+fn read_preceding(file: &mut dyn Handle, end: u64) -> io::Result<[u8; PRECEDING_BYTES]> {
     let start = end.saturating_sub(PRECEDING_BYTES as u64);
     let mut bytes = [0; PRECEDING_BYTES];
     file.seek(SeekFrom::Start(start))?;
@@ -682,7 +679,7 @@ fn read_preceding(file: &mut File, end: u64) -> io::Result<[u8; PRECEDING_BYTES]
 }
 
 /// The number of the line at the offset `at`, from 1; 0 if the file can no longer be read.
-fn line_number(file: &mut File, at: u64) -> usize {
+fn line_number(file: &mut dyn Handle, at: u64) -> usize {
     let mut line = 1;
     let counted = scan(file, 0, |_, start| {
         line += usize::from(start < at);

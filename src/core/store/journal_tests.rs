@@ -1,9 +1,11 @@
 use std::fs;
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::*;
 use crate::conversation::Role;
+use crate::store::disk::Files;
 use serde_json::{Value, json};
 
 /// A folder for one test.
@@ -20,7 +22,7 @@ impl Folder {
     }
 
     fn journal(&self) -> Result<Journal> {
-        Journal::open("20261121_1", &self.0, "m", &self.0.join(".lock"))
+        open_journal("20261121_1", &self.0, "m", &self.0.join(".lock"))
     }
 
     fn file(&self) -> PathBuf {
@@ -32,6 +34,30 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+fn open_journal(id: &str, dir: &Path, messages: &str, lock: &Path) -> Result<Journal> {
+    Journal::open(&disk(), id, dir, messages, lock)
+}
+
+fn disk() -> Arc<dyn Disk> {
+    Arc::new(Files)
+}
+
+fn read(path: &Path) -> Result<Vec<Message>> {
+    super::read(&Files, path)
+}
+
+fn read_entries(path: &Path) -> Result<Vec<JournalEntry>> {
+    super::read_entries(&Files, path)
+}
+
+fn walk(path: &Path, each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
+    super::walk(&Files, path, each)
+}
+
+fn count(path: &Path, known: Option<Count>) -> Result<Option<Count>> {
+    super::count(&Files, path, known)
 }
 
 fn text_message(text: &str) -> Message {
@@ -204,7 +230,7 @@ fn what_is_not_understood_is_kept_and_passed_over() {
             None
         ]
     );
-    let mut copy = Journal::open("x", &folder.0, "copy", &folder.0.join("lock")).unwrap();
+    let mut copy = open_journal("x", &folder.0, "copy", &folder.0.join("lock")).unwrap();
     copy.append(entries.clone()).unwrap();
     let again = read_entries(&folder.0.join("copy")).unwrap();
     assert_eq!(json_of(&again), json_of(&entries));
@@ -322,7 +348,7 @@ fn a_deleted_session_does_not_come_back() {
         let folder = Folder::new();
         let dir = folder.0.join("s");
         fs::create_dir(&dir).unwrap();
-        let open = || Journal::open("20261121_1", &dir, "m", &dir.join(".lock"));
+        let open = || open_journal("20261121_1", &dir, "m", &dir.join(".lock"));
         let mut journal = open().unwrap();
         if said_before {
             journal.append(vec![text_message("a")]).unwrap();
@@ -458,7 +484,7 @@ fn an_unchanged_file_is_not_waited_for() {
 
 /// Writes `text` over the first bytes of `file` and makes its time another one.
 fn overwrite_start(file: &Path, text: &str) {
-    let mut file = OpenOptions::new().write(true).open(file).unwrap();
+    let mut file = std::fs::OpenOptions::new().write(true).open(file).unwrap();
     file.write_all(text.as_bytes()).unwrap();
     let time = std::time::SystemTime::now() + Duration::from_secs(5);
     file.set_modified(time).unwrap();
@@ -523,10 +549,15 @@ fn the_lines_that_are_skipped_are_noted_each_with_its_place() {
 #[test]
 fn only_a_missing_file_is_none() {
     let folder = Folder::new();
-    assert!(open(&folder.file(), false).unwrap().is_none());
-    assert!(open(&folder.0.join("no/m"), true).unwrap().is_none());
-    assert!(open(&folder.file(), true).unwrap().is_some());
-    assert!(open(&folder.0, false).is_err());
+    assert!(Files.open_log(&folder.file(), false).unwrap().is_none());
+    assert!(
+        Files
+            .open_log(&folder.0.join("no/m"), true)
+            .unwrap()
+            .is_none()
+    );
+    assert!(Files.open_log(&folder.file(), true).unwrap().is_some());
+    assert!(Files.open_log(&folder.0, false).is_err());
     let mut journal = folder.journal().unwrap();
     fs::remove_file(folder.file()).unwrap();
     fs::create_dir(folder.file()).unwrap();

@@ -4,6 +4,7 @@
 //! that cannot be parsed is never overwritten.
 
 mod config;
+pub mod disk;
 #[cfg(all(test, unix))]
 mod durability_tests;
 mod error;

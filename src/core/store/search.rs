@@ -97,10 +97,11 @@ impl Sessions {
             return Ok(missing.is_empty());
         }
         // Computed when first needed.
-        let size = || std::fs::metadata(&path).map_or(0, |file| file.len());
+        let stamp = || self.disk.stamp(&path).ok().flatten();
+        let size = || stamp().map_or(0, |stamp| stamp.len);
         let mut trigrams = known.is_none().then(|| Trigrams::for_texts_of(size()));
         let mut in_time = true;
-        journal::walk(&path, |step| {
+        journal::walk(&*self.disk, &path, |step| {
             match step {
                 Step::Cleared => missing.clone_from(&unnamed),
                 Step::Message(message) if !message.metadata.user_visible => {}

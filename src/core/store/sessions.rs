@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
+use super::disk::{Disk, Files};
 use super::journal::{self, Count, Journal, JournalEntry};
 use super::session_cache::{SessionCache, StoredSession, Summary};
 use super::session_file_names::{MESSAGES, SESSION, TOOL_OUTPUTS};
@@ -27,7 +28,7 @@ use crate::conversation::{
     ExtensionData, ImportReport, Message, RecipeOrigin, Session, SessionType,
 };
 use crate::extension::sandbox::Level;
-use crate::sys::fs::{Stamp, open_regular_with, private, private_dir};
+use crate::sys::fs::{Stamp, open_regular_with, private};
 use crate::sys::{clock, lock};
 
 const LOCK: &str = ".lock";
@@ -67,6 +68,7 @@ const COUNTED: &str = "counted_messages";
 /// Only ids of the form `YYYYMMDD_N` are valid, whatever other folders exist.
 #[derive(Debug)]
 pub struct Sessions {
+    pub(super) disk: Arc<dyn Disk>,
     root: PathBuf,
     last: Mutex<Option<LastId>>,
     counts: Mutex<HashMap<String, Count>>,
@@ -127,8 +129,14 @@ pub struct NewSession {
 impl Sessions {
     /// The sessions of `paths`. Does no I/O.
     pub fn new(paths: &Paths) -> Self {
+        Self::on(Arc::new(Files), paths.data.join("sessions"))
+    }
+
+    /// The sessions in the folder `root` of a disk. Does no I/O.
+    pub fn on(disk: Arc<dyn Disk>, root: PathBuf) -> Self {
         Self {
-            root: paths.data.join("sessions"),
+            disk,
+            root,
             last: Mutex::new(None),
             counts: Mutex::new(HashMap::new()),
             cache: SessionCache::default(),
@@ -254,11 +262,11 @@ impl Sessions {
         };
         let path = dir.join(SESSION);
         // Messages first: a folder without `session.json` is not a session.
-        let written = write_entries(&session.id, &dir, conversation)
+        let written = (self.write_entries(&session.id, &dir, conversation))
             .and_then(|()| render(&path, Map::new(), &session))
-            .and_then(|content| files::replace(&path, &content, || Ok(())));
+            .and_then(|content| self.disk.replace(&path, &content));
         if let Err(error) = written {
-            let _ = fs::remove_dir_all(&dir);
+            let _ = self.disk.remove(&dir);
             return Err(error);
         }
         Ok(session)
@@ -279,7 +287,7 @@ impl Sessions {
             return Ok(None);
         };
         let path = dir.join(SESSION);
-        let Some(file) = files::stamp(&path)? else {
+        let Some(file) = self.disk.stamp(&path)? else {
             return Ok(None);
         };
         let read_at = SystemTime::now();
@@ -292,7 +300,7 @@ impl Sessions {
             }
             Some((_, Some(session))) => (Session::clone(&session), file, true),
             _ => {
-                let Some((content, file)) = files::read_file(&path, MAX_SIZE)? else {
+                let Some((content, file)) = self.read_file(&path)? else {
                     return Ok(None);
                 };
                 (parse(&content, &path)?, file, file.is_settled(read_at))
@@ -312,7 +320,8 @@ impl Sessions {
     /// [`Error::Broken`] when a line other than an incomplete last one is not JSON, [`Error::Io`].
     pub fn conversation(&self, id: &str) -> Result<Option<Vec<Message>>> {
         let file = self.dir_of_existing(id).map(|dir| dir.join(MESSAGES));
-        file.map(|file| journal::read(&file)).transpose()
+        file.map(|file| journal::read(&*self.disk, &file))
+            .transpose()
     }
 
     /// As [`Sessions::conversation`], with the parts that are not messages.
@@ -321,7 +330,8 @@ impl Sessions {
     /// As [`Sessions::conversation`].
     pub fn entries_of(&self, id: &str) -> Result<Option<Vec<JournalEntry>>> {
         let file = self.dir_of_existing(id).map(|dir| dir.join(MESSAGES));
-        file.map(|file| journal::read_entries(&file)).transpose()
+        file.map(|file| journal::read_entries(&*self.disk, &file))
+            .transpose()
     }
 
     /// Applies `change` to the session `id` and returns it without its messages.
@@ -333,7 +343,7 @@ impl Sessions {
     /// [`Error::SessionNotFound`], [`Error::Broken`], [`Error::Locked`], [`Error::Io`]. The session is
     /// unchanged then.
     pub fn update(&self, id: &str, change: impl FnOnce(&mut Session)) -> Result<Session> {
-        self.change(id, change, files::sync_names)
+        self.change(id, change, |dir| self.disk.sync_names(dir))
     }
 
     fn change(
@@ -345,7 +355,7 @@ impl Sessions {
         let dir = self.require_dir(id)?;
         let path = dir.join(SESSION);
         let _lock = self.lock(id, &dir)?;
-        let read = files::read_file(&path, MAX_SIZE)?;
+        let read = self.read_file(&path)?;
         let (content, _) = read.ok_or_else(|| Error::not_found(id))?;
         let stored = parse(&content, &path)?;
         let mut session = self.complete(id, parse(&content, &path)?)?;
@@ -353,7 +363,7 @@ impl Sessions {
         session.updated_at = clock::now_rfc3339();
         let new = render(&path, stored, &session)?;
         if new != content {
-            files::replace(&path, &new, || Ok(()))?;
+            self.disk.replace(&path, &new)?;
             make_durable(&dir)?;
         }
         self.complete(id, session)
@@ -369,7 +379,7 @@ impl Sessions {
     pub fn journal(&self, id: &str) -> Result<Journal> {
         let dir = self.require_dir(id)?;
         self.load_cached(id)?;
-        Journal::open(id, &dir, MESSAGES, &dir.join(LOCK))
+        Journal::open(&self.disk, id, &dir, MESSAGES, &dir.join(LOCK))
     }
 
     /// Ends a turn: makes the messages of `journal` durable and changes its session as [`Sessions::update`]
@@ -397,7 +407,7 @@ impl Sessions {
     /// # Errors
     /// [`Error::TurnInProgress`] when another turn is running, [`Error::SessionNotFound`], [`Error::Io`].
     pub fn lock_turn(&self, id: &str, wait: Duration) -> Result<TurnLock> {
-        let lock = TurnLock::acquire(self.require_dir(id)?.join(TURN), wait);
+        let lock = TurnLock::acquire(&*self.disk, self.require_dir(id)?.join(TURN), wait);
         lock.map_err(|error| journal::gone(id, error))
     }
 
@@ -407,8 +417,8 @@ impl Sessions {
     /// [`Error::TurnInProgress`] when one is.
     pub fn check_no_turn_in_other_process(&self, id: &str) -> Result<()> {
         let file = self.dir(id).map(|dir| dir.join(TURN));
-        match file.filter(|file| file.exists()) {
-            Some(file) => turn_lock::check_not_held_elsewhere(&file),
+        match file.filter(|file| self.exists(file)) {
+            Some(file) => turn_lock::check_not_held_elsewhere(&*self.disk, &file),
             None => Ok(()),
         }
     }
@@ -420,14 +430,14 @@ impl Sessions {
     /// [`Error::SessionNotFound`], [`Error::Io`].
     pub fn store_tool_output(&self, id: &str, label: &str, text: &str) -> Result<PathBuf> {
         let dir = self.require_dir(id)?.join(TOOL_OUTPUTS);
-        files::ensure_dir(&dir)?;
+        self.disk.ensure_dir(&dir)?;
         let label = label
             .chars()
             .filter(|c| c.is_ascii_alphanumeric() || "_-".contains(*c));
         let label: String = label.take(64).collect();
         let unique = crate::sys::random_hex(8).map_err(Error::io("name a file in", &dir))?;
         let path = dir.join(format!("{unique}-{label}.txt"));
-        files::replace(&path, text.as_bytes(), || Ok(()))?;
+        self.disk.replace(&path, text.as_bytes())?;
         Ok(path)
     }
 
@@ -443,13 +453,13 @@ impl Sessions {
         let Some(dir) = self.dir(id) else {
             return Ok(false);
         };
-        if !dir.exists() {
+        if !self.exists(&dir) {
             return Ok(false);
         }
         // First, so that a process that creates a folder of this name sees the marker: a client that still has
         // the id must not reach another session.
         let mark = self.mark(id);
-        match private_dir().create(&mark) {
+        match self.disk.create_dir(&mark) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(Error::io("make the folder", &mark)(error));
             }
@@ -460,15 +470,15 @@ impl Sessions {
         let doomed = self
             .root
             .join(format!("{DELETED}{id}-{}-{unique}", std::process::id()));
-        let renamed = files::if_exists(fs::rename(&dir, &doomed));
+        let renamed = files::if_exists(self.disk.rename(&dir, &doomed));
         if renamed.map_err(Error::io("remove", &dir))?.is_none() {
             return Ok(false);
         }
         *lock(&self.names) = None;
         lock(&self.counts).remove(id);
         self.cache.forget(id);
-        files::sync_names(&self.root)?;
-        let removed = files::if_exists(fs::remove_dir_all(&doomed));
+        self.disk.sync_names(&self.root)?;
+        let removed = files::if_exists(self.disk.remove(&doomed));
         removed.map_err(Error::io("remove", &doomed))?;
         Ok(true)
     }
@@ -484,7 +494,7 @@ impl Sessions {
     }
 
     fn dir_of_existing(&self, id: &str) -> Option<PathBuf> {
-        self.dir(id).filter(|dir| dir.join(SESSION).exists())
+        self.dir(id).filter(|dir| self.exists(&dir.join(SESSION)))
     }
 
     fn require_dir(&self, id: &str) -> Result<PathBuf> {
@@ -492,7 +502,8 @@ impl Sessions {
     }
 
     fn lock(&self, id: &str, dir: &Path) -> Result<file_lock::FileLock> {
-        let lock = file_lock::FileLock::acquire(&dir.join(LOCK), file_lock::LOCK_TIMEOUT);
+        let lock = file_lock::LockFile::open_on(&*self.disk, &dir.join(LOCK));
+        let lock = lock.and_then(|lock| lock.acquire(file_lock::LOCK_TIMEOUT));
         lock.map_err(|error| journal::gone(id, error))
     }
 
@@ -503,7 +514,7 @@ impl Sessions {
 
     fn count(&self, id: &str) -> Result<Option<Count>> {
         let known = lock(&self.counts).get(id).copied();
-        let count = journal::count(&self.root.join(id).join(MESSAGES), known)?;
+        let count = journal::count(&*self.disk, &self.root.join(id).join(MESSAGES), known)?;
         if let Some(count) = count {
             let mut counts = lock(&self.counts);
             if counts.len() >= MAX_COUNTS {
@@ -527,14 +538,14 @@ impl Sessions {
             let number = self.next_number(&day)?;
             let id = format!("{day}_{number}");
             let dir = self.root.join(&id);
-            match private_dir().create(&dir) {
+            match self.disk.create_dir(&dir) {
                 // Another process had assigned and deleted it in the meantime.
-                Ok(()) if self.mark(&id).exists() => {
-                    let _ = fs::remove_dir(&dir);
+                Ok(()) if self.exists(&self.mark(&id)) => {
+                    let _ = self.disk.remove(&dir);
                 }
                 Ok(()) => {
                     *lock(&self.names) = None;
-                    let now = files::stamp(&self.root)?;
+                    let now = self.disk.stamp(&self.root)?;
                     if let Some(last) = &mut *lock(&self.last) {
                         last.root = now;
                     }
@@ -547,7 +558,7 @@ impl Sessions {
     }
 
     fn next_number(&self, day: &str) -> Result<u32> {
-        let root = files::stamp(&self.root)?;
+        let root = self.disk.stamp(&self.root)?;
         if let Some(last) = &mut *lock(&self.last)
             && last.day == day
             && last.root == root
@@ -555,7 +566,7 @@ impl Sessions {
             last.number = self.number_after(last.number);
             return Ok(last.number);
         }
-        files::ensure_dir(&self.root)?;
+        self.disk.ensure_dir(&self.root)?;
         let highest = self.highest(day)?;
         let mut last = lock(&self.last);
         let given = last
@@ -579,7 +590,8 @@ impl Sessions {
             (of == day).then_some(number)
         };
         let mut left_overs = Vec::new();
-        for name in self.entries()? {
+        let names = self.disk.names(&self.root);
+        for name in names.map_err(Error::io("list", &self.root))? {
             if name == GOOSE_DATABASE {
                 self.warn_of_goose_database();
                 highest = highest.max(GOOSE_NUMBERS);
@@ -596,31 +608,30 @@ impl Sessions {
         }
         for (name, number) in left_overs {
             if number == 0 || number < highest {
-                let _ = fs::remove_dir_all(self.root.join(name));
+                let _ = self.disk.remove(&self.root.join(name));
             }
         }
         Ok(highest)
     }
 
-    fn entries(&self) -> Result<Vec<String>> {
-        let entries = files::if_exists(fs::read_dir(&self.root));
-        let entries = entries.map_err(Error::io("list", &self.root))?;
-        let mut names = Vec::new();
-        for entry in entries.into_iter().flatten() {
-            let name = entry.map_err(Error::io("list", &self.root))?.file_name();
-            names.extend(name.into_string().ok());
+    fn write_entries(&self, id: &str, dir: &Path, entries: Vec<JournalEntry>) -> Result<()> {
+        if entries.is_empty() {
+            return Ok(());
         }
-        Ok(names)
+        let mut journal = Journal::open(&self.disk, id, dir, MESSAGES, &dir.join(LOCK))?;
+        journal.append(entries)?;
+        journal.sync()
     }
-}
 
-fn write_entries(id: &str, dir: &Path, entries: Vec<JournalEntry>) -> Result<()> {
-    if entries.is_empty() {
-        return Ok(());
+    fn read_file(&self, path: &Path) -> Result<Option<(Vec<u8>, Stamp)>> {
+        let file = self.disk.open(path)?;
+        file.map(|mut file| files::read(&mut *file, path, MAX_SIZE))
+            .transpose()
     }
-    let mut journal = Journal::open(id, dir, MESSAGES, &dir.join(LOCK))?;
-    journal.append(entries)?;
-    journal.sync()
+
+    fn exists(&self, path: &Path) -> bool {
+        matches!(self.disk.stamp(path), Ok(Some(_)))
+    }
 }
 
 /// Sets the fields that are not stored.

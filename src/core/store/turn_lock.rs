@@ -8,6 +8,7 @@ use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::disk::Disk;
 use super::{Error, Result, file_lock};
 use crate::sys::fs::read_start;
 use crate::text::printable;
@@ -31,9 +32,9 @@ impl TurnLock {
     ///
     /// # Errors
     /// [`Error::TurnInProgress`] when the wait is over, [`Error::Io`].
-    pub(super) fn acquire(path: PathBuf, wait: Duration) -> Result<Self> {
+    pub(super) fn acquire(disk: &dyn Disk, path: PathBuf, wait: Duration) -> Result<Self> {
         let lock =
-            file_lock::retry_while_held(wait, || try_acquire(&mut lock_ours(), &path, true))?;
+            file_lock::retry_while_held(wait, || try_acquire(disk, &mut lock_ours(), &path, true))?;
         // The lock is valid without the description.
         let _ = lock.describe(&format!("{}\n", this_process()));
         Ok(TurnLock {
@@ -55,8 +56,8 @@ impl Drop for TurnLock {
 ///
 /// # Errors
 /// [`Error::TurnInProgress`] when another process holds it.
-pub(super) fn check_not_held_elsewhere(path: &Path) -> Result<()> {
-    match try_acquire(&mut lock_ours(), path, false) {
+pub(super) fn check_not_held_elsewhere(disk: &dyn Disk, path: &Path) -> Result<()> {
+    match try_acquire(disk, &mut lock_ours(), path, false) {
         Err(error @ Error::TurnInProgress { holder: Some(_) }) => Err(error),
         _ => Ok(()),
     }
@@ -64,6 +65,7 @@ pub(super) fn check_not_held_elsewhere(path: &Path) -> Result<()> {
 
 /// Takes the lock `path` if it is free, and adds it to `ours` if `keep` is set.
 fn try_acquire(
+    disk: &dyn Disk,
     ours: &mut BTreeSet<PathBuf>,
     path: &Path,
     keep: bool,
@@ -71,7 +73,7 @@ fn try_acquire(
     if ours.contains(path) {
         return Err(Error::TurnInProgress { holder: None });
     }
-    match file_lock::FileLock::acquire(path, Duration::ZERO) {
+    match file_lock::LockFile::open_on(disk, path)?.acquire(Duration::ZERO) {
         Err(Error::Locked { .. }) => Err(Error::TurnInProgress {
             holder: Some(holder(path)),
         }),

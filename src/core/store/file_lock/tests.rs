@@ -21,15 +21,18 @@ fn a_holder_replaces_the_description_of_the_one_before() {
 #[test]
 fn a_dropped_lock_is_free_while_a_copy_of_its_descriptor_is_open() {
     let path = lock_path("copies");
-    let lock = FileLock::acquire(&path, Duration::ZERO).unwrap();
-    let _copy = lock.file.try_clone().unwrap();
-    assert!(FileLock::acquire(&path, Duration::ZERO).is_err());
-    drop(lock);
-    let file = LockFile::open(&path).unwrap();
-    let lock = file.acquire(Duration::ZERO).unwrap();
-    let _copy = file.file.try_clone().unwrap();
-    assert!(FileLock::acquire(&path, Duration::ZERO).is_err());
-    drop(lock);
+    fs::write(&path, "").unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    let _copy = file.try_clone().unwrap();
+    let file = LockFile {
+        file: Arc::new(file),
+        path: path.clone(),
+    };
+    for _ in 0..2 {
+        let lock = file.acquire(Duration::ZERO).unwrap();
+        assert!(FileLock::acquire(&path, Duration::ZERO).is_err());
+        drop(lock);
+    }
     FileLock::acquire(&path, Duration::ZERO).unwrap();
     fs::remove_file(path).unwrap();
 }

@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use super::{Before, JournalEntry, Place, read_line, read_preceding, scan};
-use crate::store::{Error, Result, files};
+use crate::store::disk::Disk;
+use crate::store::{Error, Result};
 use crate::sys::fs::Stamp;
 
 /// The number of messages in a file, and the state of the file then.
@@ -24,27 +25,27 @@ impl Count {
 }
 
 /// Counts the messages in the file `path`, continuing from `known`; `None` if it does not exist.
-pub fn count(path: &Path, known: Option<Count>) -> Result<Option<Count>> {
-    let stamp = files::stamp(path)?;
+pub fn count(disk: &dyn Disk, path: &Path, known: Option<Count>) -> Result<Option<Count>> {
+    let stamp = disk.stamp(path)?;
     if let (Some(known), Some(stamp)) = (known, stamp)
         && known.place.stamp == stamp
     {
         return Ok(Some(known));
     }
-    let Some(mut file) = files::open(path)? else {
+    let Some(mut file) = disk.open(path)? else {
         return Ok(None);
     };
     let mut count = || -> io::Result<Count> {
         let (start, mut messages) = match known {
-            Some(known) if known.place.is_in(&mut file)? => (known.place.end, known.in_lines),
+            Some(known) if known.place.is_in(&mut *file)? => (known.place.end, known.in_lines),
             _ => (0, 0),
         };
-        let stamp = Stamp::of(&file.metadata()?)?;
-        let (end, tail) = scan(&mut file, start, |line, _| {
+        let stamp = file.stamp()?;
+        let (end, tail) = scan(&mut *file, start, |line, _| {
             messages = count_own_line(line, messages);
             true
         })?;
-        let preceding = read_preceding(&mut file, end)?;
+        let preceding = read_preceding(&mut *file, end)?;
         Ok(Count {
             place: Place {
                 stamp,

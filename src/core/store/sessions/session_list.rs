@@ -3,7 +3,7 @@
 use super::{Sessions, parse_id};
 use crate::sorting::sort_by;
 use crate::store::session_cache::{StoredSession, Summary};
-use crate::store::{Result, files};
+use crate::store::{Error, Result};
 use crate::sys::fs::Folder;
 use crate::sys::lock;
 use std::sync::Arc;
@@ -58,13 +58,14 @@ impl Sessions {
     /// The ids of all sessions, newest first; from memory if the folder has not changed.
     fn names(&self) -> Result<Arc<[Box<str>]>> {
         let read_at = SystemTime::now();
-        let stamp = files::stamp(&self.root)?;
+        let stamp = self.disk.stamp(&self.root)?;
         if let Some((known, names)) = &*lock(&self.names)
             && Some(*known) == stamp
         {
             return Ok(Arc::clone(names));
         }
-        let mut names = self.entries()?;
+        let names = self.disk.names(&self.root);
+        let mut names = names.map_err(Error::io("list", &self.root))?;
         names.retain(|name| parse_id(name).is_some());
         sort_by(&mut names, |a, b| parse_id(b).cmp(&parse_id(a)));
         let names: Arc<[_]> = names.into_iter().map(String::into_boxed_str).collect();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::store::disk::Files;
 use crate::store::file_lock::FileLock;
 use std::fs;
 
@@ -26,10 +27,10 @@ fn a_command_is_described_and_no_other_argument() {
 fn a_look_at_a_free_lock_does_not_take_it() {
     let path = lock_path("look");
     for _ in 0..2 {
-        check_not_held_elsewhere(&path).unwrap();
-        let lock = TurnLock::acquire(path.clone(), Duration::ZERO).unwrap();
-        check_not_held_elsewhere(&path).unwrap();
-        let second = TurnLock::acquire(path.clone(), Duration::ZERO);
+        check_not_held_elsewhere(&Files, &path).unwrap();
+        let lock = TurnLock::acquire(&Files, path.clone(), Duration::ZERO).unwrap();
+        check_not_held_elsewhere(&Files, &path).unwrap();
+        let second = TurnLock::acquire(&Files, path.clone(), Duration::ZERO);
         assert!(matches!(
             second,
             Err(Error::TurnInProgress { holder: None })
@@ -49,8 +50,8 @@ fn the_holder_in_another_process_is_named_as_it_described_itself() {
     let long = "ä".repeat(LONGEST);
     for (described, expected) in [("", "whose id is not known"), (&long, &long)] {
         lock.describe(described).unwrap();
-        let acquired = TurnLock::acquire(path.clone(), Duration::ZERO).map(drop);
-        for refused in [acquired, check_not_held_elsewhere(&path)] {
+        let acquired = TurnLock::acquire(&Files, path.clone(), Duration::ZERO).map(drop);
+        for refused in [acquired, check_not_held_elsewhere(&Files, &path)] {
             let Err(Error::TurnInProgress {
                 holder: Some(holder),
             }) = refused
