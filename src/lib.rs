@@ -32,6 +32,7 @@ offer! {
     "builtin" => gosling_builtin as builtin,
     "check" => gosling_check as check,
     "deeplinks" => gosling_deeplink as deeplink,
+    "embedding" => gosling_embedding as embedding,
     "keys" => gosling_keys as keys,
     "openai" => gosling_providers as providers,
     "openai" => gosling_providers::outbound as outbound,

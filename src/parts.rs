@@ -27,6 +27,7 @@ parts! {
     "demo" => gosling_builtin::demo_server::PART,
     "desktop" => gosling_desktop::PART,
     "developer" => gosling_builtin::developer::PART,
+    "embedding" => gosling_embedding::PART,
     "info" => gosling_info::PART,
     "inline-python" => gosling_inline_python::PART,
     "keys" => gosling_keys::PART,

@@ -20,7 +20,11 @@ macro_rules! program {
     };
 }
 
+program!(own_model "model.rs");
+program!(own_server "server.rs");
 program!(own_authentication "authentication.rs");
+program!(own_store "store.rs");
+program!(own_user "user.rs");
 
 use gosling::agent::{Error, Event, EventSink, ModelChoice, Registry, Start, Stores, TurnInput};
 use gosling::conversation::{Content, Message, Outcome, Role, ToolCall, ToolRequest};

@@ -71,6 +71,7 @@ features! {
         Delete "/config/custom-providers/{id}" "/config/provider-secrets/{id}",
     ];
     "developer", "", [];
+    "embedding", "", [];
     "google", "", [];
     "image", "", [];
     "info", "", [];

@@ -30,6 +30,16 @@ impl Stamp {
         })
     }
 
+    /// The state of something that is not a file, by the number of its version.
+    pub fn of_version(version: u64, len: u64) -> Self {
+        Self {
+            modified: SystemTime::UNIX_EPOCH,
+            len,
+            inode: version,
+            changed: (0, 0),
+        }
+    }
+
     /// Whether this state, read at `read_at`, would differ if the file had changed since. Clocks of file
     /// systems have a coarse resolution, some of one or two seconds, so right after a change it may not.
     pub fn is_settled(&self, read_at: SystemTime) -> bool {

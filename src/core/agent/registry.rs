@@ -3,6 +3,7 @@
 
 use crate::activity::Entry;
 use crate::agent::questions::question_answers::Questions;
+use crate::agent::questions::sampling_and_elicitation::request_handlers;
 use crate::agent::recipes::SessionRecipe;
 use crate::agent::session::agent_table::{AgentTable, IfRunning};
 use crate::agent::session::export_copy_import::{SessionFiles, absolute_or_home};
@@ -17,6 +18,7 @@ use crate::agent::session::session_extensions::{
 use crate::agent::session::session_naming::name_in_background;
 use crate::agent::session::session_recipes;
 use crate::agent::session::stored_session_data::StoredSessionData;
+use crate::agent::turn::turn_channel::TurnChannel;
 use crate::agent::turn::turn_count::TurnCount;
 use crate::agent::turn::turn_start::{TurnInput, TurnStart, is_elicitation_response};
 use crate::agent::turn::turn_state_lru::TurnStateLru;
@@ -549,7 +551,12 @@ impl Registry {
             workspace: workspace.clone(),
         };
         let setup = self.extension_setup();
+        let channel = Arc::new(TurnChannel::default());
+        let observers = self.observers.clone();
+        let timeout = time_limit(config, &settings::ELICITATION_TIMEOUT);
+        let handlers = request_handlers(&session.id, channel.clone(), observers, timeout);
         let context = Context {
+            request_handlers: Some(handlers),
             containers: Containers::read(session.extension_data.container(), config),
             more_roots: session.extension_data.additional_dirs(),
             sandboxing: Sandboxing::read(config, paths, session.extension_data.sandbox()),
@@ -557,7 +564,6 @@ impl Registry {
         };
         let configs = session.enabled_extensions().to_vec();
         let imported = session.extension_data.imported().unwrap_or_default();
-        let answer_timeout = time_limit(config, &settings::ELICITATION_TIMEOUT);
         // The model of the last turn answers sampling requests, until the next one begins.
         let had_turn = session.message_count > 0 && self.agents.is_put_away(&session.id);
         let last_model = had_turn.then(|| self.models().of(session).ok()).flatten();
@@ -573,7 +579,7 @@ impl Registry {
                 imported,
                 workspace,
                 before,
-                answer_timeout,
+                channel,
                 &self.cancel,
             )?;
             if let Some(model) = last_model.filter(|_| was_put_away) {

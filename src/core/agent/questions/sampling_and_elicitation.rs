@@ -2,6 +2,7 @@
 //! user). SERVER §5.5; MCP 2025-11-25,
 //! client/sampling and client/elicitation.
 
+use crate::agent::session::observers::SessionObservers;
 use crate::agent::turn::token_estimate::{self, Estimate};
 use crate::agent::turn::turn_channel::{MAX_SAMPLING_REQUESTS, Notice, TurnChannel};
 use crate::agent::turn::turn_output::random_id;
@@ -36,16 +37,21 @@ const REJECTED: i64 = -1;
 const MAX_QUESTION: usize = 4_000;
 const NO_USER: &str = "there is no user to ask whether the model may answer";
 
-/// What handles the requests for one session. A request waits for the user's answer for `answer_timeout`.
+/// What handles the requests for the session `id`. A request waits for the user's answer for `answer_timeout`.
 pub(in crate::agent) fn request_handlers(
+    id: &str,
     channel: Arc<TurnChannel>,
+    observers: SessionObservers,
     answer_timeout: Duration,
 ) -> Arc<RequestHandlers> {
+    let id: Arc<str> = id.into();
     let counts = Arc::new(Counts::default());
     Arc::new(move |extension| {
         Arc::new(ExtensionRequestHandler {
             extension,
+            session_id: id.clone(),
             channel: channel.clone(),
+            observers: observers.clone(),
             answer_timeout,
             counts: counts.clone(),
         })
@@ -65,12 +71,23 @@ struct Counts {
 struct ExtensionRequestHandler {
     /// The key of the extension.
     extension: String,
+    session_id: Arc<str>,
     channel: Arc<TurnChannel>,
+    observers: SessionObservers,
     answer_timeout: Duration,
     counts: Arc<Counts>,
 }
 
 impl ExtensionRequestHandler {
+    /// Asks the user in the turn, or outside of one; false if nobody sees the question.
+    fn ask(&self, data: Action) -> bool {
+        let content = vec![Content::ActionRequired(ActionRequired { data })];
+        let question = Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY);
+        let mut observers = self.observers.all();
+        self.channel.send(Notice::Message(question.clone()))
+            || observers.any(|it| it.asked(&self.session_id, &question))
+    }
+
     /// Asks the user whether the model may answer the server. An error if not.
     fn approve_sampling(
         &self,
@@ -88,17 +105,15 @@ impl ExtensionRequestHandler {
         let arguments = serde_json::to_string(params).unwrap_or_default();
         let arguments = RawValue::from_string(json_for_model(&arguments).into_owned());
         let arguments = arguments.unwrap_or_default();
-        let shown = self.channel.send(Notice::Message(question_message(
-            Action::ToolConfirmation {
-                id,
-                tool_name: tool_names::full_name(&self.extension, "sampling"),
-                arguments,
-                prompt: Some(format!(
-                    "The MCP server of the extension {:?} wants to ask the model this.",
-                    self.extension
-                )),
-            },
-        )));
+        let shown = self.ask(Action::ToolConfirmation {
+            id,
+            tool_name: tool_names::full_name(&self.extension, "sampling"),
+            arguments,
+            prompt: Some(format!(
+                "The MCP server of the extension {:?} wants to ask the model this.",
+                self.extension
+            )),
+        });
         if !shown {
             return Err(rejected(NO_USER));
         }
@@ -193,13 +208,11 @@ impl RequestHandler for ExtensionRequestHandler {
         let Some(question) = self.channel.elicitations.open(&id) else {
             return Ok(unanswered(ElicitAction::Cancel));
         };
-        let shown = self
-            .channel
-            .send(Notice::Message(question_message(Action::Elicitation {
-                id,
-                message,
-                requested_schema: to_raw_value(&schema).unwrap_or_default(),
-            })));
+        let shown = self.ask(Action::Elicitation {
+            id,
+            message,
+            requested_schema: to_raw_value(&schema).unwrap_or_default(),
+        });
         let extension = self.extension.as_str();
         if !shown {
             // A server may ask without end.
@@ -318,11 +331,6 @@ fn question_text(extension: &str, message: &str) -> String {
     let lines: Vec<_> = lines.filter(|line| !line.trim().is_empty()).collect();
     let name = printable(extension, 100);
     format!("The extension {name:?} asks: {}", lines.join("\n> "))
-}
-
-fn question_message(data: Action) -> Message {
-    let content = vec![Content::ActionRequired(ActionRequired { data })];
-    Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY)
 }
 
 fn unanswered_notice(extension: &str, timeout: Duration) -> Message {

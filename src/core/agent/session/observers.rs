@@ -21,6 +21,11 @@ pub trait SessionObserver: Send + Sync {
     ) -> Option<Box<dyn EventSink>> {
         None
     }
+    /// An extension asks the user something while no turn of the session runs. Whether somebody sees the question, to
+    /// answer it with [`Questions`](crate::agent::Questions).
+    fn asked(&self, _id: &str, _question: &Message) -> bool {
+        false
+    }
     /// The session was deleted.
     fn deleted(&self, _id: &str) {}
     /// How many of the session's messages come before those that a page gets when it opens the session and follows

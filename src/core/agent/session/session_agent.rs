@@ -2,7 +2,6 @@
 //! the state of its turns.
 
 use crate::agent::Error;
-use crate::agent::questions::sampling_and_elicitation::request_handlers;
 use crate::agent::session::left_out_tools::LeftOutTools;
 use crate::agent::session::parallel_activation::parallel_map;
 use crate::agent::turn::turn_channel::TurnChannel;
@@ -167,18 +166,17 @@ impl Drop for TurnStateGuard<'_> {
 impl Agent {
     /// Starts to activate the extensions and returns at once. `before` is the agent that this one replaces; it is
     /// ended first, so that the two never use the same resource. The extensions that `imported` has disabled count as
-    /// failed. `workspace` is what the session's data offers. `answer_timeout` is how long a request of a server waits
-    /// for the user.
+    /// failed. `workspace` is what the session's data offers. `channel` has the questions of the handlers in `context`.
     ///
     /// # Errors
     /// When the thread cannot start.
     pub(in crate::agent) fn start(
-        mut context: Context,
+        context: Context,
         extensions: InitialExtensions,
         imported: ImportReport,
         workspace: Arc<WorkspaceSlot>,
         before: Option<Arc<Agent>>,
-        answer_timeout: Duration,
+        channel: Arc<TurnChannel>,
         server: &Cancel,
     ) -> Result<Arc<Agent>, Error> {
         let name = format!("activate {}", context.session_id);
@@ -187,8 +185,6 @@ impl Agent {
             InitialExtensions::Suspended(configs) => (plan(&configs), true),
         };
         let (activating, ready) = bounded::<()>(0);
-        let channel = Arc::new(TurnChannel::default());
-        context.request_handlers = Some(request_handlers(channel.clone(), answer_timeout));
         let agent = Arc::new(Agent {
             session_id: context.session_id.clone(),
             extensions: Manager::new(context),

@@ -1,0 +1,106 @@
+//! Where a program keeps sessions instead of in files.
+
+use crate::sys::lock;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+/// Keeps documents by their names, `SESSION/session.json` and `SESSION/messages.jsonl`. One process at a time uses it.
+///
+/// A function that returns without an error has made durable what it did; one that fails has changed nothing. They are
+/// called by several threads at once, of one document by one thread at a time. What is missing is no error.
+pub trait Storage: Send + Sync + 'static {
+    /// The names of all documents.
+    ///
+    /// # Errors
+    /// The store cannot be read. The client is told, as with those of the other functions.
+    fn names(&self) -> io::Result<Vec<String>>;
+
+    /// The content of a document; `None` if there is none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
+
+    /// Creates a document, or replaces its content.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn replace(&self, name: &str, content: &[u8]) -> io::Result<()>;
+
+    /// Adds to the end of a document, and creates it if there is none.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn append(&self, name: &str, content: &[u8]) -> io::Result<()>;
+
+    /// Removes a document.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    fn remove(&self, name: &str) -> io::Result<()>;
+}
+
+impl<S: Storage> Storage for Arc<S> {
+    fn names(&self) -> io::Result<Vec<String>> {
+        S::names(self)
+    }
+
+    fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        S::read(self, name)
+    }
+
+    fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        S::replace(self, name, content)
+    }
+
+    fn append(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        S::append(self, name, content)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        S::remove(self, name)
+    }
+}
+
+/// Keeps documents in memory; they end with it.
+#[derive(Default)]
+pub struct Memory(Mutex<BTreeMap<String, Vec<u8>>>);
+
+impl Storage for Memory {
+    fn names(&self) -> io::Result<Vec<String>> {
+        Ok(lock(&self.0).keys().cloned().collect())
+    }
+
+    fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        Ok(lock(&self.0).get(name).cloned())
+    }
+
+    fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        lock(&self.0).insert(name.to_owned(), content.to_owned());
+        Ok(())
+    }
+
+    fn append(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let mut documents = lock(&self.0);
+        let document = documents.entry(name.to_owned()).or_default();
+        document.extend_from_slice(content);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        lock(&self.0).remove(name);
+        Ok(())
+    }
+}
+
+/// Omits what is in the documents.
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let documents = lock(&self.0).len();
+        f.debug_struct("Memory")
+            .field("documents", &documents)
+            .finish()
+    }
+}
