@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Books a table at the time that the user wants.
-fn restaurant() -> Server {
+pub fn restaurant() -> Server {
     let book = |_: Map<String, Value>, context: &Context| {
         let schema = json!({
             "type": "object",

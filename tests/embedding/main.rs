@@ -1,19 +1,22 @@
 //! Programs that embed gosling: a model and an MCP server of their own in the process, and routes of their own beside
 //! those of the API.
 
+mod store;
+#[path = "../support/mod.rs"]
 mod support;
+mod user;
 
 /// A program of the manual, its `main` and how many lines it has.
 macro_rules! program {
     ($name:ident $file:literal) => {
         #[allow(dead_code)]
         mod $name {
-            include!(concat!("../src/manual/embedding/", $file));
+            include!(concat!("../../src/manual/embedding/", $file));
 
             #[test]
             fn of_the_manual_runs() {
                 main().unwrap();
-                let text = include_str!(concat!("../src/manual/embedding/", $file));
+                let text = include_str!(concat!("../../src/manual/embedding/", $file));
                 println!("{}: {} lines", $file, text.lines().count());
             }
         }
@@ -74,6 +77,7 @@ impl Provider for Adder {
                 sink.text(&text);
                 Content::text(text)
             }
+            None if request.tools.is_empty() => Content::text("A sum"),
             None => Content::ToolRequest(ToolRequest {
                 id: "call_1".to_owned(),
                 tool_call: Outcome::Success {
