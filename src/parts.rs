@@ -43,6 +43,7 @@ parts! {
     "schedules" => gosling_recipes::schedule::PART,
     "screening" => gosling_screening::PART,
     "scripted" => gosling_core::provider::scripted::PART,
+    "search" => gosling_search::PART,
     "service" => gosling_service::PART,
     "session-events" => gosling_session_events::PART,
     "tls" => gosling_core::tls::PART,

@@ -18,6 +18,7 @@
     feature = "pinning",
     feature = "sandbox",
     feature = "screening",
+    feature = "search",
     feature = "session-events",
     feature = "streamable-http",
     feature = "tls",
@@ -220,6 +221,10 @@ fn turns_that_outlive_their_client_are_unknown() {
     let session = server.session([]);
     let events = format!("/sessions/{}/events", session.id);
     server.get(&events).is(404).says(&hint("session-events"));
+    server
+        .get("/sessions/search?query=a")
+        .is(404)
+        .says(&hint("search"));
 }
 
 #[test]

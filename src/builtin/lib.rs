@@ -14,7 +14,8 @@ pub mod memory;
 #[cfg(feature = "todo")]
 pub mod todo;
 
-pub use gosling_core::builtin::{InMemoryData, SessionData};
+pub use gosling_core::builtin::SessionData;
+pub use gosling_shared::InMemoryData;
 pub use gosling_shared::{ClientWorkspace, TerminalCommand, TerminalResult};
 
 use gosling_core::builtin::BuiltinContext;

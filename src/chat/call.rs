@@ -1,7 +1,6 @@
 //! `gosling call`: calls one tool of an MCP server, without `gosling agent`.
 
 use crate::agent::{Registry, Stores};
-use crate::builtin::InMemoryData;
 use crate::command_line::{Command, Failure, print, text};
 use crate::escaped_text::escape_in_json;
 use crate::extension::pinning_check::Pinning;
@@ -14,6 +13,7 @@ use crate::store::Config;
 use crate::sys::cancel::Cancel;
 use crate::text::{printable, split_command, strip_invisible};
 use gosling_core::part;
+use gosling_shared::InMemoryData;
 use lexopt::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};

@@ -16,7 +16,7 @@
 #![forbid(unsafe_code)]
 
 use gosling_core::part::Part;
-use gosling_core::{agent, api, builtin, command_line, extension, http, json, mcp, sys, text};
+use gosling_core::{agent, api, command_line, extension, http, json, mcp, sys, text};
 
 mod api_route;
 pub mod catalogue;

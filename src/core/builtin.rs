@@ -5,9 +5,7 @@ mod client_workspace;
 pub(crate) mod server;
 
 pub use client_workspace::{LentWorkspace, Workspace, WorkspaceSlot};
-pub use server::{
-    BuiltinContext, BuiltinServer, Connect, InMemoryData, OwnServers, SessionData, ShellCheck,
-};
+pub use server::{BuiltinContext, BuiltinServer, Connect, OwnServers, SessionData, ShellCheck};
 
 use crate::part;
 

@@ -104,6 +104,7 @@ features! {
     "screen", "", [];
     "screening", "", [];
     "scripted", "", [];
+    "search", "sessions are not searched", [Get "/sessions/search"];
     "service", "nothing is told to probes", [Get "/health" "/health/live" "/health/ready"];
     "session-events", "a turn ends with its client here", [
         Get "/sessions/{session_id}/events",

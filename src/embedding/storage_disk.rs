@@ -15,6 +15,7 @@ use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::SystemTime;
 
 /// The sessions in a store, for [`Stores::sessions`](crate::agent::Stores::sessions). The large outputs of tools, which
 /// these read as files, are cut off instead.
@@ -106,9 +107,9 @@ impl Shared {
         let place = self.place(path)?;
         let mut state = self.state()?;
         let known = state.get();
-        let exists = |folder| (known.folders.contains(folder)).then_some(Stamp::of_version(0, 0));
+        let exists = |folder| (known.folders.contains(folder)).then_some(stamp_of(0, 0));
         let name = match &place {
-            Place::Root => return Ok(Some(Stamp::of_version(known.folders_version, 0))),
+            Place::Root => return Ok(Some(stamp_of(known.folders_version, 0))),
             Place::Folder(folder) => return Ok(exists(folder)),
             Place::File(folder, name) if is_lock(name) => return Ok(exists(folder)),
             Place::File(_, name) => name,
@@ -118,7 +119,7 @@ impl Shared {
             Some(Document {
                 version,
                 len: Some(len),
-            }) => Ok(Some(Stamp::of_version(version, len))),
+            }) => Ok(Some(stamp_of(version, len))),
             Some(_) => {
                 drop(state);
                 Ok(self.read(name)?.map(|(_, stamp)| stamp))
@@ -138,7 +139,7 @@ impl Shared {
         {
             now.len = Some(len);
         }
-        Ok(Some((content, Stamp::of_version(known.version, len))))
+        Ok(Some((content, stamp_of(known.version, len))))
     }
 
     /// Notes a write, after which a document has this length, unless that is not known.
@@ -199,6 +200,16 @@ struct Guard<'s>(MutexGuard<'s, Option<State>>);
 impl Guard<'_> {
     fn get(&mut self) -> &mut State {
         self.0.get_or_insert_default()
+    }
+}
+
+/// The state of a version of something.
+fn stamp_of(version: u64, len: u64) -> Stamp {
+    Stamp {
+        modified: SystemTime::UNIX_EPOCH,
+        len,
+        inode: version,
+        changed: (0, 0),
     }
 }
 
@@ -303,7 +314,7 @@ struct OpenDocument {
 impl Handle for OpenDocument {
     fn stamp(&self) -> io::Result<Stamp> {
         let stamp = self.disk.stamp(&self.path)?;
-        Ok(stamp.unwrap_or(Stamp::of_version(0, 0)))
+        Ok(stamp.unwrap_or(stamp_of(0, 0)))
     }
 
     fn truncate(&self, len: u64) -> io::Result<()> {

@@ -12,8 +12,10 @@ pub struct Stamp {
     pub modified: SystemTime,
     /// Its size in bytes.
     pub len: u64,
-    pub(super) inode: u64,
-    pub(super) changed: (i64, i64),
+    /// The number of the file.
+    pub inode: u64,
+    /// The time of the last change of its state.
+    pub changed: (i64, i64),
 }
 
 impl Stamp {
@@ -28,16 +30,6 @@ impl Stamp {
             inode: metadata.ino(),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         })
-    }
-
-    /// The state of something that is not a file, by the number of its version.
-    pub fn of_version(version: u64, len: u64) -> Self {
-        Self {
-            modified: SystemTime::UNIX_EPOCH,
-            len,
-            inode: version,
-            changed: (0, 0),
-        }
     }
 
     /// Whether this state, read at `read_at`, would differ if the file had changed since. Clocks of file

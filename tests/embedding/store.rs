@@ -64,7 +64,9 @@ impl Storage for Failing {
 fn registry(root: &Path, storage: impl Storage) -> Registry {
     let paths = Paths::under(root);
     // The audit log is no part of the store.
-    Config::new(&paths).upsert("GOOSE_AUDIT", &json!("off")).unwrap();
+    Config::new(&paths)
+        .upsert("GOOSE_AUDIT", &json!("off"))
+        .unwrap();
     let mut stores = Stores::new(&paths);
     stores.sessions = Arc::new(sessions(storage));
     let registry = Registry::new(stores, PARTS, true).with_providers([adder("store_adder")]);

@@ -4,7 +4,6 @@ use super::launch_line::launch_line;
 use super::redacted_config::{redacted_config, values_to_redact};
 use super::{UNREADABLE, WIDTH, secrets_of};
 use crate::agent::{Registry, Stores};
-use crate::builtin::InMemoryData;
 use crate::command_line::{Failure, failed, paths, print};
 use crate::extension::configured::Entry;
 use crate::extension::pinning_check::{Pinner, Pinning};
@@ -16,6 +15,7 @@ use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::text::{printable, redact};
 use gosling_core::part;
+use gosling_shared::InMemoryData;
 use gosling_shared::{
     configured_extensions, missing, quoted, redact_credentials, stored_secrets, words,
 };

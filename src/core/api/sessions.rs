@@ -1,12 +1,11 @@
 //! `/sessions`: list, search, read, rename, fork, export, import and delete stored sessions.
 
-use super::{Route, cancel_of, is_desktop_since, json_body};
+use super::{Route, is_desktop_since, json_body};
 use crate::agent::{self, Registry};
 use crate::conversation::Session;
 use crate::http::Method::{Delete, Get, Post, Put};
 use crate::http::{Error, Request, Response};
-use crate::store::{Query, StoredSession, Summary};
-use crate::sys::clock::Utc;
+use crate::store::{StoredSession, Summary};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -14,16 +13,9 @@ use std::sync::Arc;
 
 const SESSION: &str = "/sessions/{session_id}";
 
-/// How many sessions a search returns, unless the client sets a limit.
-const DEFAULT_FOUND: usize = 10;
-
-/// The longest search text, in bytes.
-const MAX_QUERY: usize = 1_000;
-
 pub(super) const ROUTES: &[Route] = &[
     (Get, "/sessions", list),
     (Get, "/sessions/insights", insights),
-    (Get, "/sessions/search", search),
     (Post, "/sessions/import", import),
     (Get, SESSION, get),
     (Delete, SESSION, delete),
@@ -67,30 +59,6 @@ fn insights(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let tokens = (sessions.iter()).fold(0i64, |sum, it| sum.saturating_add(it.tokens));
     let insights = json!({"totalSessions": sessions.len(), "totalTokens": tokens});
     Ok(Response::json(&insights))
-}
-
-fn search(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let text = request.required_query("query")?;
-    if text.len() > MAX_QUERY {
-        let message = format!("`query` has at most {MAX_QUERY} bytes");
-        return Err(Error::bad_request(message));
-    }
-    let limit = count(request, "limit")?.unwrap_or(DEFAULT_FOUND);
-    let moment = |name: &str| match request.query(name) {
-        None | Some("") => Ok(None),
-        Some(text) => Utc::parse(text).map(Some).ok_or_else(|| {
-            let example = "2026-11-21 or 2026-11-21T22:16:27Z";
-            Error::bad_request(format!("`{name}` is not a date like {example}"))
-        }),
-    };
-    let mut query =
-        Query::new(text, limit).ok_or_else(|| Error::bad_request("`query` is empty"))?;
-    query.after = moment("after_date")?;
-    query.before = moment("before_date")?;
-    let cancel = cancel_of(registry, request);
-    let found = registry.stores().sessions.search(&query, &cancel)?;
-    let found: Vec<&StoredSession> = found.iter().map(AsRef::as_ref).collect();
-    Ok(Response::json(&found))
 }
 
 fn import(registry: &Registry, request: &Request) -> Result<Response, Error> {

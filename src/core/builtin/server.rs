@@ -4,11 +4,10 @@ use super::client_workspace::Workspace;
 use crate::extension::sandbox::Walls;
 use crate::mcp::transport::Transport;
 use crate::store::Paths;
-use crate::sys::lock;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A builtin MCP server of this program.
@@ -71,20 +70,5 @@ pub trait SessionData: Send + Sync {
     /// What the client of the running turn offers.
     fn client(&self) -> Option<Workspace> {
         None
-    }
-}
-
-/// Data in memory, for a server that runs outside of a session. It is lost with the server.
-#[derive(Debug, Default)]
-pub struct InMemoryData(Mutex<Map<String, Value>>);
-
-impl SessionData for InMemoryData {
-    fn get(&self, key: &str) -> Result<Option<Value>, String> {
-        Ok(lock(&self.0).get(key).cloned())
-    }
-
-    fn set(&self, key: &str, value: Value) -> Result<(), String> {
-        lock(&self.0).insert(key.to_owned(), value);
-        Ok(())
     }
 }

@@ -13,12 +13,10 @@ pub trait Disk: fmt::Debug + Send + Sync {
     fn stamp(&self, path: &Path) -> Result<Option<Stamp>> {
         files::stamp(path)
     }
-
     /// Opens a file for reading; `None` if it does not exist.
     fn open(&self, path: &Path) -> Result<Option<Box<dyn Handle>>> {
         Ok(files::open(path)?.map(|file| Box::new(file) as _))
     }
-
     /// Opens a file for reading and appending; `None` if it does not exist and `create` is not set, or has no folder.
     fn open_log(&self, path: &Path, create: bool) -> Result<Option<Box<dyn Handle>>> {
         if !create && files::stamp(path)?.is_none() {
@@ -30,29 +28,24 @@ pub trait Disk: fmt::Debug + Send + Sync {
         let opened = opened.map_err(Error::io("open", path))?;
         Ok(opened.map(|file| Box::new(file) as _))
     }
-
     /// Opens a file for locks, and creates it if it does not exist.
     fn open_lock(&self, path: &Path) -> io::Result<Box<dyn Handle>> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
         Ok(Box::new(open_regular_with(private(&mut options), path)?))
     }
-
     /// Replaces the content of a file atomically.
     fn replace(&self, path: &Path, content: &[u8]) -> Result<()> {
         files::replace(path, content, || Ok(()))
     }
-
     /// Creates a folder that does not exist yet.
     fn create_dir(&self, path: &Path) -> io::Result<()> {
         private_dir().create(path)
     }
-
     /// Creates a folder and those around it, unless they exist.
     fn ensure_dir(&self, path: &Path) -> Result<()> {
         files::ensure_dir(path)
     }
-
     /// The names in a folder; none if it does not exist.
     fn names(&self, path: &Path) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
@@ -61,17 +54,14 @@ pub trait Disk: fmt::Debug + Send + Sync {
         }
         Ok(names)
     }
-
     /// Renames a folder.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::rename(from, to)
     }
-
     /// Removes a folder with all that is in it.
     fn remove(&self, path: &Path) -> io::Result<()> {
         fs::remove_dir_all(path)
     }
-
     /// Makes the names in a folder durable.
     fn sync_names(&self, path: &Path) -> Result<()> {
         files::sync_names(path)

@@ -489,7 +489,7 @@ pub enum Step<'a> {
     Message(&'a Message),
 }
 
-/// Reads the file `path` and passes its messages to `each`, one at a time, until that returns false. Skips
+/// Reads a file and passes its messages to `each`, one at a time, until that returns false. Skips
 /// lines that are not JSON.
 pub fn walk(disk: &dyn Disk, path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
     let Some(mut file) = disk.open(path)? else {

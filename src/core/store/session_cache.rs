@@ -1,6 +1,7 @@
 //! What lists need of every session, so that listing them costs two `stat`s each, and a cache of the sessions that
 //! were read last.
 
+use std::any::Any;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
@@ -11,7 +12,6 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::session_file_names::{MESSAGES, SESSION};
 use super::sessions::parse_id;
-use super::trigrams::Trigrams;
 use crate::conversation::Session;
 use crate::sys::fs::{Folder, Stamp};
 use crate::sys::lock;
@@ -32,8 +32,8 @@ const MAX_GONE: usize = 1_000;
 pub struct StoredSession {
     session: Session,
     json: OnceLock<Option<Box<RawValue>>>,
-    /// An index of the messages that the user sees.
-    pub(super) trigrams: OnceLock<Trigrams>,
+    /// What a search keeps of the messages, at most 8 KiB.
+    pub index: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl StoredSession {
@@ -41,7 +41,7 @@ impl StoredSession {
         Arc::new(StoredSession {
             session,
             json: OnceLock::new(),
-            trigrams: OnceLock::new(),
+            index: OnceLock::new(),
         })
     }
 }
@@ -108,8 +108,8 @@ impl Summary {
     /// The memory of the session in bytes, approximately, once it has its JSON and the index.
     fn memory(&self) -> u64 {
         const FIELDS: u64 = 2 << 10;
-        let index = self.messages.map_or(0, |file| Trigrams::memory(file.len));
-        FIELDS + 2 * self.file.len + index as u64
+        let index = self.messages.map_or(0, |file| (file.len / 4).min(8 << 10));
+        FIELDS + 2 * self.file.len + index
     }
 
     /// Whether both files of the session, which is in `folder`, are unchanged.

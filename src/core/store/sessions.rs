@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value};
 
 use super::disk::{Disk, Files};
-use super::journal::{self, Count, Journal, JournalEntry};
+use super::journal::{self, Count, Journal, JournalEntry, Step};
 use super::session_cache::{SessionCache, StoredSession, Summary};
 use super::session_file_names::{MESSAGES, SESSION, TOOL_OUTPUTS};
 use super::turn_lock::{self, TurnLock};
@@ -68,7 +68,7 @@ const COUNTED: &str = "counted_messages";
 /// Only ids of the form `YYYYMMDD_N` are valid, whatever other folders exist.
 #[derive(Debug)]
 pub struct Sessions {
-    pub(super) disk: Arc<dyn Disk>,
+    disk: Arc<dyn Disk>,
     root: PathBuf,
     last: Mutex<Option<LastId>>,
     counts: Mutex<HashMap<String, Count>>,
@@ -525,9 +525,20 @@ impl Sessions {
         Ok(count)
     }
 
-    /// The path of the messages of the session `id`.
-    pub(super) fn messages_file(&self, id: &str) -> Option<PathBuf> {
-        self.dir(id).map(|dir| dir.join(MESSAGES))
+    /// How many bytes the messages of the session `id` take.
+    pub fn size_of_messages(&self, id: &str) -> u64 {
+        let stamp = (self.dir(id)).and_then(|dir| self.disk.stamp(&dir.join(MESSAGES)).ok()?);
+        stamp.map_or(0, |stamp| stamp.len)
+    }
+
+    /// Passes the messages of the session `id` to `each`, one at a time, until that returns false. Skips lines that are
+    /// not JSON.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn walk(&self, id: &str, each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
+        let file = self.dir(id).map(|dir| dir.join(MESSAGES));
+        file.map_or(Ok(()), |file| journal::walk(&*self.disk, &file, each))
     }
 
     /// Creates the folder of a new session. The operating system creates a folder only once, so two processes

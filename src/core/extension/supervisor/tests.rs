@@ -1,7 +1,7 @@
 //! The states of a supervised server.
 
 use super::*;
-use crate::builtin::BuiltinServer;
+use crate::builtin::{BuiltinServer, SessionData};
 use crate::extension::context::Limits;
 use crate::extension::status::Location;
 use crate::mcp::server::{self, InProcess, Server};
@@ -12,13 +12,25 @@ use serde_json::{Map, Value};
 use std::path::Path;
 use std::thread;
 
+struct NoData;
+
+impl SessionData for NoData {
+    fn get(&self, _: &str) -> Result<Option<Value>, String> {
+        Ok(None)
+    }
+
+    fn set(&self, _: &str, _: Value) -> Result<(), String> {
+        Ok(())
+    }
+}
+
 fn context() -> Arc<Context> {
     Arc::new(Context {
         session_id: "s".to_owned(),
         working_dir: std::env::temp_dir(),
         secrets: Arc::new(|_| Ok(None)),
         paths: Arc::new(crate::store::Paths::under(Path::new("/nonexistent"))),
-        data: Arc::new(crate::builtin::InMemoryData::default()),
+        data: Arc::new(NoData),
         servers: Default::default(),
         offline: true,
         limits: Limits::default(),

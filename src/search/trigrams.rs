@@ -5,22 +5,22 @@ const MOST: usize = 8 << 10;
 
 /// The trigrams of some texts: one bit for each hash. There are false positives, but no false negatives.
 #[derive(Debug)]
-pub struct Trigrams(Box<[u64]>);
+pub(crate) struct Trigrams(Box<[u64]>);
 
 impl Trigrams {
     /// The memory in bytes of the index for texts of about `bytes` in all.
-    pub fn memory(bytes: u64) -> usize {
+    pub(crate) fn memory(bytes: u64) -> usize {
         let size = usize::try_from(bytes / 4).unwrap_or(MOST);
         size.clamp(64, MOST).next_power_of_two()
     }
 
     /// An empty index for texts of about `bytes` in all.
-    pub fn for_texts_of(bytes: u64) -> Self {
+    pub(crate) fn for_texts_of(bytes: u64) -> Self {
         Trigrams(vec![0; Self::memory(bytes) / 8].into())
     }
 
     /// Adds the trigrams of `text`.
-    pub fn add(&mut self, text: &str) {
+    pub(crate) fn add(&mut self, text: &str) {
         for triple in text.as_bytes().windows(3) {
             let (word, bit) = self.place(triple);
             self.0[word] |= bit;
@@ -28,7 +28,7 @@ impl Trigrams {
     }
 
     /// Whether `word` may occur in one of the texts; always true for fewer than three bytes.
-    pub fn may_have(&self, word: &str) -> bool {
+    pub(crate) fn may_have(&self, word: &str) -> bool {
         word.as_bytes().windows(3).all(|triple| {
             let (word, bit) = self.place(triple);
             self.0[word] & bit != 0
