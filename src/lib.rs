@@ -42,6 +42,7 @@ offer! {
     "recipes" => gosling_recipes::recipe_run as recipe_run,
     "schedules" => gosling_recipes::schedule as schedule,
     "screening" => gosling_screening as screening,
+    "search" => gosling_search as search,
     "tls" => gosling_core::tls as tls,
 }
 

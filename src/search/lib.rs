@@ -5,13 +5,14 @@
 mod search;
 mod trigrams;
 
-use crate::search::Query;
 use gosling_core::agent::Registry;
 use gosling_core::api::{cancel_of, with};
 use gosling_core::http::{Access::Keyed, Error, Request, Response};
 use gosling_core::part::Part;
 use gosling_core::store::StoredSession;
 use gosling_core::sys::clock::Utc;
+
+pub use crate::search::{Query, search};
 
 /// What the search adds to gosling.
 pub const PART: Part = Part {
@@ -44,7 +45,7 @@ fn answer(registry: &Registry, request: &Request) -> Result<Response, Error> {
     query.after = moment("after_date")?;
     query.before = moment("before_date")?;
     let cancel = cancel_of(registry, request);
-    let found = search::search(&registry.stores().sessions, &query, &cancel)?;
+    let found = search(&registry.stores().sessions, &query, &cancel)?;
     let found: Vec<&StoredSession> = found.iter().map(AsRef::as_ref).collect();
     Ok(Response::json(&found))
 }

@@ -15,20 +15,20 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A search query.
 #[derive(Debug)]
-pub(crate) struct Query {
+pub struct Query {
     words: Vec<String>,
     /// Maximum number of results.
-    pub(crate) limit: usize,
+    pub limit: usize,
     /// Only sessions that changed at this time or later.
-    pub(crate) after: Option<Utc>,
+    pub after: Option<Utc>,
     /// Only sessions that changed at this time or earlier.
-    pub(crate) before: Option<Utc>,
+    pub before: Option<Utc>,
 }
 
 impl Query {
     /// Searches for all words of `text`, in any case and order, in the name and messages of one session, and finds
     /// `limit` sessions at most, but never more than 50; `None` if there is no word.
-    pub(crate) fn new(text: &str, limit: usize) -> Option<Self> {
+    pub fn new(text: &str, limit: usize) -> Option<Self> {
         let words: Vec<_> = text.split_whitespace().map(str::to_lowercase).collect();
         (!words.is_empty()).then_some(Query {
             words,
@@ -55,7 +55,7 @@ impl Query {
 /// # Errors
 /// [`gosling_core::store::Error::Io`] when the folder cannot be read. A session that cannot be read is logged and
 /// skipped.
-pub(crate) fn search(
+pub fn search(
     sessions: &Sessions,
     query: &Query,
     cancel: &Cancel,

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gosling::conversation::{Session, SessionType};
-use gosling::store::{Error, NewSession, Query, Sessions};
+use gosling::search::{Query, search};
+use gosling::store::{Error, NewSession, Sessions};
 use gosling::sys::cancel::Cancel;
 use serde_json::{Value, json};
 
@@ -528,7 +529,7 @@ fn each_change_by_another_process_is_in_the_next_list_and_search() {
     };
     let found = |text: &str| {
         let query = Query::new(text, 10).unwrap();
-        let found = || here.search(&query, &Cancel::new()).unwrap().len();
+        let found = || search(&here, &query, &Cancel::new()).unwrap().len();
         let first = found();
         assert_eq!(first, found(), "{text}");
         first
