@@ -326,6 +326,10 @@ fn the_manual_names_every_route_of_the_api_and_no_other() {
     let mut routes = BTreeSet::new();
     for file in rust_files(&root().join("src")) {
         let text = fs::read_to_string(&file).unwrap();
+        // Programs that the manual shows have routes of their own.
+        if file.starts_with(root().join("src/manual/embedding")) {
+            continue;
+        }
         if !text.contains("Access::") && !text.contains("&[Route]") {
             continue;
         }
