@@ -314,6 +314,7 @@ fn an_export_can_be_imported_again() {
 }
 
 #[test]
+#[cfg(feature = "search")]
 fn a_search_looks_into_names_and_messages() {
     let server = Server::new().start();
     let first = talk(&server, &["the Quick brown", "FÜCHSE jump"]);

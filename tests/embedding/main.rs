@@ -1,5 +1,11 @@
 //! Programs that embed gosling: a model and an MCP server of their own in the process, and routes of their own beside
 //! those of the API.
+#![cfg(all(
+    feature = "embedding",
+    feature = "keys",
+    feature = "scripted",
+    feature = "search"
+))]
 
 mod store;
 #[path = "../support/mod.rs"]

@@ -6,6 +6,7 @@
     feature = "metrics",
     feature = "recipes",
     feature = "schedules",
+    feature = "search",
     unix
 ))]
 

@@ -73,8 +73,10 @@ fn is_stored_strictly(session: &Session<'_>) -> Value {
     let exported = read("/export");
     let exported = exported.as_str().expect("a text");
     is_strict(exported, "the export");
-    let found = session.server.get("/sessions/search?query=odd").is(200);
-    is_strict(&found.text, "the search");
+    if cfg!(feature = "search") {
+        let found = session.server.get("/sessions/search?query=odd").is(200);
+        is_strict(&found.text, "the search");
+    }
     assert!(files_are_strict(&session.server.root().join("data")) >= 2);
     read("")
 }

@@ -7,8 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gosling::conversation::{Session, SessionType};
+#[cfg(feature = "search")]
 use gosling::search::{Query, search};
 use gosling::store::{Error, NewSession, Sessions};
+#[cfg(feature = "search")]
 use gosling::sys::cancel::Cancel;
 use serde_json::{Value, json};
 
@@ -509,6 +511,7 @@ fn the_list_has_the_latest_first() {
 }
 
 #[test]
+#[cfg(feature = "search")]
 fn each_change_by_another_process_is_in_the_next_list_and_search() {
     let dir = temp_dir();
     let (here, other) = (sessions_in(&dir), sessions_in(&dir));

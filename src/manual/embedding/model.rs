@@ -4,7 +4,8 @@ use gosling::agent::{
 use gosling::conversation::{Content, Message, Role};
 use gosling::parts::PARTS;
 use gosling::provider::{
-    Completion, CompletionRequest, DeltaSink, Error, InProcessProvider, Provider,
+    Completion, CompletionRequest, DeltaSink, Error, InProcessProvider,
+    Provider,
 };
 use gosling::store::Paths;
 use gosling::sys::cancel::Cancel;
