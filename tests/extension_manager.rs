@@ -2,7 +2,7 @@
 
 mod support;
 
-use gosling::builtin::InMemoryData;
+use gosling::builtin::SessionData;
 use gosling::extension::{
     Containers, Context, ExtensionConfig, Limits, Manager, RequestHandlers, resource_tools,
 };
@@ -18,6 +18,18 @@ use serde_json::{Map, Value, json};
 use std::sync::{Arc, Mutex};
 use support::scripted::{Action, Script};
 use support::server::{as_argument, scripted_mcp};
+
+struct NoData;
+
+impl SessionData for NoData {
+    fn get(&self, _: &str) -> Result<Option<Value>, String> {
+        Ok(None)
+    }
+
+    fn set(&self, _: &str, _: Value) -> Result<(), String> {
+        Ok(())
+    }
+}
 
 /// Declines every request and records its origin.
 struct DecliningHandler {
@@ -64,7 +76,7 @@ fn manager(request_handlers: Option<Arc<RequestHandlers>>) -> Manager {
         working_dir: std::env::temp_dir(),
         secrets: Arc::new(|_| Ok(None)),
         paths: Arc::new(Paths::under(&std::env::temp_dir())),
-        data: Arc::new(InMemoryData::default()),
+        data: Arc::new(NoData),
         servers: Default::default(),
         offline: true,
         limits: Limits::default(),
