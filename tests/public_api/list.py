@@ -15,6 +15,7 @@ MODULES = [
     "gosling_core/http",
     "gosling_core/part",
     "gosling_core/provider",
+    "gosling_embedding",
     "gosling_mcp/client",
     "gosling_mcp/server",
     "gosling_sys/cancel",
