@@ -1,6 +1,7 @@
 //! The wall clock as civil dates in UTC.
 
 use std::fmt;
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECONDS_PER_DAY: i64 = 86_400;
@@ -79,11 +80,19 @@ impl fmt::Display for Utc {
     }
 }
 
+static CLOCK: OnceLock<fn() -> SystemTime> = OnceLock::new();
+
+/// Takes dates, and whether something has expired, from this clock. Only the first call has an effect.
+pub fn set(clock: fn() -> SystemTime) {
+    let _ = CLOCK.set(clock);
+}
+
 /// Seconds since 1970-01-01T00:00:00Z; negative if the clock is set before that.
 pub fn unix_seconds() -> i64 {
     let seconds =
         |elapsed: std::time::Duration| i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX);
-    match SystemTime::now().duration_since(UNIX_EPOCH) {
+    let now = CLOCK.get().map_or_else(SystemTime::now, |now| now());
+    match now.duration_since(UNIX_EPOCH) {
         Ok(since) => seconds(since),
         Err(before) => -seconds(before.duration()),
     }
