@@ -13,13 +13,13 @@ use gosling::mcp::client::{
     RequestHandler,
 };
 use gosling::mcp::jsonrpc::ErrorObject;
+use gosling::mcp::server::memory::{self, MemoryTransport, Outbox};
 use gosling::mcp::transport::Transport;
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
-use gosling::mcp::transport::memory::{self, MemoryTransport, Outbox};
-use gosling::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
+use gosling::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use gosling::mcp::types::{
     CallToolResult, Content, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitMode,
-    ElicitParams, ElicitResult,
+    ElicitParams, ElicitResult, Implementation,
 };
 use gosling::sys::cancel::Cancel;
 use gosling::sys::process::Command;
@@ -201,14 +201,14 @@ fn connect(options: Options, listener: Arc<dyn NotificationHandler>) -> (Client,
 }
 
 fn with(handler: &Arc<RecordingHandler>) -> Options {
-    let mut options = Options::new("peer");
+    let mut options = Options::new("peer", Implementation::new("test", "1"));
     options.request_handler = Some(handler.clone());
     options
 }
 
 fn call(client: &Client, call: CallOptions<'_>, cancel: &Cancel) -> Result<CallToolResult, Error> {
     let nothing = RawValue::from_string("{}".to_owned()).unwrap();
-    client.call_tool("tool", &nothing, call, cancel)
+    client.call_tool_raw("tool", &nothing, call, cancel)
 }
 
 fn labelled(label: &str) -> CallOptions<'_> {
@@ -257,7 +257,10 @@ impl NotificationHandler for RecordingHandler {
 #[test]
 fn each_call_hears_its_own_progress_and_the_oldest_hears_the_log() {
     let handler = Arc::new(RecordingHandler::default());
-    let (client, server) = connect(Options::new("peer"), handler.clone());
+    let (client, server) = connect(
+        Options::new("peer", Implementation::new("test", "1")),
+        handler.clone(),
+    );
     let (first, first_heard) = observer();
     let (second, second_heard) = observer();
     let log = |data| {
@@ -301,7 +304,10 @@ fn each_call_hears_its_own_progress_and_the_oldest_hears_the_log() {
 #[test]
 fn a_call_without_observer_leaves_the_log_to_the_listener() {
     let handler = Arc::new(RecordingHandler::default());
-    let (client, server) = connect(Options::new("peer"), handler.clone());
+    let (client, server) = connect(
+        Options::new("peer", Implementation::new("test", "1")),
+        handler.clone(),
+    );
     let (second, heard) = observer();
     thread::scope(|scope| {
         let one = scope.spawn(|| call(&client, CallOptions::default(), &Cancel::new()));
@@ -323,7 +329,10 @@ fn a_call_without_observer_leaves_the_log_to_the_listener() {
 
 #[test]
 fn what_no_handler_answers_is_neither_declared_nor_answered() {
-    let (_client, server) = connect(Options::new("peer"), Arc::new(IgnoreNotifications));
+    let (_client, server) = connect(
+        Options::new("peer", Implementation::new("test", "1")),
+        Arc::new(IgnoreNotifications),
+    );
     assert_eq!(server.initialize["params"]["capabilities"], json!({}));
     server.ask(1, "elicitation/create", form("x"));
     let answer = server.next();
@@ -536,7 +545,10 @@ fn no_deadline_passes_while_the_server_waits_for_us() {
 
 #[test]
 fn a_call_that_needs_the_user_elsewhere_first_says_where() {
-    let (client, server) = connect(Options::new("peer"), Arc::new(IgnoreNotifications));
+    let (client, server) = connect(
+        Options::new("peer", Implementation::new("test", "1")),
+        Arc::new(IgnoreNotifications),
+    );
     let refuse = |elicitations: Value| {
         thread::scope(|scope| {
             let running = scope.spawn(|| call(&client, CallOptions::default(), &Cancel::new()));
@@ -574,12 +586,8 @@ fn a_server_on_stdio_reports_logs_asks_and_gets_its_answers() {
     );
     let mut command = Command::new(scripted_mcp());
     command.arg(as_argument(&script));
-    let options = StdioOptions {
-        name: "peer".into(),
-        max_line: MAX_LINE,
-        start: Duration::from_secs(60),
-        secrets: Vec::new(),
-    };
+    let mut options = StdioOptions::new("peer");
+    options.start = Duration::from_secs(60);
     let transport = StdioTransport::spawn(command, options, &Cancel::new()).unwrap();
     let transport: Arc<dyn Transport> = Arc::new(transport);
     let handler = Arc::new(RecordingHandler::default());
@@ -688,7 +696,7 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
                 label: Some("older"),
                 ..CallOptions::default()
             };
-            client.call_tool("older", &nothing, call, &Cancel::new())
+            client.call_tool_raw("older", &nothing, call, &Cancel::new())
         });
         peer.wait_for("the older call", |seen| seen.body.contains("\"older\""));
         let follow = CallOptions {

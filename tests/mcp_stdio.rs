@@ -3,7 +3,8 @@
 mod support;
 
 use gosling::mcp::client::{CallOptions, Client, NotificationHandler, Options};
-use gosling::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
+use gosling::mcp::transport::stdio::{StdioOptions, StdioTransport};
+use gosling::mcp::types::Implementation;
 use gosling::mcp::{Error, jsonrpc::RawJson};
 use gosling::sys::cancel::Cancel;
 use gosling::sys::process::Command;
@@ -33,17 +34,13 @@ fn demo_with(options: &[&str]) -> (Client, Receiver<(String, Option<i64>)>, i32)
     let line = demo_command();
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).args(options);
-    let options = StdioOptions {
-        name: "demo".into(),
-        max_line: MAX_LINE,
-        start: Duration::from_secs(60),
-        secrets: Vec::new(),
-    };
+    let mut options = StdioOptions::new("demo");
+    options.start = Duration::from_secs(60);
     let transport = StdioTransport::spawn(command, options, &Cancel::new()).unwrap();
     let pid = transport.pid();
     let (sender, heard) = channel();
     let listener = Arc::new(NotificationSender(Mutex::new(sender)));
-    let options = Options::new("demo");
+    let options = Options::new("demo", Implementation::new("test", "1"));
     let client = Client::connect(Arc::new(transport), options, listener, &Cancel::new()).unwrap();
     (client, heard, pid)
 }
@@ -55,7 +52,7 @@ fn arguments(value: serde_json::Value) -> RawJson {
 fn echo(client: &Client, message: &str) -> String {
     let arguments = arguments(serde_json::json!({ "message": message }));
     let result = client
-        .call_tool("echo", &arguments, CallOptions::default(), &Cancel::new())
+        .call_tool_raw("echo", &arguments, CallOptions::default(), &Cancel::new())
         .unwrap();
     let part: serde_json::Value = serde_json::from_str(result.content[0].as_json()).unwrap();
     part["text"].as_str().unwrap().to_owned()
@@ -105,7 +102,7 @@ fn every_listing_comes_whole_and_what_it_lists_can_be_had() {
 
 #[test]
 fn what_the_server_did_not_declare_is_never_sent() {
-    let (transport, server) = gosling::mcp::transport::memory::pair();
+    let (transport, server) = gosling::mcp::server::memory::pair();
     let peer = thread::spawn(move || {
         let outbox = server.outbox();
         let mut methods = Vec::new();
@@ -125,7 +122,7 @@ fn what_the_server_did_not_declare_is_never_sent() {
         methods
     });
     let cancel = Cancel::new();
-    let options = Options::new("bare");
+    let options = Options::new("bare", Implementation::new("test", "1"));
     let deaf = Arc::new(gosling::mcp::client::IgnoreNotifications);
     let client = Client::connect(Arc::new(transport), options, deaf, &cancel).unwrap();
     assert!(client.list_tools(&cancel).unwrap().is_empty());
@@ -135,7 +132,7 @@ fn what_the_server_did_not_declare_is_never_sent() {
     let nothing = arguments(serde_json::json!({}));
     for refused in [
         client
-            .call_tool("x", &nothing, CallOptions::default(), &cancel)
+            .call_tool_raw("x", &nothing, CallOptions::default(), &cancel)
             .err(),
         client.read_resource("x:", &cancel).err(),
         client
@@ -161,7 +158,7 @@ fn a_slow_call_hears_its_progress_and_does_not_hold_up_quick_ones() {
     thread::scope(|scope| {
         let call = scope.spawn(|| {
             client
-                .call_tool("slow", &slow, CallOptions::default(), &Cancel::new())
+                .call_tool_raw("slow", &slow, CallOptions::default(), &Cancel::new())
                 .unwrap()
         });
         let mut quick = 0;
@@ -191,7 +188,7 @@ fn cancelling_is_prompt_whoever_reads() {
                 cancel.cancel();
             });
             let error = client
-                .call_tool("slow", &slow, CallOptions::default(), &cancel)
+                .call_tool_raw("slow", &slow, CallOptions::default(), &cancel)
                 .unwrap_err();
             assert!(matches!(error, Error::Cancelled { .. }), "{error}");
         });
@@ -224,7 +221,7 @@ fn the_end_of_the_server_is_seen_by_those_who_wait_and_when_nobody_does() {
                     kill();
                 });
                 let error = client
-                    .call_tool("slow", &slow, CallOptions::default(), &Cancel::new())
+                    .call_tool_raw("slow", &slow, CallOptions::default(), &Cancel::new())
                     .unwrap_err();
                 assert!(error.to_string().contains("signal: 9"), "{error}");
             });

@@ -39,6 +39,7 @@ const MAX_OVERLOOKED: usize = 20;
 
 /// Options of one connection.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// The server's name in logs.
     pub name: String,
@@ -60,15 +61,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// The defaults for a server of this name.
-    pub fn new(name: &str) -> Self {
+    /// The defaults for a server of this name, and for a client that tells it who it is.
+    pub fn new(name: &str, client: Implementation) -> Self {
         Options {
             name: name.to_owned(),
-            client: Implementation {
-                name: "gosling".into(),
-                title: None,
-                version: env!("CARGO_PKG_VERSION").into(),
-            },
+            client,
             capabilities: serde_json::Map::new(),
             timeouts: RequestTimeouts {
                 idle: DEFAULT_TIMEOUT,
@@ -84,9 +81,13 @@ impl Options {
     /// The capabilities for `initialize`: those that the client has handlers for.
     fn declared(&self) -> serde_json::Map<String, serde_json::Value> {
         let mut all = self.capabilities.clone();
-        if self.request_handler.is_some() {
-            all.insert("sampling".to_owned(), json!({}));
-            all.insert("elicitation".to_owned(), json!({"form": {}, "url": {}}));
+        if let Some(handler) = &self.request_handler {
+            if handler.samples() {
+                all.insert("sampling".to_owned(), json!({}));
+            }
+            if handler.elicits() {
+                all.insert("elicitation".to_owned(), json!({"form": {}, "url": {}}));
+            }
         }
         if self.roots.is_some() {
             all.insert("roots".to_owned(), json!({}));
@@ -167,7 +168,8 @@ impl Client {
     /// A client whose connection was never made, and is closed.
     pub fn closed(name: &str) -> Client {
         let handler = Arc::new(IgnoreNotifications);
-        let client = Client::new(Arc::new(NoTransport), Options::new(name), handler);
+        let options = Options::new(name, Implementation::default());
+        let client = Client::new(Arc::new(NoTransport), options, handler);
         client.inner.pending.fail(TransportError::Closed);
         client
     }
@@ -246,6 +248,11 @@ impl Client {
         self.inner.transport.holds_state(unused)
     }
 
+    /// What gets the notifications that no call observes.
+    pub fn notification_handler(&self) -> Arc<dyn NotificationHandler> {
+        self.inner.notification_handler.clone()
+    }
+
     /// The counters of skipped and refused messages.
     pub fn counters(&self) -> &Counters {
         &self.inner.counters
@@ -270,7 +277,7 @@ impl Client {
     ///
     /// # Errors
     /// See [`Error`]; a tool that ran and failed is an `Ok` with `is_error`.
-    pub fn call_tool(
+    pub fn call_tool_raw(
         &self,
         name: &str,
         arguments: &RawValue,

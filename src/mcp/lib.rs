@@ -4,14 +4,11 @@
 //! HTTP. Any number of threads may call it; each waits for its own answer, until a deadline or a [`Cancel`]:
 //!
 //! ```standalone_crate
-//! use gosling_mcp::client::{CallOptions, Client, IgnoreNotifications, Options};
-//! use gosling_mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
-//! use gosling_mcp::{Cancel, Command};
-//! use serde_json::value::RawValue;
-//! use std::sync::Arc;
-//! use std::time::Duration;
+//! use gosling_mcp::{Client, Command};
+//! use std::collections::BTreeMap;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use gosling_mcp::Cancel;
 //! # use gosling_mcp::server::{Context, Server, Tool, serve_stdio_process};
 //! # use gosling_mcp::types::CallToolResult;
 //! # if std::env::var_os("IS_SERVER").is_some() {
@@ -21,25 +18,12 @@
 //! #     return Ok(());
 //! # }
 //! # let program = std::env::current_exe()?;
-//! let cancel = Cancel::new();
 //! let mut command = Command::new(program);
 //! command.args(["--stdio"]);
 //! # command.env("IS_SERVER", "1");
-//! let process = StdioOptions {
-//!     name: "greeter".to_owned(),
-//!     max_line: MAX_LINE,
-//!     start: Duration::from_secs(30),
-//!     secrets: Vec::new(),
-//! };
-//! let transport = Arc::new(StdioTransport::spawn(command, process, &cancel)?);
-//! let options = Options::new("greeter");
-//! let client = Client::connect(transport, options, Arc::new(IgnoreNotifications), &cancel)?;
-//!
-//! let tools = client.list_tools(&cancel)?;
-//! assert_eq!(tools[0].name, "greet");
-//! let arguments = RawValue::from_string(r#"{"name": "Ada"}"#.to_owned())?;
-//! let result = client.call_tool("greet", &arguments, CallOptions::default(), &cancel)?;
-//! assert_eq!(result.content[0].as_json(), r#"{"type":"text","text":"Hello, Ada!"}"#);
+//! let client = Client::builder("my-program", "1.0.0").spawn(command)?;
+//! let result = client.call_tool("greet", &BTreeMap::from([("name", "Ada")]))?;
+//! assert_eq!(result.all_text(), "Hello, Ada!");
 //! client.close();
 //! # Ok(())
 //! # }
@@ -49,15 +33,13 @@
 //! client at stdin and stdout, `main` ends with `serve_stdio_process`.
 //!
 //! ```
-//! use gosling_mcp::client::{CallOptions, Client, IgnoreNotifications, Options};
+//! use gosling_mcp::Client;
 //! use gosling_mcp::server::{Context, InProcess, Server, Tool, ToolError};
+//! use gosling_mcp::typed::CallError;
 //! use gosling_mcp::types::CallToolResult;
-//! use gosling_mcp::Cancel;
 //! use serde_json::json;
-//! use serde_json::value::to_raw_value;
-//! use std::sync::Arc;
 //!
-//! #[derive(serde::Deserialize)]
+//! #[derive(serde::Deserialize, serde::Serialize)]
 //! struct Numbers {
 //!     a: u32,
 //!     b: u32,
@@ -80,19 +62,12 @@
 //!     .tool(add.input(schema.clone()))
 //!     .tool(divide.input(schema));
 //!
-//! let cancel = Cancel::new();
-//! let transport = Arc::new(InProcess::new(server));
-//! let options = Options::new("calculator");
-//! let client = Client::connect(transport, options, Arc::new(IgnoreNotifications), &cancel)?;
-//! let call = |tool, a, b| {
-//!     let arguments = to_raw_value(&json!({"a": a, "b": b})).unwrap_or_default();
-//!     client.call_tool(tool, &arguments, CallOptions::default(), &cancel)
-//! };
-//! assert_eq!(call("add", 2, 3)?.content[0].as_json(), r#"{"type":"text","text":"5"}"#);
-//! # assert!(call("divide", 1, 1)?.is_error.is_none());
-//! // In a session a tool that fails is a result; a model reads it and corrects itself.
-//! assert_eq!(call("divide", 1, 0)?.is_error, Some(true));
-//! # Ok::<(), gosling_mcp::Error>(())
+//! let client = Client::builder("my-program", "1.0.0").connect(InProcess::new(server))?;
+//! assert_eq!(client.call_tool("add", &Numbers { a: 2, b: 3 })?.all_text(), "5");
+//! // A tool that fails says why, so that a model can correct itself.
+//! let failed = client.call_tool("divide", &Numbers { a: 1, b: 0 });
+//! assert!(matches!(failed, Err(CallError::Tool(_))));
+//! # Ok::<(), CallError>(())
 //! ```
 //!
 //! # Features
@@ -100,10 +75,11 @@
 //! | feature | contains |
 //! |---|---|
 //! | `http` | `transport::http`, the client's end of Streamable HTTP |
-//! | `server` | `server`, the side that offers tools, and `transport::memory` |
+//! | `server` | `server`, the side that offers tools; with `typed` |
 //! | `tls` | https, with `http` |
+//! | `typed` | `typed`: calls, results, events and arguments as types |
 //!
-//! The first two are on by default; without them the crate is a client over stdio.
+//! All but `tls` are on by default; without them the crate is a client over stdio that moves JSON text.
 //!
 //! # Modules
 //!
@@ -124,6 +100,8 @@ pub mod schema;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod transport;
+#[cfg(feature = "typed")]
+pub mod typed;
 pub mod types;
 
 pub use client::Client;

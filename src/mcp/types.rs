@@ -25,6 +25,17 @@ pub struct Implementation {
     pub version: String,
 }
 
+impl Implementation {
+    /// A name and a version.
+    pub fn new(name: &str, version: &str) -> Self {
+        Implementation {
+            name: name.to_owned(),
+            title: None,
+            version: version.to_owned(),
+        }
+    }
+}
+
 /// A directory that a client offers to its servers. MCP 2025-11-25, client/roots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {

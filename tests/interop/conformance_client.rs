@@ -9,7 +9,8 @@ use gosling::mcp::elicitation_form;
 use gosling::mcp::jsonrpc::{ErrorObject, METHOD_NOT_FOUND};
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
 use gosling::mcp::types::{
-    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Tool,
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
+    Implementation, Tool,
 };
 use gosling::sys::cancel::Cancel;
 use serde_json::value::{RawValue, to_raw_value};
@@ -41,13 +42,12 @@ fn run() -> Result<(), Box<dyn Error>> {
     let url = url.ok_or("the last argument is the server's URL")?;
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO")?;
     let transport = HttpTransport::new(HttpOptions::new("conformance", url))?;
-    let options = Options {
-        request_handler: Some(Arc::new(Agreeable)),
-        timeouts: RequestTimeouts {
-            idle: TIMEOUTS,
-            total: TIMEOUTS,
-        },
-        ..Options::new("conformance")
+    let own = Implementation::new("gosling", env!("CARGO_PKG_VERSION"));
+    let mut options = Options::new("conformance", own);
+    options.request_handler = Some(Arc::new(Agreeable));
+    options.timeouts = RequestTimeouts {
+        idle: TIMEOUTS,
+        total: TIMEOUTS,
     };
     let cancel = Cancel::new();
     let client = Client::connect(
@@ -99,7 +99,7 @@ impl Session {
 
     fn call_raw(&self, tool: &str, arguments: &RawValue) -> Result<(), Box<dyn Error>> {
         let result =
-            (self.client).call_tool(tool, arguments, CallOptions::default(), &self.cancel)?;
+            (self.client).call_tool_raw(tool, arguments, CallOptions::default(), &self.cancel)?;
         if result.is_error == Some(true) {
             let parts = result.content.iter().map(|part| part.as_json());
             let said = parts.collect::<Vec<_>>().join(" ");

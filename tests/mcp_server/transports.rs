@@ -3,8 +3,10 @@
 use crate::client::*;
 use crate::lab::*;
 use crossbeam_channel::{Sender, unbounded};
-use gosling::mcp::server::{Context, GRACE, MAX_LINE, Server, Tool, serve_memory, serve_stdio};
-use gosling::mcp::transport::{MessageHandler, Stream, Transport, TransportError, memory};
+use gosling::mcp::server::{
+    Context, GRACE, MAX_LINE, Server, Tool, memory, serve_memory, serve_stdio,
+};
+use gosling::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
 use gosling::mcp::types::CallToolResult;
 use gosling_demo as demo;
 use serde_json::{Value, json};

@@ -9,6 +9,7 @@ mod todo;
 
 use gosling::mcp::client::{CallOptions, Client, NotificationHandler, Options};
 use gosling::mcp::transport::stdio::{StdioOptions, StdioTransport};
+use gosling::mcp::types::Implementation;
 use gosling::sys::cancel::Cancel;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -378,7 +379,7 @@ fn two_sessions_and_another_process_write_at_once_and_nothing_is_lost() {
                 let data = format!("process item {i}\n\nwith more");
                 let arguments = json!({"category": "shared", "data": data, "is_global": is_global});
                 let arguments = to_raw_value(&arguments).unwrap();
-                let result = client.call_tool(
+                let result = client.call_tool_raw(
                     "remember_memory",
                     &arguments,
                     CallOptions::default(),
@@ -501,15 +502,12 @@ fn on_stdio(server: &RunningServer) -> (Client, Arc<Mutex<Vec<String>>>) {
     command
         .args(["mcp", "memory"])
         .env("GOOSE_PATH_ROOT", server.root());
-    let options = StdioOptions {
-        name: "memory".to_owned(),
-        max_line: 1 << 20,
-        start: std::time::Duration::from_secs(60),
-        secrets: Vec::new(),
-    };
+    let mut options = StdioOptions::new("memory");
+    options.max_line = 1 << 20;
+    options.start = std::time::Duration::from_secs(60);
     let transport = StdioTransport::spawn(command, options, &Cancel::new()).unwrap();
     let transport = Arc::new(transport);
-    let mut options = Options::new("memory");
+    let mut options = Options::new("memory", Implementation::new("test", "1"));
     let meta = json!({"agent-working-dir": dir});
     options.meta = meta.as_object().unwrap().clone();
     let heard = RecordedNotifications::default();
@@ -520,6 +518,6 @@ fn on_stdio(server: &RunningServer) -> (Client, Arc<Mutex<Vec<String>>>) {
 
 fn ask(client: &Client, tool: &str, arguments: Value) -> Option<bool> {
     let arguments = to_raw_value(&arguments).unwrap();
-    let result = client.call_tool(tool, &arguments, CallOptions::default(), &Cancel::new());
+    let result = client.call_tool_raw(tool, &arguments, CallOptions::default(), &Cancel::new());
     result.unwrap().is_error
 }

@@ -6,7 +6,8 @@ mod turn;
 use crate::command_line::{Command, Failure, failed, print, rest, text};
 use crate::mcp::Client;
 use crate::mcp::client::{DEFAULT_TIMEOUT, IgnoreNotifications, Options};
-use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
+use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
+use crate::mcp::types::Implementation;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
 use crate::sys::process;
@@ -200,16 +201,14 @@ fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
     let mut command = process::Command::new(program);
     command.args(&server[1..]).current_dir(working_dir);
     command.envs(program_lookup::child_path(&folders).map(|path| ("PATH", path)));
-    let options = StdioOptions {
-        name: "demo".to_owned(),
-        max_line: MAX_LINE,
-        start: DEFAULT_TIMEOUT,
-        secrets: Vec::new(),
-    };
+    let mut options = StdioOptions::new("demo");
+    options.start = DEFAULT_TIMEOUT;
     let cancel = Cancel::new();
     let transport = StdioTransport::spawn(command, options, &cancel).map_err(|e| e.to_string())?;
     let ignored = Arc::new(IgnoreNotifications);
-    let client = Client::connect(Arc::new(transport), Options::new("demo"), ignored, &cancel);
+    let own = Implementation::new("gosling", env!("CARGO_PKG_VERSION"));
+    let options = Options::new("demo", own);
+    let client = Client::connect(Arc::new(transport), options, ignored, &cancel);
     let client = client.map_err(|e| e.to_string())?;
     let tools = client.list_tools(&cancel).map_err(|e| e.to_string())?;
     let resources = client.list_resources(&cancel).map_err(|e| e.to_string())?;

@@ -28,7 +28,7 @@ use crate::mcp;
 use crate::mcp::client::{Client, NotificationHandler, Options, RequestTimeouts};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::transport::{Transport, TransportError};
-use crate::mcp::types::{Root, Tool};
+use crate::mcp::types::{Implementation, Root, Tool};
 use crate::store::Config;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::Command;
@@ -499,7 +499,8 @@ impl Context {
         inside: Option<&dyn Inside>,
         secrets: &[String],
     ) -> Options {
-        let mut options = Options::new(config.name());
+        let own = Implementation::new("gosling", env!("CARGO_PKG_VERSION"));
+        let mut options = Options::new(config.name(), own);
         options.timeouts = RequestTimeouts {
             idle: config.timeout(),
             total: config.timeout().max(self.limits.total),
@@ -595,12 +596,10 @@ impl Context {
         if let Some(walls) = &walls {
             walls.confine(&mut command);
         }
-        let options = StdioOptions {
-            start: config.timeout(),
-            name: key(name),
-            max_line: self.limits.message,
-            secrets: environment.secrets().to_vec(),
-        };
+        let mut options = StdioOptions::new(&key(name));
+        options.start = config.timeout();
+        options.max_line = self.limits.message;
+        options.secrets = environment.secrets().to_vec();
         let spawned =
             StdioTransport::spawn(command, options, cancel).map_err(|e| match inside {
                 _ if e.kind() == ErrorKind::Interrupted => {

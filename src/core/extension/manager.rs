@@ -599,7 +599,7 @@ fn call_of(
     };
     let begin = Instant::now();
     let result = server.request(&operation, cancel, |client, cancel| {
-        client.call_tool(tool, arguments, call.clone(), cancel)
+        client.call_tool_raw(tool, arguments, call.clone(), cancel)
     });
     if let Err(error) = &result {
         log::info!(

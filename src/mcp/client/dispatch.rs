@@ -147,7 +147,8 @@ impl Inner {
             Stream::Shared | Stream::Standalone => None,
         };
         let server_request = self.options.request_handler.clone().and_then(|handler| {
-            let server_request = ServerRequest::read(method, params, &self.options.secrets)?;
+            let server_request =
+                ServerRequest::read(&*handler, method, params, &self.options.secrets)?;
             Some((handler, server_request))
         });
         let error = match (server_request, self.this.upgrade()) {

@@ -17,14 +17,24 @@ const MAX_CONCURRENT: usize = 8;
 /// How long `close` waits for handlers after it has cancelled them.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Answers requests of one MCP server: sampling and elicitation, whose capabilities the client declares if it
-/// has a handler.
+/// Answers requests of one MCP server: sampling and elicitation. The client declares the capabilities that its
+/// handler has.
 ///
 /// The client calls it in a new thread for each request. An answer may take minutes; the deadlines of the
 /// client's own requests to that server are paused. `cancel` fires when the server cancels its request, the
 /// call during which it came is cancelled, or the connection ends; the handler must return soon then, and its
 /// result is dropped.
 pub trait RequestHandler: Send + Sync {
+    /// Whether it answers [`sample`](Self::sample). If not, the client refuses the server's requests.
+    fn samples(&self) -> bool {
+        true
+    }
+
+    /// Whether it answers [`elicit`](Self::elicit). If not, the client refuses the server's requests.
+    fn elicits(&self) -> bool {
+        true
+    }
+
     /// Answers `sampling/createMessage`. `caller` is the label of the call during which it came, see
     /// [`CallOptions`](super::CallOptions).
     ///
@@ -75,21 +85,26 @@ pub(super) enum ServerRequest {
 }
 
 impl ServerRequest {
-    /// Reads a request; `None` if no handler answers the method.
+    /// Reads a request; `None` if the handler does not answer the method.
     pub(super) fn read(
+        handler: &dyn RequestHandler,
         method: &str,
         params: Option<&RawValue>,
         secrets: &[String],
     ) -> Option<Result<ServerRequest, ErrorObject>> {
         match method {
-            "sampling/createMessage" => Some(parameters(params).and_then(without_tools)),
-            "elicitation/create" => Some(parameters(params).and_then(|params: ElicitParams| {
-                params.check().map_err(invalid)?;
-                Ok(ServerRequest::Elicit(ElicitParams {
-                    message: redact(&params.message, secrets),
-                    ..params
+            "sampling/createMessage" if handler.samples() => {
+                Some(parameters(params).and_then(without_tools))
+            }
+            "elicitation/create" if handler.elicits() => {
+                Some(parameters(params).and_then(|params: ElicitParams| {
+                    params.check().map_err(invalid)?;
+                    Ok(ServerRequest::Elicit(ElicitParams {
+                        message: redact(&params.message, secrets),
+                        ..params
+                    }))
                 }))
-            })),
+            }
             _ => None,
         }
     }

@@ -44,6 +44,7 @@ mod client_requests;
 mod context;
 mod in_process;
 mod level;
+pub mod memory;
 mod pagination;
 pub mod params;
 mod prompt;
@@ -110,11 +111,7 @@ impl Server {
     /// A server without tools, resources and prompts.
     pub fn new(name: &str, version: &str) -> Self {
         Server {
-            info: Implementation {
-                name: name.to_owned(),
-                title: None,
-                version: version.to_owned(),
-            },
+            info: Implementation::new(name, version),
             instructions: None,
             tools: Vec::new(),
             resources: Vec::new(),

@@ -1,9 +1,8 @@
 //! The loops that serve a connection over stdio and over memory.
 
 use super::reply::{ReplySink, ReplyTarget};
-use super::{Connection, GRACE, MAX_LINE, Server};
+use super::{Connection, GRACE, MAX_LINE, Server, memory};
 use crate::jsonrpc::{ErrorObject, PARSE_ERROR};
-use crate::transport::memory;
 use gosling_sys as sys;
 use gosling_sys::cancel::Cancel;
 use gosling_sys::lock;

@@ -5,8 +5,6 @@
 
 #[cfg(feature = "http")]
 pub mod http;
-#[cfg(feature = "server")]
-pub mod memory;
 pub mod stdio;
 
 use std::fmt;

@@ -30,10 +30,13 @@ use stdout_reader::{EndOfInput, StdoutReader};
 
 /// The default of the longest line that a server may send, in bytes.
 pub const MAX_LINE: usize = 64 << 20;
+/// The default of the time limit for starting a program.
+const START: Duration = Duration::from_secs(30);
 /// How long stderr may stay open after stdout has ended.
 const STDERR_END_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Options of one server process.
+#[non_exhaustive]
 pub struct StdioOptions {
     /// The server's name in logs and thread names.
     pub name: String,
@@ -43,6 +46,18 @@ pub struct StdioOptions {
     pub start: Duration,
     /// Texts to redact in everything that the server prints.
     pub secrets: Vec<String>,
+}
+
+impl StdioOptions {
+    /// The defaults for a server of this name.
+    pub fn new(name: &str) -> Self {
+        StdioOptions {
+            name: name.to_owned(),
+            max_line: MAX_LINE,
+            start: START,
+            secrets: Vec::new(),
+        }
+    }
 }
 
 /// A transport over the pipes of a child process.

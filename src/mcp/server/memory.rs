@@ -1,6 +1,6 @@
 //! A connection inside one process, for builtin servers and for tests of the protocol.
 
-use super::{MessageHandler, Stream, Transport, TransportError};
+use crate::transport::{MessageHandler, Stream, Transport, TransportError};
 use crossbeam_channel::{Receiver as Inbox, Sender, TrySendError, bounded};
 use gosling_sys::lock;
 use std::sync::{Arc, Mutex};
