@@ -2,13 +2,13 @@
 //! list are those of Goose's extension of this name.
 
 use super::{SessionData, in_process};
+use crate::mcp::arguments;
 use crate::mcp::server::{Context, Server, Tool, ToolError};
-use crate::mcp::types::CallToolResult;
+use crate::mcp::types::ToolAnnotations;
 use crate::store::settings::{self, Given};
 use gosling_core::agent::checklist::{self, KEY, list};
 use gosling_core::builtin::BuiltinServer;
 use gosling_core::part::Part;
-use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -56,44 +56,47 @@ fn limit(setting: u64) -> usize {
     }
 }
 
-fn write(data: Arc<dyn SessionData>, limit: usize) -> Tool {
-    #[derive(Deserialize)]
-    struct Write {
+arguments! {
+    struct Checklist {
+        /// The whole list, in Markdown
         content: String,
     }
-    Tool::described(
-        include_str!("todo/todo_write.json"),
-        move |args: Write, _: &Context| {
-            let length = args.content.chars().count();
-            if length > limit {
-                return Err(ToolError::Failed(format!(
-                    "The list has {length} characters, more than the limit of {limit}; remove the items \
-                     that are done."
-                )));
-            }
-            let kept = data.set(KEY, json!({"content": args.content}));
-            kept.map_err(|why| ToolError::Failed(format!("The list was not stored: {why}.")))?;
-            let (done, open) = count(&args.content);
-            Ok(CallToolResult::text(format!(
-                "The list is stored: {done} done, {open} open."
-            )))
-        },
-    )
+}
+
+arguments! {
+    struct Nothing {}
+}
+
+fn write(data: Arc<dyn SessionData>, limit: usize) -> Tool {
+    let run = move |args: Checklist, _: &Context| {
+        let length = args.content.chars().count();
+        if length > limit {
+            return Err(ToolError::Failed(format!(
+                "The list has {length} characters, more than the limit of {limit}; remove the items \
+                 that are done."
+            )));
+        }
+        let kept = data.set(KEY, json!(args));
+        kept.map_err(|why| format!("The list was not stored: {why}."))?;
+        let (done, open) = count(&args.content);
+        Ok(format!("The list is stored: {done} done, {open} open."))
+    };
+    Tool::typed("todo_write", "Replaces the checklist of this session.", run)
+        .title("Write the checklist")
+        .annotations(ToolAnnotations::REPLACES)
 }
 
 fn read(data: Arc<dyn SessionData>) -> Tool {
-    #[derive(Deserialize)]
-    struct Read {}
-    Tool::described(
-        include_str!("todo/todo_read.json"),
-        move |_: Read, _: &Context| {
-            let kept = data.get(KEY);
-            let kept =
-                kept.map_err(|why| ToolError::Failed(format!("The list was not read: {why}.")))?;
-            let empty = "The list is empty.";
-            Ok(CallToolResult::text(list(kept.as_ref()).unwrap_or(empty)))
-        },
-    )
+    let run = move |_: Nothing, _: &Context| {
+        let kept = data.get(KEY);
+        let kept = kept.map_err(|why| format!("The list was not read: {why}."))?;
+        let list = list(kept.as_ref());
+        Ok(list.unwrap_or("The list is empty.").to_owned())
+    };
+    let description = "Returns the current checklist of this session.";
+    Tool::typed("todo_read", description, run)
+        .title("Read the checklist")
+        .annotations(ToolAnnotations::READS)
 }
 
 /// Counts the ticked items and the open ones.

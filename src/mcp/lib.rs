@@ -33,34 +33,27 @@
 //! client at stdin and stdout, `main` ends with `serve_stdio_process`.
 //!
 //! ```
-//! use gosling_mcp::Client;
-//! use gosling_mcp::server::{Context, InProcess, Server, Tool, ToolError};
+//! use gosling_mcp::server::{Context, InProcess, Server, Tool};
 //! use gosling_mcp::typed::CallError;
-//! use gosling_mcp::types::CallToolResult;
-//! use serde_json::json;
+//! use gosling_mcp::{Client, arguments};
 //!
-//! #[derive(serde::Deserialize, serde::Serialize)]
-//! struct Numbers {
-//!     a: u32,
-//!     b: u32,
+//! arguments! {
+//!     struct Numbers {
+//!         /// The first number
+//!         a: u32,
+//!         /// The second number
+//!         b: u32,
+//!     }
 //! }
 //!
-//! let schema = json!({
-//!     "type": "object",
-//!     "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
-//!     "required": ["a", "b"]
+//! let add = Tool::typed("add", "Adds two numbers.", |of: Numbers, _: &Context| {
+//!     Ok((u64::from(of.a) + u64::from(of.b)).to_string())
 //! });
-//! let add = Tool::new("add", "Adds two numbers.", |of: Numbers, _: &Context| {
-//!     Ok(CallToolResult::text((u64::from(of.a) + u64::from(of.b)).to_string()))
+//! let divide = Tool::typed("divide", "Divides two numbers.", |of: Numbers, _: &Context| {
+//!     let quotient = of.a.checked_div(of.b).ok_or("`b` is 0; choose another")?;
+//!     Ok(quotient.to_string())
 //! });
-//! let divide = Tool::new("divide", "Divides two numbers.", |of: Numbers, _: &Context| {
-//!     let quotient = of.a.checked_div(of.b);
-//!     let quotient = quotient.ok_or_else(|| ToolError::Failed("`b` is 0; choose another".into()))?;
-//!     Ok(CallToolResult::text(quotient.to_string()))
-//! });
-//! let server = Server::new("calculator", "1.0.0")
-//!     .tool(add.input(schema.clone()))
-//!     .tool(divide.input(schema));
+//! let server = Server::new("calculator", "1.0.0").tool(add).tool(divide);
 //!
 //! let client = Client::builder("my-program", "1.0.0").connect(InProcess::new(server))?;
 //! assert_eq!(client.call_tool("add", &Numbers { a: 2, b: 3 })?.all_text(), "5");
@@ -77,7 +70,7 @@
 //! | `http` | `transport::http`, the client's end of Streamable HTTP |
 //! | `server` | `server`, the side that offers tools; with `typed` |
 //! | `tls` | https, with `http` |
-//! | `typed` | `typed`: calls, results, events and arguments as types |
+//! | `typed` | `typed`: calls, results, events and arguments as types, and the macro `arguments!` |
 //!
 //! All but `tls` are on by default; without them the crate is a client over stdio that moves JSON text.
 //!

@@ -1,6 +1,7 @@
 //! What handlers ask of their client. MCP 2025-11-25, client/elicitation, client/sampling and client/roots.
 
 use crate::client::*;
+use gosling::mcp::arguments;
 use gosling::mcp::server::{Context, Server, Tool, ToolError};
 use gosling::mcp::types::{CallToolResult, CreateMessageParams};
 use serde::de::IgnoredAny;
@@ -11,6 +12,14 @@ fn told(answer: Result<impl Debug, impl Display>) -> Result<CallToolResult, Tool
     let failed = |error: &dyn Display| ToolError::Failed(error.to_string());
     let answer = answer.map_err(|error| failed(&error))?;
     Ok(CallToolResult::text(format!("{answer:?}")))
+}
+
+arguments! {
+    #[derive(Debug)]
+    struct Person {
+        name: String,
+        age: Option<u8>,
+    }
 }
 
 /// A server whose tools ask the client.
@@ -31,7 +40,10 @@ fn asking() -> Server {
         let roots = context.roots();
         told(roots.map(|all| all.into_iter().map(|root| root.uri).collect::<Vec<_>>()))
     };
+    let typed =
+        |_: IgnoredAny, context: &Context| told(context.elicit_form::<Person>("Who are you?"));
     Server::new("asking", "1")
+        .tool(Tool::new("typed", "", typed))
         .tool(Tool::new("form", "", form))
         .tool(Tool::new("quick", "", form).quick())
         .tool(Tool::new("model", "", model))
@@ -129,6 +141,33 @@ fn a_handler_hears_why_there_is_no_answer() {
             assert_eq!(silent.ask(&call(tool)), expected);
         }
     }
+}
+
+#[test]
+fn a_form_has_the_schema_of_its_answer() {
+    let client = client(json!({"elicitation": {}}));
+    let fill = |result: Value| {
+        let question = client.ask(&call("typed"));
+        let schema = &question["params"]["requestedSchema"];
+        let age = json!({"type": "integer", "minimum": 0, "maximum": 255});
+        assert_eq!(
+            *schema,
+            json!({
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "age": age},
+                "required": ["name"],
+            })
+        );
+        client.ask(&answer(&question, "result", result))
+    };
+    let accepted = json!({"action": "accept", "content": {"name": "Ann", "age": 40.0}});
+    let shown = r#"Accepted(Person { name: "Ann", age: Some(40) })"#;
+    assert_eq!(fill(accepted), text(7, shown));
+    assert_eq!(fill(json!({"action": "decline"})), text(7, "Declined"));
+    assert_eq!(fill(json!({"action": "cancel"})), text(7, "Dismissed"));
+    let wrong = json!({"action": "accept", "content": {"age": 40}});
+    let why = "the client's answer makes no sense: `name` is missing";
+    assert_eq!(fill(wrong), failed(7, why));
 }
 
 #[test]

@@ -4,26 +4,19 @@
 //! does no I/O. [`serve_stdio`] and [`serve_memory`] are loops that serve a connection.
 //!
 //! ```
+//! use gosling_mcp::arguments;
 //! use gosling_mcp::server::{Context, Server, Tool};
-//! use gosling_mcp::types::CallToolResult;
-//! use serde_json::json;
 //!
-//! #[derive(serde::Deserialize)]
-//! struct Greet {
-//!     name: String,
+//! arguments! {
+//!     struct Greet {
+//!         name: String,
+//!     }
 //! }
 //!
-//! let server = Server::new("greeter", "1.0.0").tool(
-//!     Tool::new("greet", "Greets someone by name.", |args: Greet, _: &Context| {
-//!         Ok(CallToolResult::text(format!("Hello, {}!", args.name)))
-//!     })
-//!     .input(json!({
-//!         "type": "object",
-//!         "properties": {"name": {"type": "string"}},
-//!         "required": ["name"]
-//!     }))
-//!     .quick(),
-//! );
+//! let greet = Tool::typed("greet", "Greets someone by name.", |args: Greet, _: &Context| {
+//!     Ok(format!("Hello, {}!", args.name))
+//! });
+//! let server = Server::new("greeter", "1.0.0").tool(greet.quick());
 //! assert_eq!(server.name(), "greeter");
 //! ```
 //!
@@ -53,6 +46,8 @@ mod request_dispatch;
 mod resource;
 mod serve;
 mod tool;
+mod typed_form;
+mod typed_tool;
 
 pub use client_questions::AskError;
 pub use client_requests::is_notification;
@@ -65,6 +60,8 @@ pub use request_dispatch::Connection;
 pub use resource::{Contents, Resource, ResourceError, ResourceTemplate};
 pub use serve::{serve_memory, serve_stdio, serve_stdio_process};
 pub use tool::{Tool, ToolError};
+pub use typed_form::Filled;
+pub use typed_tool::{Reply, Structured};
 
 use super::incoming_requests::Limits;
 use super::jsonrpc::RawJson;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Reads the text of the arguments and runs the tool; the outer error says why the arguments cannot be read.
 type Handler = Box<dyn Fn(&str, &Context) -> Result<Outcome, serde_json::Error> + Send + Sync>;
 
-type Outcome = Result<CallToolResult, ToolError>;
+pub(super) type Outcome = Result<CallToolResult, ToolError>;
 
 /// A tool and its handler.
 pub struct Tool {
@@ -63,18 +63,27 @@ impl Tool {
         A: DeserializeOwned,
         F: Fn(A, &Context) -> Result<CallToolResult, ToolError> + Send + Sync + 'static,
     {
+        let tool = Self::with_reader(description, move |arguments, context| {
+            gosling_text::json::from_str(arguments).map(|arguments| handler(arguments, context))
+        });
+        check_argument::<A>(&tool.wire.name);
+        tool
+    }
+
+    /// A tool whose handler reads the text of the arguments.
+    pub(super) fn with_reader(
+        description: &str,
+        handler: impl Fn(&str, &Context) -> Result<Outcome, serde_json::Error> + Send + Sync + 'static,
+    ) -> Self {
         // Schemas are sent as they are read here: without white space.
         let wire = gosling_text::json::from_str::<Value>(description)
             .and_then(|description| gosling_text::json::from_str(&description.to_string()));
         let wire: types::Tool = wire.expect("the program's own description of a tool is right");
-        check_argument::<A>(&wire.name);
         check_schema(&wire.name, wire.input_schema.get());
         Tool {
             wire,
             quick: false,
-            handler: Box::new(move |arguments, context| {
-                gosling_text::json::from_str(arguments).map(|arguments| handler(arguments, context))
-            }),
+            handler: Box::new(handler),
         }
     }
 
