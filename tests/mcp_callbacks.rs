@@ -722,6 +722,7 @@ mod own_server {
     use gosling::builtin::mcp_endpoint::{self, Sessions};
     use gosling::http::{self, AccessControl};
     use gosling::mcp::server;
+    use gosling::mcp::typed::Event;
     use gosling::mcp::types::Root;
 
     /// A server of our own that asks during a call, over two transports.
@@ -768,5 +769,50 @@ mod own_server {
             handler.asked(),
             vec![(Some("one".to_owned()), "Who are you?".to_owned()); 2]
         );
+    }
+
+    /// Over HTTP, changes come on the stream that belongs to no request; servers without changes have none.
+    #[test]
+    fn changes_of_a_server_of_ours_are_heard_over_http() {
+        let tool = |name: &str| {
+            server::Tool::new(name, "", |_: serde::de::IgnoredAny, _: &server::Context| {
+                Ok(CallToolResult::text("done"))
+            })
+        };
+        let growing = server::Server::new("growing", "1")
+            .tool(tool("first"))
+            .changing(&[server::Listing::Tools]);
+        let growing = Arc::new(growing);
+        let shared = growing.clone();
+        let sessions = Arc::new(Sessions::new(move || shared.clone()));
+        let router = mcp_endpoint::router(&sessions);
+        let (access, limits) = (AccessControl::default(), http::Limits::default());
+        let endpoint = http::Server::bind(("127.0.0.1", 0), router, access, limits).unwrap();
+        let url = format!("http://{}/mcp", endpoint.local_addr());
+        let connect = |changes: Sender<Event>| {
+            let transport = HttpTransport::new(HttpOptions::new("peer", &url)).unwrap();
+            let builder = Client::builder("test", "1").on_event(move |event| {
+                let _ = changes.send(event);
+            });
+            builder.connect(transport).unwrap()
+        };
+        let clients = [(); 2].map(|()| {
+            let (sender, changes) = channel();
+            (connect(sender), changes)
+        });
+        for (client, _) in &clients {
+            assert_eq!(client.list_tools(&Cancel::new()).unwrap().len(), 1);
+        }
+        for n in 0..3 {
+            growing.add_tool(tool(&format!("more_{n}"))).unwrap();
+            for (client, changes) in &clients {
+                let event = changes.recv_timeout(support::TEST_TIMEOUT).unwrap();
+                assert!(matches!(event, Event::ToolsChanged), "{event:?}");
+                assert_eq!(client.list_tools(&Cancel::new()).unwrap().len(), n + 2);
+            }
+        }
+        drop(clients);
+        endpoint.stop(Duration::from_secs(1));
+        sessions.close();
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Each client has a session with its own server. If the response is ready soon and no message precedes it,
 //! it is sent as JSON; otherwise as an event stream, which a client whose connection broke resumes by `GET`
-//! with `Last-Event-ID`. A broken connection cancels nothing; `notifications/cancelled` does. There is no
-//! stream for messages outside of requests, because these servers send none: `GET` without `Last-Event-ID`
-//! is answered with 405, as the specification allows.
+//! with `Last-Event-ID`. A broken connection cancels nothing; `notifications/cancelled` does. `GET` without
+//! `Last-Event-ID` opens the stream for messages outside of requests, if the server declares that its lists change. It
+//! is answered with 405 for other servers, as the specification allows, because they send none.
 
 mod response_stream;
 mod sessions;
@@ -107,7 +107,10 @@ fn get(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
     let session = sessions.find(session_id(request)?)?;
     let last = request.header("Last-Event-ID");
     let last: Option<EventId> = last.and_then(|id| id.parse().ok());
-    let stream = last.and_then(|last| Some((session.stream(last.stream)?, last)));
+    let stream = match last {
+        Some(last) => session.stream(last.stream).map(|stream| (stream, last)),
+        None => session.standalone(),
+    };
     match stream {
         Some((stream, last)) if !stream.is_complete_after(last.message) => {
             Ok(event_stream(&session.ended, stream, last, false))

@@ -1,6 +1,7 @@
 //! The MCP server: its answers to literal messages.
 
 mod calls;
+mod changes;
 mod client;
 mod lab;
 mod lifecycle;

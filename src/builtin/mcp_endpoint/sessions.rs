@@ -1,7 +1,7 @@
 //! The sessions of an MCP server over HTTP. Each client has its own server, until it ends the session or sends
 //! nothing for a long time.
 
-use super::response_stream::ResponseStream;
+use super::response_stream::{EventId, ResponseStream};
 use crate::http::Error;
 use crate::mcp::server::{Connection, GRACE, Server};
 use crate::sys;
@@ -23,7 +23,7 @@ const MAX_COMPLETE_BYTES: usize = 4 << 20;
 
 /// The sessions of one MCP server.
 pub struct Sessions {
-    make: Box<dyn Fn() -> Server + Send + Sync>,
+    make: Box<dyn Fn() -> Arc<Server> + Send + Sync>,
     table: Mutex<HashMap<String, Arc<Session>>>,
     shutdown: Cancel,
 }
@@ -35,6 +35,8 @@ pub(super) struct Session {
     pub(super) connection: Connection,
     /// Cancelled when the session has ended.
     pub(super) ended: Cancel,
+    /// The number of the stream for messages outside of requests; 0 if there is none.
+    standalone: u64,
     streams: Mutex<Streams>,
     /// When the last request came.
     last_request: Mutex<Instant>,
@@ -47,10 +49,13 @@ struct Streams {
 }
 
 impl Sessions {
-    /// No sessions. `make` makes the server of each session.
-    pub fn new(make: impl Fn() -> Server + Send + Sync + 'static) -> Self {
+    /// No sessions. `make` makes the server of each session, or returns one that they share.
+    pub fn new<S>(make: impl Fn() -> S + Send + Sync + 'static) -> Self
+    where
+        S: Into<Arc<Server>>,
+    {
         Sessions {
-            make: Box::new(make),
+            make: Box::new(move || make().into()),
             table: Mutex::default(),
             shutdown: Cancel::new(),
         }
@@ -100,11 +105,19 @@ impl Sessions {
         let id = sys::random_hex(16)
             .map_err(|error| Error::internal(format!("No session id can be drawn: {error}")))?;
         let ended = self.shutdown.child();
+        let mut connection = Connection::new((self.make)(), &ended).overtaking();
+        let mut streams = Streams::default();
+        if connection.has_changes() {
+            let standalone = Arc::<ResponseStream>::default();
+            connection = connection.notifying(standalone.sink());
+            streams.add(&standalone);
+        }
         Ok(Arc::new(Session {
             id,
-            connection: Connection::new((self.make)(), &ended).overtaking(),
+            connection,
             ended,
-            streams: Mutex::default(),
+            standalone: streams.last,
+            streams: Mutex::new(streams),
             last_request: Mutex::new(Instant::now()),
         }))
     }
@@ -183,12 +196,16 @@ impl Session {
 
     /// Keeps a stream, so that the client can resume it, and returns its number.
     pub(super) fn keep(&self, stream: &Arc<ResponseStream>) -> u64 {
-        let mut streams = lock(&self.streams);
-        streams.last += 1;
-        let number = streams.last;
-        streams.kept.insert(number, stream.clone());
-        streams.tidy();
-        number
+        lock(&self.streams).add(stream)
+    }
+
+    /// The stream for messages outside of requests, from its beginning; `None` if there are no such messages.
+    pub(super) fn standalone(&self) -> Option<(Arc<ResponseStream>, EventId)> {
+        let beginning = EventId {
+            stream: self.standalone,
+            message: 0,
+        };
+        Some((self.stream(self.standalone)?, beginning))
     }
 
     pub(super) fn stream(&self, number: u64) -> Option<Arc<ResponseStream>> {
@@ -197,6 +214,15 @@ impl Session {
 }
 
 impl Streams {
+    /// Keeps a stream and returns its number.
+    fn add(&mut self, stream: &Arc<ResponseStream>) -> u64 {
+        self.last += 1;
+        let number = self.last;
+        self.kept.insert(number, stream.clone());
+        self.tidy();
+        number
+    }
+
     /// Drops the oldest complete streams until the others are within the limits.
     fn tidy(&mut self) {
         let ended = self.kept.iter().filter(|(_, stream)| stream.has_ended());

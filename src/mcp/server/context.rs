@@ -1,8 +1,8 @@
 //! The request that a handler works on, and the messages that it may send to the client.
 
-use super::Level;
 use super::client_questions::{AskError, ClientQuestions};
 use super::reply::ReplySink;
+use super::{Level, Server};
 use crate::jsonrpc;
 use crate::types::Progress;
 use gosling_sys::cancel::Cancel;
@@ -16,6 +16,7 @@ use std::time::Duration;
 
 /// The request that a handler works on.
 pub struct Context {
+    server: Arc<Server>,
     sink: ReplySink,
     cancel: Cancel,
     meta: Map<String, Value>,
@@ -28,6 +29,7 @@ impl Context {
     /// `level` is the lowest level for the client; `None` if logging is not declared. `questions` is `None` where
     /// answers of the client cannot arrive.
     pub(super) fn new(
+        server: &Arc<Server>,
         sink: &ReplySink,
         cancel: &Cancel,
         meta: Option<&RawValue>,
@@ -36,6 +38,7 @@ impl Context {
         questions: Option<Arc<ClientQuestions>>,
     ) -> Self {
         Context {
+            server: server.clone(),
             sink: sink.clone(),
             cancel: cancel.clone(),
             meta: meta
@@ -61,6 +64,11 @@ impl Context {
     /// The name of the tool or prompt, or the URI of the resource.
     pub(super) fn logger(&self) -> &str {
         &self.logger
+    }
+
+    /// The server, for example to [add](Server::add_tool) something to it.
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
     }
 
     /// Cancelled when the client cancels the request or leaves. A long handler must check it; its result is

@@ -30,7 +30,9 @@ impl InProcess {
                 handler.message(&message, Stream::Shared);
             }
         });
-        let connection = Connection::new(server, &Cancel::new()).refusing();
+        let connection = Connection::new(server, &Cancel::new())
+            .refusing()
+            .notifying(sink.clone());
         InProcess {
             connection: Mutex::new(Some(Arc::new(connection))),
             handler,

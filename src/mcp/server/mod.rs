@@ -1,6 +1,6 @@
 //! MCP server: the description of a server, and the protocol.
 //!
-//! A [`Server`] is an immutable description with handlers. A [`Connection`] is the state of one client and
+//! A [`Server`] is a description with handlers, whose lists may change while it runs. A [`Connection`] is the state of one client and
 //! does no I/O. [`serve_stdio`] and [`serve_memory`] are loops that serve a connection.
 //!
 //! ```
@@ -38,6 +38,7 @@ mod context;
 mod in_process;
 mod level;
 pub mod memory;
+mod offered;
 mod pagination;
 pub mod params;
 mod prompt;
@@ -54,6 +55,7 @@ pub use client_requests::is_notification;
 pub use context::Context;
 pub use in_process::InProcess;
 pub use level::Level;
+pub use offered::{ChangeError, Listing};
 pub use prompt::Prompt;
 pub use reply::ReplySink;
 pub use request_dispatch::Connection;
@@ -66,6 +68,7 @@ pub use typed_tool::{Reply, Structured};
 use super::incoming_requests::Limits;
 use super::jsonrpc::RawJson;
 use super::types::{self, Capability, Implementation, ServerCapabilities};
+use offered::{Listeners, Offered};
 use params::reason;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -87,10 +90,12 @@ pub const GRACE: Duration = Duration::from_secs(3);
 pub struct Server {
     info: Implementation,
     instructions: Option<String>,
-    tools: Vec<Arc<Tool>>,
-    resources: Vec<Arc<Resource>>,
-    templates: Vec<Arc<ResourceTemplate>>,
-    prompts: Vec<Arc<Prompt>>,
+    tools: Offered<Tool>,
+    resources: Offered<Resource>,
+    templates: Offered<ResourceTemplate>,
+    prompts: Offered<Prompt>,
+    changing: Vec<Listing>,
+    listeners: Listeners,
     live_resources: Option<Live<types::Resource>>,
     live_prompts: Option<Live<Prompt>>,
     logging: bool,
@@ -110,10 +115,12 @@ impl Server {
         Server {
             info: Implementation::new(name, version),
             instructions: None,
-            tools: Vec::new(),
-            resources: Vec::new(),
-            templates: Vec::new(),
-            prompts: Vec::new(),
+            tools: Offered::default(),
+            resources: Offered::default(),
+            templates: Offered::default(),
+            prompts: Offered::default(),
+            changing: Vec::new(),
+            listeners: Listeners::default(),
             live_resources: None,
             live_prompts: None,
             logging: false,
@@ -152,11 +159,8 @@ impl Server {
     ///
     /// # Panics
     /// The tool has no name, or there is one of its name.
-    pub fn tool(mut self, tool: Tool) -> Self {
-        let name = &tool.wire.name;
-        let names = self.tools.iter().map(|tool| &tool.wire.name);
-        check_unique("tool", name, names);
-        self.tools.push(Arc::new(tool));
+    pub fn tool(self, tool: Tool) -> Self {
+        possible(self.tools.add(tool));
         self
     }
 
@@ -164,10 +168,8 @@ impl Server {
     ///
     /// # Panics
     /// The resource has no URI, or there is one with its URI.
-    pub fn resource(mut self, resource: Resource) -> Self {
-        let uris = self.resources.iter().map(|resource| &resource.wire.uri);
-        check_unique("resource", &resource.wire.uri, uris);
-        self.resources.push(Arc::new(resource));
+    pub fn resource(self, resource: Resource) -> Self {
+        possible(self.resources.add(resource));
         self
     }
 
@@ -175,10 +177,8 @@ impl Server {
     ///
     /// # Panics
     /// There is the same template already.
-    pub fn template(mut self, template: ResourceTemplate) -> Self {
-        let uris = self.templates.iter().map(|known| &known.wire.uri_template);
-        check_unique("template", &template.wire.uri_template, uris);
-        self.templates.push(Arc::new(template));
+    pub fn template(self, template: ResourceTemplate) -> Self {
+        possible(self.templates.add(template));
         self
     }
 
@@ -186,11 +186,86 @@ impl Server {
     ///
     /// # Panics
     /// The prompt has no name, or there is one of its name.
-    pub fn prompt(mut self, prompt: Prompt) -> Self {
-        let names = self.prompts.iter().map(|prompt| &prompt.wire.name);
-        check_unique("prompt", &prompt.wire.name, names);
-        self.prompts.push(Arc::new(prompt));
+    pub fn prompt(self, prompt: Prompt) -> Self {
+        possible(self.prompts.add(prompt));
         self
+    }
+
+    /// Declares that these lists change while clients are connected: [`add_tool`](Self::add_tool) and the like may be
+    /// called then.
+    pub fn changing(mut self, lists: &[Listing]) -> Self {
+        self.changing.extend(lists);
+        self
+    }
+
+    /// Adds a tool while clients are connected, and tells them that the list has changed.
+    ///
+    /// # Errors
+    /// The server does not declare that its tools change, or the tool's name is taken or empty.
+    pub fn add_tool(&self, tool: Tool) -> Result<(), ChangeError> {
+        self.change(Listing::Tools, || self.tools.add(tool))
+    }
+
+    /// Removes a tool, see [`add_tool`](Self::add_tool). Its running calls go on.
+    ///
+    /// # Errors
+    /// The server does not declare that its tools change, or it has none of this name.
+    pub fn remove_tool(&self, name: &str) -> Result<(), ChangeError> {
+        self.change(Listing::Tools, || self.tools.remove(name))
+    }
+
+    /// Adds a resource, see [`add_tool`](Self::add_tool).
+    ///
+    /// # Errors
+    /// As `add_tool`.
+    pub fn add_resource(&self, resource: Resource) -> Result<(), ChangeError> {
+        self.change(Listing::Resources, || self.resources.add(resource))
+    }
+
+    /// Removes the resource with this URI, see [`remove_tool`](Self::remove_tool).
+    ///
+    /// # Errors
+    /// As `remove_tool`.
+    pub fn remove_resource(&self, uri: &str) -> Result<(), ChangeError> {
+        self.change(Listing::Resources, || self.resources.remove(uri))
+    }
+
+    /// Adds a prompt, see [`add_tool`](Self::add_tool).
+    ///
+    /// # Errors
+    /// As `add_tool`.
+    pub fn add_prompt(&self, prompt: Prompt) -> Result<(), ChangeError> {
+        self.change(Listing::Prompts, || self.prompts.add(prompt))
+    }
+
+    /// Removes a prompt, see [`remove_tool`](Self::remove_tool).
+    ///
+    /// # Errors
+    /// As `remove_tool`.
+    pub fn remove_prompt(&self, name: &str) -> Result<(), ChangeError> {
+        self.change(Listing::Prompts, || self.prompts.remove(name))
+    }
+
+    /// Tells the clients that what [`live_resources`](Self::live_resources) or [`live_prompts`](Self::live_prompts)
+    /// finds has changed.
+    ///
+    /// # Errors
+    /// The server does not declare that this list changes.
+    pub fn announce(&self, list: Listing) -> Result<(), ChangeError> {
+        self.change(list, || Ok(()))
+    }
+
+    fn change(
+        &self,
+        list: Listing,
+        change: impl FnOnce() -> Result<(), ChangeError>,
+    ) -> Result<(), ChangeError> {
+        if !self.changing.contains(&list) {
+            return Err(ChangeError::NotDeclared(list));
+        }
+        change()?;
+        self.listeners.tell(list);
+        Ok(())
     }
 
     /// Also lists the resources that `find` returns, after the fixed ones; called for every listing. A
@@ -233,18 +308,28 @@ impl Server {
     }
 
     fn capabilities(&self) -> ServerCapabilities {
-        let declared = |offered: bool| offered.then(Capability::default);
-        let live = self.live_resources.is_some();
-        let resources = live || !(self.resources.is_empty() && self.templates.is_empty());
+        let declared = |list: Listing, is_offered: bool| {
+            // Handlers report changes of live resources.
+            let is_live = list == Listing::Resources && self.live_resources.is_some();
+            let list_changed = (is_live || self.changing.contains(&list)).then_some(true);
+            (is_offered || list_changed.is_some()).then_some(Capability { list_changed })
+        };
+        let no_resources = self.resources.all().is_empty() && self.templates.all().is_empty();
+        let prompts = self.live_prompts.is_some() || !self.prompts.all().is_empty();
         ServerCapabilities {
-            tools: declared(!self.tools.is_empty()),
-            resources: resources.then(|| Capability {
-                list_changed: live.then_some(true),
-            }),
-            prompts: declared(self.live_prompts.is_some() || !self.prompts.is_empty()),
-            logging: declared(self.logging),
+            tools: declared(Listing::Tools, !self.tools.all().is_empty()),
+            resources: declared(Listing::Resources, !no_resources),
+            prompts: declared(Listing::Prompts, prompts),
+            logging: self.logging.then(Capability::default),
             completions: None,
         }
+    }
+}
+
+/// Panics if something cannot be offered: clients could not call it.
+fn possible(added: Result<(), ChangeError>) {
+    if let Err(why) = added {
+        panic!("{why}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! One client's connection: life cycle, dispatch, errors. No I/O. MCP 2025-11-25, basic and basic/lifecycle.
 
 use super::client_questions::ClientQuestions;
+use super::offered::Listener;
 use super::pagination::Page;
 use super::reply::{PendingReply, ReplySink, ReplyTarget};
 use super::resource::not_found;
@@ -30,6 +31,7 @@ pub struct Connection {
     level: Option<Arc<Mutex<Level>>>,
     calls: Arc<IncomingRequests>,
     questions: Arc<ClientQuestions>,
+    listener: Option<Arc<Listener>>,
     overtaking: bool,
     refusing: bool,
 }
@@ -45,9 +47,23 @@ impl Connection {
             level,
             calls: Arc::new(IncomingRequests::new(Limits::CALLS, cancel)),
             questions: Arc::default(),
+            listener: None,
             overtaking: false,
             refusing: false,
         }
+    }
+
+    /// Tells the client of [changes](Server::changing) through `sink`, once it has sent `notifications/initialized`.
+    pub fn notifying(mut self, sink: ReplySink) -> Self {
+        let listener = Arc::new(Listener::new(sink));
+        self.server.listeners.add(&listener);
+        self.listener = Some(listener);
+        self
+    }
+
+    /// Whether something that the server offers [changes](Server::changing).
+    pub fn has_changes(&self) -> bool {
+        !self.server.changing.is_empty()
     }
 
     /// For a client whose messages may overtake each other, because each has its own HTTP connection: keeps
@@ -136,6 +152,11 @@ impl Connection {
         struct Cancelled {
             request_id: Id,
         }
+        if method == "notifications/initialized"
+            && let Some(listener) = &self.listener
+        {
+            listener.ready();
+        }
         if method == "notifications/cancelled"
             && let Ok(Cancelled { request_id }) = read(method, params)
         {
@@ -153,12 +174,14 @@ impl Connection {
             "initialize" => pending.answer(self.initialize(name, params)),
             "logging/setLevel" => pending.answer(self.set_level(name, params)),
             "tools/list" => {
-                let tools = server.tools.iter().map(|tool| &tool.wire);
+                let tools = server.tools.all();
+                let tools = tools.iter().map(|tool| &tool.wire);
                 pending.answer(self.list("tools", tools, name, params));
             }
             "resources/list" => self.list_resources(pending, name, params),
             "resources/templates/list" => {
-                let templates = server.templates.iter().map(|template| &template.wire);
+                let templates = server.templates.all();
+                let templates = templates.iter().map(|template| &template.wire);
                 pending.answer(self.list("resourceTemplates", templates, name, params));
             }
             "prompts/list" => self.list_prompts(pending, name, params),
@@ -281,7 +304,8 @@ impl Connection {
     }
 
     fn list_resources(&self, pending: PendingReply, name: &str, params: Option<&RawValue>) {
-        let fixed = self.server.resources.iter().map(|resource| &resource.wire);
+        let fixed = self.server.resources.all();
+        let fixed = fixed.iter().map(|resource| &resource.wire);
         let Some(live) = self.server.live_resources.clone() else {
             return pending.answer(self.list("resources", fixed, name, params));
         };
@@ -293,7 +317,8 @@ impl Connection {
     }
 
     fn list_prompts(&self, pending: PendingReply, name: &str, params: Option<&RawValue>) {
-        let fixed = self.server.prompts.iter().map(|prompt| &prompt.wire);
+        let fixed = self.server.prompts.all();
+        let fixed = fixed.iter().map(|prompt| &prompt.wire);
         let Some(live) = self.server.live_prompts.clone() else {
             return pending.answer(self.list("prompts", fixed, name, params));
         };
@@ -318,12 +343,7 @@ impl Connection {
             Ok(call) => call,
             Err(error) => return pending.refuse(error),
         };
-        let Some(tool) = self
-            .server
-            .tools
-            .iter()
-            .find(|tool| tool.wire.name == call.name)
-        else {
+        let Some(tool) = self.server.tools.find(&call.name) else {
             let text = format!("Unknown tool: {}", call.name);
             return pending.refuse(ErrorObject::new(INVALID_PARAMS, text));
         };
@@ -335,7 +355,6 @@ impl Connection {
             let text = "`arguments` must be an object";
             return pending.refuse(ErrorObject::new(INVALID_PARAMS, text));
         }
-        let tool = tool.clone();
         let refusing = self.refusing;
         self.run(
             pending,
@@ -360,15 +379,14 @@ impl Connection {
             Ok(read) => read,
             Err(error) => return pending.refuse(error),
         };
-        if let Some(resource) = self.server.resources.iter().find(|r| r.wire.uri == uri) {
-            let resource = resource.clone();
+        if let Some(resource) = self.server.resources.find(&uri) {
             let quick = resource.quick;
             let read = move |context: &Context| resource.read(context).map(Produced::Resource);
             return self.run(pending, &uri, meta, quick, Box::new(read));
         }
         let matching =
             |template: &Arc<ResourceTemplate>| Some((template.clone(), template.variables(&uri)?));
-        match self.server.templates.iter().find_map(matching) {
+        match self.server.templates.all().iter().find_map(matching) {
             None => pending.refuse(not_found(&uri)),
             Some((template, variables)) => {
                 let label = template.wire.name.clone();
@@ -395,8 +413,7 @@ impl Connection {
             Ok(get) => get,
             Err(error) => return pending.refuse(error),
         };
-        let fixed = self.server.prompts.iter().find(|p| p.wire.name == get.name);
-        let fixed = fixed.cloned();
+        let fixed = self.server.prompts.find(&get.name);
         let live = self.server.live_prompts.clone();
         let unknown = format!("Unknown prompt: {}", get.name);
         let unknown = ErrorObject::new(INVALID_PARAMS, unknown);
@@ -434,6 +451,7 @@ impl Connection {
         let level = self.level.clone();
         let questions = (!quick).then(|| self.questions.clone());
         let context = Context::new(
+            &self.server,
             sink,
             &guard.cancel,
             meta.as_deref(),

@@ -68,9 +68,9 @@ fn end_process_soon() {
 
 /// Serves the client of a memory transport until it closes the connection. Runs on the calling thread.
 pub fn serve_memory(server: impl Into<Arc<Server>>, end: memory::ServerEnd) {
-    let connection = Connection::new(server, &Cancel::new());
     let outbox = end.outbox();
     let sink: ReplySink = Arc::new(move |message| outbox.send(&message));
+    let connection = Connection::new(server, &Cancel::new()).notifying(sink.clone());
     while let Some(message) = end.recv() {
         connection.receive(&message, &sink);
     }
@@ -83,7 +83,6 @@ where
     R: BufRead,
     W: Write + Send + 'static,
 {
-    let connection = Connection::new(server, gone);
     let output = Arc::new(Output {
         stream: Mutex::new(output),
         failure: Mutex::default(),
@@ -91,6 +90,7 @@ where
     });
     let lines = output.clone();
     let sink: ReplySink = Arc::new(move |message| lines.send(message));
+    let connection = Connection::new(server, gone).notifying(sink.clone());
     let ended = receive_lines(&connection, input, &sink, gone);
     if ended.is_ok() && !gone.is_cancelled() {
         connection.settle(INPUT_END_TIMEOUT);
