@@ -1,6 +1,7 @@
 //! A command to start: program, arguments, variables and working directory.
 #![allow(unsafe_code)]
 
+use crate::taken_variables;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -121,6 +122,9 @@ impl Command {
     /// The complete environment of the program.
     pub(super) fn environment(&self) -> BTreeMap<OsString, OsString> {
         let mut all: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        for name in taken_variables::taken() {
+            all.remove(&name);
+        }
         for (name, value) in &self.variables {
             match value {
                 Some(value) => all.insert(name.clone(), value.clone()),

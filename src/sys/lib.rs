@@ -20,6 +20,7 @@ pub mod signal;
 mod spawner;
 mod stamp;
 pub mod sync;
+mod taken_variables;
 pub mod threads;
 mod time_limit;
 mod unix;
@@ -27,6 +28,7 @@ mod unix;
 pub use memory::{memory_limit, share_of_memory};
 #[cfg(feature = "parts")]
 pub use parts::*;
+pub use taken_variables::take_variable;
 pub use threads::{SMALL_STACK, spawn};
 pub use time_limit::TimeLimit;
 pub use unix::{
@@ -49,14 +51,6 @@ pub fn random_hex(bytes: usize) -> io::Result<String> {
     let mut buffer = vec![0; bytes];
     getrandom::getrandom(&mut buffer).map_err(|e| io::Error::other(e.to_string()))?;
     Ok(buffer.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// Removes a variable from the environment and overwrites the memory in which other processes see it. Returns
-/// its value if it is Unicode. For secrets; must be called while the process has one thread.
-pub fn take_variable(name: &str) -> Option<String> {
-    let value = std::env::var_os(name)?;
-    unix::erase_variable(name);
-    value.into_string().ok()
 }
 
 /// Returns memory to the system: what the allocator keeps of freed memory, and the pages of the executable's

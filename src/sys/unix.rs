@@ -2,7 +2,7 @@
 //! [`signal`](super::signal) on Unix. Most `unsafe` here is a system call with plain integers, or with data
 //! that the caller owns and for which zero is valid. Three parts need more care: `start` forks and execs,
 //! where the child makes only system calls with data that was prepared before the fork; `erase_variable`
-//! overwrites a secret in the environment, while there is one thread; and `executable` unmaps code and
+//! overwrites a secret in the environment, if there is one thread; and `executable` unmaps code and
 //! constants, which the system then maps again.
 #![allow(unsafe_code)]
 
@@ -29,7 +29,7 @@ use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant};
 pub(crate) use system::limits;
-pub(super) use system::{PidFd, limit_of, unmap_code};
+pub(super) use system::{PidFd, is_only_thread, limit_of, unmap_code};
 pub use system::{make_undumpable, wait_signal_timeout};
 
 /// The signals that are sent to groups and processes.
@@ -319,7 +319,7 @@ pub fn system_memory() -> Option<u64> {
 }
 
 /// Overwrites the value of a variable in place, where the kernel shows it to other processes, and removes the
-/// variable. Called while there is one thread.
+/// variable. Called where [`is_only_thread`] has just said so.
 pub(super) fn erase_variable(name: &str) {
     let Ok(c_name) = CString::new(name) else {
         return;

@@ -48,6 +48,11 @@ impl PidFd {
     }
 }
 
+/// Whether this is the only thread of the process; false if the system does not say.
+pub(in super::super) fn is_only_thread() -> bool {
+    std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
+}
+
 /// Sets the soft limit that carries marks, or resets it, if the hard limit allows that. Called in a child between
 /// fork and exec.
 pub(super) fn set_limit(soft: Option<u64>) {

@@ -25,6 +25,11 @@ impl PidFd {
     }
 }
 
+/// The system is not asked: false.
+pub(in super::super) fn is_only_thread() -> bool {
+    false
+}
+
 pub(super) fn set_limit(_: Option<u64>) {}
 
 /// No limit carries marks.
