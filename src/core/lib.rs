@@ -1,5 +1,5 @@
 //! The core of gosling, which every build has: sessions, turns, models, extensions, and Goose's HTTP API. The crate
-//! `gosling` offers it to embedders, and walks through it.
+//! `gosling` offers it to embedders, walks through it, and says what of it is kept; all else changes with each version.
 //!
 //! Dependencies point one way: [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`], with [`provider`] beside
 //! [`extension`]; [`conversation`] and [`store`] are used from [`api`] down. What a build can leave out is not here: the

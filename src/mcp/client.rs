@@ -113,6 +113,7 @@ impl NotificationHandler for IgnoreNotifications {
 
 /// Counts messages that the client skipped or refused.
 #[derive(Default, Debug)]
+#[non_exhaustive]
 pub struct Counters {
     /// Lines or events that are not JSON-RPC messages.
     pub malformed: AtomicU64,
@@ -166,6 +167,7 @@ impl Client {
     }
 
     /// A client whose connection was never made, and is closed.
+    #[doc(hidden)]
     pub fn closed(name: &str) -> Client {
         let handler = Arc::new(IgnoreNotifications);
         let options = Options::new(name, Implementation::default());
@@ -244,11 +246,13 @@ impl Client {
 
     /// Whether the server holds something, after it was unused for this time, that its end would lose. Only a server
     /// in this process is asked.
+    #[doc(hidden)]
     pub fn holds_state(&self, unused: Duration) -> bool {
         self.inner.transport.holds_state(unused)
     }
 
     /// What gets the notifications that no call observes.
+    #[doc(hidden)]
     pub fn notification_handler(&self) -> Arc<dyn NotificationHandler> {
         self.inner.notification_handler.clone()
     }

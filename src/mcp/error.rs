@@ -17,6 +17,7 @@ const URLS: usize = 8;
 /// Why a request or the connection failed. Each text is one sentence without the server's name, which the
 /// caller adds.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The connection could not be made or failed.
     Transport(TransportError),

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 /// How long a wait lasts before the token begins to be watched, see [`Cancel::child_watched`].
+#[doc(hidden)]
 pub const WATCH_AFTER: Duration = Duration::from_millis(100);
 
 type Hook = Box<dyn FnOnce() + Send>;
@@ -41,6 +42,7 @@ struct Hooks {
 }
 
 /// Refers to a token without keeping it alive.
+#[doc(hidden)]
 pub struct WeakCancel(Weak<Inner>);
 
 /// Why a wait brought no message.
@@ -76,6 +78,7 @@ impl Cancel {
     /// HTTP client has disconnected, and then cancels the token. `begin` is called at most once: by the first wait on
     /// the token or a descendant that lasts [`WATCH_AFTER`] or ends without what it waits for, so that what is quick
     /// pays nothing. It must not block.
+    #[doc(hidden)]
     pub fn child_watched(&self, begin: impl FnOnce(WeakCancel) + Send + 'static) -> Self {
         self.derive(None, Some(Box::new(begin)))
     }
@@ -167,6 +170,7 @@ impl Cancel {
     ///
     /// # Errors
     /// Why there is no message.
+    #[doc(hidden)]
     pub fn receive<T>(&self, inbox: &Receiver<T>, timeout: Duration) -> Result<T, NoMessage> {
         let start = Instant::now();
         let (sender, cancelled) = bounded::<()>(0);

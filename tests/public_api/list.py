@@ -8,17 +8,32 @@ import pathlib
 import re
 import sys
 
-# What `gosling help embedding` promises to keep. The rest of the crates may change with each version.
+# What `gosling help embedding` promises to keep: modules, and single items of others. The rest of the crates may change
+# with each version, and so may what is hidden from the documentation.
 MODULES = [
     "gosling_core/agent",
     "gosling_core/conversation",
     "gosling_core/http",
-    "gosling_core/part",
     "gosling_core/provider",
     "gosling_embedding",
     "gosling_mcp/client",
+    "gosling_mcp/error",
     "gosling_mcp/server",
+    "gosling_mcp/transport",
+    "gosling_mcp/typed",
+    "gosling_mcp/types",
     "gosling_sys/cancel",
+]
+ITEMS = [
+    "gosling/parts/constant.PARTS",
+    "gosling_core/api/fn.router",
+    "gosling_core/store/struct.Paths",
+    "gosling_mcp/jsonrpc/struct.ErrorObject",
+    "gosling_mcp/jsonrpc/type.RawJson",
+    "gosling_mcp/macro.arguments",
+    "gosling_sys/fn.protect_memory",
+    "gosling_sys/fn.take_variable",
+    "gosling_sys/process/struct.Command",
 ]
 
 # Parts of a page that say what an item is: its declaration, with variants and fields, and its methods.
@@ -57,15 +72,17 @@ def lines(page, path):
 
 def main():
     root = pathlib.Path(sys.argv[1])
+    pages = [root / f"{item}.html" for item in ITEMS]
     for module in MODULES:
-        pages = sorted(root.joinpath(module).rglob("*.html"))
-        assert pages, f"{root / module} has no pages; run cargo doc"
-        for page in pages:
-            kind, _, name = page.stem.partition(".")
-            if kind in KINDS and name:
-                path = page.parent.relative_to(root).as_posix().replace("/", "::")
-                for line in lines(page.read_text(), f"{path}::{name}"):
-                    print(line)
+        found = sorted(root.joinpath(module).rglob("*.html"))
+        assert found, f"{root / module} has no pages; run cargo doc"
+        pages += found
+    for page in pages:
+        kind, _, name = page.stem.partition(".")
+        if kind in KINDS and name:
+            path = page.parent.relative_to(root).as_posix().replace("/", "::")
+            for line in lines(page.read_text(), f"{path}::{name}"):
+                print(line)
 
 
 main()

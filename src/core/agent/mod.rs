@@ -12,34 +12,40 @@ mod event;
 mod event_json;
 mod prompt;
 mod questions;
+#[doc(hidden)]
 pub mod recipes;
 mod registry;
 mod session;
 mod stores;
 mod turn;
 
-pub use commands::command_list;
 pub use error::{Error, RecipeFault};
 pub use event::{Compaction, Event, EventSink};
-pub use event_json::EventWriter;
-pub use prompt::conversation_digest::digest;
-pub use prompt::short_answer::{ask, without_reasoning};
-pub use prompt::{checklist, hints, prompt_kind, prompt_templates, system_prompt};
 pub use questions::permission_mode::{Confirmation, Mode};
 pub use questions::question_answers::Questions;
-pub use recipes::RecipeSource;
+pub use recipes::{RecipeSource, SessionRecipe};
 pub use registry::{Registry, Start};
 pub use session::export_copy_import::{ExportedSession, SessionFiles};
 pub use session::extension_setup::ExtensionSetup;
 pub use session::model_selection::{ModelChoice, Models};
 pub use session::observers::SessionObserver;
 pub use session::session_agent::{Agent, ExtensionResult};
-pub use session::session_extensions::enabled_extensions;
-pub use session::session_naming::{SESSION_NAME, has_topic};
-pub use session::session_recipes;
-pub use session::shown_settings::ShownSetting;
 pub use stores::Stores;
-pub use turn::compaction::COMPACTION;
 pub use turn::turn_channel::Model;
 pub use turn::turn_start::TurnInput;
 pub use turn::{TurnReport, TurnStop};
+
+// For the other members of gosling, with which they change.
+#[doc(hidden)]
+pub use {
+    commands::command_list,
+    event_json::EventWriter,
+    prompt::conversation_digest::digest,
+    prompt::short_answer::{ask, without_reasoning},
+    prompt::{checklist, hints, prompt_kind, prompt_templates, system_prompt},
+    session::session_extensions::enabled_extensions,
+    session::session_naming::{SESSION_NAME, has_topic},
+    session::session_recipes,
+    session::shown_settings::ShownSetting,
+    turn::compaction::COMPACTION,
+};

@@ -92,6 +92,7 @@ pub(in crate::agent) struct TurnTally {
 
 /// The outcome of a turn.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct TurnReport {
     /// The text of the model's last message.
     pub last_text: String,

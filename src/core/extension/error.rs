@@ -157,9 +157,8 @@ impl Error {
             mcp::Error::Transport(_) | mcp::Error::Unsent(_) => (Phase::Transport, ""),
             mcp::Error::Protocol { .. } => (Phase::Protocol, ""),
             mcp::Error::Rpc { .. } if starting => (Phase::Initialize, ""),
-            mcp::Error::Rpc { .. }
-            | mcp::Error::UrlRequired { .. }
-            | mcp::Error::NotDeclared { .. } => (Phase::Tool, ""),
+            // What the server has answered.
+            _ => (Phase::Tool, ""),
         };
         let mut failed = Error::new(extension, phase, format!("{error}{advice}"));
         if starting && failed.class == Some(Class::Execution) {

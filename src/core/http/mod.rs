@@ -44,15 +44,22 @@ pub use authentication::{Authentication, Client, ClientKeys, Credentials, SERVER
 pub use encryption::{EncryptedSession, Encryption, HandshakeError};
 pub use error::Error;
 pub use event_stream::EventStream;
+#[doc(hidden)]
 pub use hang_up::HangUp;
+#[doc(hidden)]
 pub use ingress::{AtEnd, Ingress};
 pub use limits::Limits;
 pub use listener::Listener;
 pub use request::Request;
+#[doc(hidden)]
 pub use request_head::Head;
 pub use response::Response;
 pub use router::{Access, ErrorFormat, RouteHandler, Router};
 pub use server::Server;
+#[doc(hidden)]
 pub use socket::Socket;
+#[doc(hidden)]
 pub use stream::Stream;
-pub use tiny_http::{HTTPVersion, Header, HeaderField, Method, StatusCode};
+#[doc(hidden)]
+pub use tiny_http::HTTPVersion;
+pub use tiny_http::{Header, HeaderField, Method, StatusCode};

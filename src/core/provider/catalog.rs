@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// The context size of a model that is not in a list.
+#[doc(hidden)]
 pub const DEFAULT_CONTEXT: u64 = 128_000;
 
 /// The providers of a program and their models. What has a default here, a provider in the process needs not have.
@@ -130,6 +131,7 @@ pub trait Catalog: Send + Sync {
 }
 
 /// The error for a provider that has no login.
+#[doc(hidden)]
 pub fn no_login(name: &str) -> Error {
     let message =
         format!("gosling cannot sign in to {name} with a browser; store a key for it instead");
@@ -137,6 +139,7 @@ pub fn no_login(name: &str) -> Error {
 }
 
 /// A model with the limits of the user's settings, else with these.
+#[doc(hidden)]
 pub fn model_config(
     config: &Config,
     model: &str,

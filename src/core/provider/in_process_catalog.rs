@@ -26,6 +26,22 @@ pub struct InProcessProvider {
     pub make: ProviderFactory,
 }
 
+impl InProcessProvider {
+    /// A provider of this name with one model.
+    pub fn new<F>(name: &str, model: &str, make: F) -> Self
+    where
+        F: Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync + 'static,
+    {
+        InProcessProvider {
+            name: name.to_owned().into(),
+            display_name: name.to_owned().into(),
+            description: Cow::Borrowed(""),
+            model: model.to_owned().into(),
+            make: Box::new(make),
+        }
+    }
+}
+
 /// Makes a provider from the configuration.
 pub type ProviderFactory = Box<dyn Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
 

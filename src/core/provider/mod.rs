@@ -8,17 +8,24 @@
 pub mod catalog;
 mod error;
 mod in_process_catalog;
+#[doc(hidden)]
 pub mod key_names;
 #[cfg(any(test, feature = "openai", feature = "scripted"))]
+#[doc(hidden)]
 pub mod model_output;
 #[cfg(feature = "scripted")]
+#[doc(hidden)]
 pub mod scripted;
+#[doc(hidden)]
 pub mod thinking_effort;
+#[doc(hidden)]
 pub mod tool_result_conversion;
 
 pub use catalog::{Catalog, FastModel, LeadModel, ModelInfo, Price, ProviderDetails};
 pub use error::{Error, ErrorClass};
-pub use in_process_catalog::{InProcessCatalog, InProcessProvider, not_made, unknown};
+pub use in_process_catalog::InProcessProvider;
+#[doc(hidden)]
+pub use in_process_catalog::{InProcessCatalog, not_made, unknown};
 pub(crate) use tool_result_conversion::{
     audience_includes_model, has_content_for_model, image_hashes, is_part_for_model,
     replace_images, response_size, result_text,

@@ -40,6 +40,7 @@ mod level;
 pub mod memory;
 mod offered;
 mod pagination;
+#[doc(hidden)]
 pub mod params;
 mod prompt;
 mod reply;
@@ -51,6 +52,7 @@ mod typed_form;
 mod typed_tool;
 
 pub use client_questions::AskError;
+#[doc(hidden)]
 pub use client_requests::is_notification;
 pub use context::Context;
 pub use in_process::InProcess;

@@ -87,6 +87,7 @@ impl Connection {
     }
 
     /// Handles a message that is parsed already, see [`receive`](Self::receive).
+    #[doc(hidden)]
     pub fn receive_parsed(&self, message: Result<Payload, Malformed>, reply: &ReplySink) {
         match message {
             Ok(Payload::One(message)) => self.dispatch(message, &ReplyTarget::alone(reply)),

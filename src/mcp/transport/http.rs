@@ -28,6 +28,7 @@
 pub(crate) mod auth_challenge;
 mod denied;
 mod exchange;
+#[doc(hidden)]
 pub mod header_variables;
 mod resumable_stream;
 mod status;

@@ -23,6 +23,7 @@ pub struct SessionFiles<'s> {
 
 /// A session as it is exported.
 #[derive(Debug, Serialize)]
+#[non_exhaustive]
 pub struct ExportedSession {
     /// The session with its messages.
     #[serde(flatten)]

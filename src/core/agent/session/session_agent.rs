@@ -37,6 +37,7 @@ const MAX_PARALLEL: usize = 16;
 
 /// The result of activating one extension.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ExtensionResult {
     /// Its name as configured.
     pub name: String,
