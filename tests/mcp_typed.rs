@@ -6,7 +6,7 @@ use gosling::mcp::client::NotificationHandler;
 use gosling::mcp::server::memory::{self, Outbox};
 use gosling::mcp::server::{Context, InProcess, Level, Server, Tool, ToolError};
 use gosling::mcp::typed::{Call, CallError, ClientBuilder, DataError, Event, Part};
-use gosling::mcp::types::{CallToolResult, Content, ElicitAction, ElicitResult};
+use gosling::mcp::types::{CallToolResult, Content, CreateMessageResult, ElicitResult};
 use gosling::mcp::{Cancel, Client, Error};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -162,12 +162,7 @@ fn a_client_says_who_it_is_and_declares_what_it_was_given() {
         assert_eq!(params["clientInfo"], own);
         params["capabilities"].clone()
     };
-    let form = |_, _: &Cancel| {
-        Ok(ElicitResult {
-            action: ElicitAction::Decline,
-            content: None,
-        })
-    };
+    let form = |_, _: &Cancel| Ok(ElicitResult::decline());
     let no_model = |_, _: &Cancel| Err(gosling::mcp::jsonrpc::ErrorObject::new(-1, "no"));
     let elicitation = json!({"form": {}, "url": {}});
     assert_eq!(declared(builder()), json!({}));
@@ -194,10 +189,7 @@ fn a_client_without_a_model_answers_forms() {
         let notes = notes.clone();
         let builder = builder().on_elicit(move |params, _| {
             notes.lock().unwrap().push(params.message);
-            Ok(ElicitResult {
-                action: ElicitAction::Accept,
-                content: None,
-            })
+            Ok(ElicitResult::accept([("name", "Ann")]))
         });
         let here = serde_json::from_value(json!({"uri": "file:///here"})).unwrap();
         if roots {
@@ -226,6 +218,29 @@ fn a_client_without_a_model_answers_forms() {
     let form = json!({"message": "Again?", "requestedSchema": {"type": "object"}});
     assert_eq!(ask(72, "elicitation/create", form), Value::Null);
     assert_eq!(*asked.lock().unwrap(), ["Who?", "Again?"]);
+}
+
+#[test]
+fn a_client_with_a_model_answers_for_it() {
+    let builder = builder().on_sample(|params, _| {
+        assert_eq!(params.max_tokens, 1);
+        Ok(CreateMessageResult::text("m", "Ho"))
+    });
+    let (_client, peer) = Peer::connect(builder);
+    let params = json!({"messages": [], "maxTokens": 1});
+    peer.say(
+        json!({"jsonrpc": "2.0", "id": 7, "method": "sampling/createMessage", "params": params}),
+    );
+    let answer = until("the answer comes", || {
+        Some(peer.next()).filter(|message| message["id"] == 7)
+    });
+    let text = json!({"type": "text", "text": "Ho"});
+    assert_eq!(
+        answer["result"],
+        json!({"role": "assistant", "content": text, "model": "m", "stopReason": "endTurn"})
+    );
+    let dismissed = serde_json::to_value(ElicitResult::dismiss()).unwrap();
+    assert_eq!(dismissed, json!({"action": "cancel"}));
 }
 
 #[test]

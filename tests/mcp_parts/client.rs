@@ -1,6 +1,6 @@
 //! An MCP client without a model: it answers forms, and calls two tools.
 
-use gosling_mcp::types::{ElicitAction, ElicitResult};
+use gosling_mcp::types::ElicitResult;
 use gosling_mcp::{Client, Command, arguments};
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -18,16 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .ok_or("usage: two-tools-client SERVER [NAME]")?;
     let mut client = Client::builder("two-tools-client", "1.0.0");
     if let Some(name) = words.next() {
-        client = client.on_elicit(move |_form, _cancel| {
-            Ok(ElicitResult {
-                action: ElicitAction::Accept,
-                content: Some(
-                    [("name".to_owned(), name.clone().into())]
-                        .into_iter()
-                        .collect(),
-                ),
-            })
-        });
+        client = client
+            .on_elicit(move |_form, _cancel| Ok(ElicitResult::accept([("name", name.clone())])));
     }
     let client = client.spawn(Command::new(program))?;
     let sum = client.call_tool("add", &BTreeMap::from([("a", 2.5), ("b", 4.0)]))?;

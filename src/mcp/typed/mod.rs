@@ -7,6 +7,7 @@
 
 mod argument;
 mod arguments_macro;
+mod client_answers;
 mod client_builder;
 mod content_part;
 mod definitions;
