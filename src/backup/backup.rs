@@ -4,7 +4,7 @@ use crate::contents::{FIRST, First, LAST, Last, LeftOut, Listed, copy_hashed, to
 use crate::json;
 use crate::root_files::{Found, RootFiles};
 use crate::store::{Error, Paths, Result, files};
-use crate::sys::fs::{private, sync_data};
+use crate::sys::fs::{private, rename, sync_data};
 use crate::tar::{Header, write_end, write_header, write_padding};
 use serde::de::IgnoredAny;
 use std::fs::{self, File, OpenOptions};
@@ -35,7 +35,7 @@ pub(crate) fn write_file(paths: &Paths, target: &Path, has_secrets: bool) -> Res
     let written = write(paths, &mut BufWriter::new(&file), target, has_secrets);
     let written = written.and_then(|written| {
         sync_data(&file).map_err(Error::io("write", target))?;
-        fs::rename(&temporary, target).map_err(Error::io("replace", target))?;
+        rename(&temporary, target).map_err(Error::io("replace", target))?;
         Ok(written)
     });
     if written.is_err() {

@@ -9,7 +9,7 @@ use crate::names::{FOLDERS, Names};
 use crate::root_files;
 use crate::store::{Error, Paths, files};
 use crate::sys::clock::now_rfc3339;
-use crate::sys::fs::{open_folder, private, private_dir};
+use crate::sys::fs::{open_folder, private, private_dir, rename};
 use crate::sys::signal;
 use crate::tar::{Fault, Header, Reader};
 use crate::text::printable;
@@ -166,10 +166,10 @@ impl Staged {
                 }
                 if fs::symlink_metadata(target).is_ok() {
                     let to = files::beside(target, "", &end);
-                    fs::rename(target, &to).map_err(Error::io("move aside", target))?;
+                    rename(target, &to).map_err(Error::io("move aside", target))?;
                     aside.push((to, target));
                 }
-                fs::rename(folder, target).map_err(Error::io("put in place", target))?;
+                rename(folder, target).map_err(Error::io("put in place", target))?;
                 done.push((folder, target));
             }
             for target in &self.targets {

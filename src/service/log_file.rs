@@ -2,7 +2,7 @@
 
 use crate::store::files::ensure_dir;
 use crate::sys::clock;
-use crate::sys::fs::{open_regular_with, private};
+use crate::sys::fs::{open_regular_with, private, rename};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -101,9 +101,9 @@ impl LogFile {
     fn rotate(&self, day: &str) -> io::Result<()> {
         let path = |n| self.folder.join(day).join(format!("{}.{n}", self.name));
         for n in (1..KEEP_FILES).rev() {
-            let _ = fs::rename(path(n), path(n + 1));
+            let _ = rename(path(n), path(n + 1));
         }
-        match fs::rename(self.folder.join(day).join(&self.name), path(1)) {
+        match rename(self.folder.join(day).join(&self.name), path(1)) {
             // The file was removed by another process.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             renamed => renamed,

@@ -2,10 +2,10 @@
 
 use crate::own_file::OwnFile;
 use crate::store::files::beside;
-use crate::sys::fs::{open_regular, private};
+use crate::sys::fs::{open_regular, private, rename};
 use crate::sys::random_hex;
 use serde_json::Value;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -65,7 +65,7 @@ impl PortFile {
         self.file.rewind()?;
         self.file.write_all(text.as_bytes())?;
         self.file.set_len(text.len() as u64)?;
-        fs::rename(self.own.path(), &self.path)?;
+        rename(self.own.path(), &self.path)?;
         self.own.renamed(&self.path);
         Ok(())
     }
@@ -111,6 +111,7 @@ fn check_replaceable(path: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]

@@ -1,4 +1,5 @@
-//! A command to start: program, arguments, variables and working directory.
+//! A command to start: program, arguments, variables and working directory. Also what a started child is held by, and
+//! how it is ended.
 #![allow(unsafe_code)]
 
 use crate::taken_variables;
@@ -6,16 +7,60 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// The variable with the server's key. Children do not inherit it, because the key gives access to the server.
+pub const SERVER_KEY: &str = "GOOSE_SERVER__SECRET_KEY";
 
 /// The command that [`Process`](super::process::Process) starts. `std::process::Command` is not used, because
 /// its `spawn` blocks until exec succeeds, however long that takes, and gives no process id before.
 pub struct Command {
     program: OsString,
     args: Vec<OsString>,
-    variables: BTreeMap<OsString, Option<OsString>>,
+    pub(super) variables: BTreeMap<OsString, Option<OsString>>,
     dir: Option<PathBuf>,
     confinement: Option<Arc<dyn Confinement>>,
+}
+
+/// The waits before a child is killed, step by step.
+#[derive(Clone, Copy, Debug)]
+pub struct Grace {
+    /// After its stdin was closed, which is how MCP ends a server (basic/lifecycle, shutdown).
+    pub stdin: Duration,
+    /// After SIGTERM to its group. Windows has no such request, so there is no such wait.
+    pub term: Duration,
+}
+
+impl Grace {
+    /// Whether this system has a request to end that comes before a child is killed.
+    pub const HAS_REQUEST: bool = cfg!(not(windows));
+    /// For a server that has worked: Python servers take about a second to exit.
+    pub const NORMAL: Grace = Grace {
+        stdin: Duration::from_millis(1500),
+        term: Duration::from_millis(1000),
+    };
+    /// For a child that has not run its program yet, or of which nothing is wanted any more.
+    pub(super) const NONE: Grace = Grace {
+        stdin: Duration::ZERO,
+        term: Duration::ZERO,
+    };
+    /// For a server that did not start up.
+    pub const SHORT: Grace = Grace {
+        stdin: Duration::from_millis(100),
+        term: Duration::from_millis(300),
+    };
+}
+
+/// This process's ends of a child's pipes.
+pub struct Pipes {
+    /// The child's stdin. Closing it is the first step of ending the child.
+    pub stdin: ChildStdin,
+    /// The child's stdout.
+    pub stdout: ChildStdout,
+    /// The child's stderr.
+    pub stderr: ChildStderr,
 }
 
 /// What a child does to itself before its program runs.
@@ -120,6 +165,7 @@ impl Command {
     }
 
     /// The complete environment of the program.
+    #[cfg(not(windows))]
     pub(super) fn environment(&self) -> BTreeMap<OsString, OsString> {
         let mut all: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
         for name in taken_variables::taken() {

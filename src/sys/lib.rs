@@ -6,34 +6,50 @@ pub mod cancel;
 mod child_command;
 pub mod clock;
 pub mod fs;
+#[cfg_attr(windows, path = "windows/guardian.rs")]
 pub mod guardian;
+#[cfg(not(windows))]
 mod marked_processes;
 mod memory;
+#[cfg_attr(windows, path = "windows/net.rs")]
 pub mod net;
 #[cfg(feature = "parts")]
 mod parts;
+#[cfg_attr(windows, path = "windows/pipe.rs")]
 pub mod pipe;
+#[cfg(not(windows))]
 mod proc_environ;
+#[cfg_attr(windows, path = "windows/process.rs")]
 pub mod process;
+#[cfg(not(windows))]
 mod process_mark;
 pub mod signal;
+#[cfg(not(windows))]
 mod spawner;
 mod stamp;
+mod start_limit;
 pub mod sync;
 mod taken_variables;
 pub mod threads;
 mod time_limit;
+#[cfg(not(windows))]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
 pub use memory::{memory_limit, share_of_memory};
+pub use os::{
+    limit_arenas as limit_allocator_arenas, make_undumpable as protect_memory, system_memory,
+};
 #[cfg(feature = "parts")]
 pub use parts::*;
 pub use taken_variables::take_variable;
 pub use threads::{SMALL_STACK, spawn};
 pub use time_limit::TimeLimit;
-pub use unix::{
-    limit_arenas as limit_allocator_arenas, make_undumpable as protect_memory, system_memory,
-};
+#[cfg(not(windows))]
+use unix as os;
+#[cfg(windows)]
+use windows as os;
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -56,6 +72,6 @@ pub fn random_hex(bytes: usize) -> io::Result<String> {
 /// Returns memory to the system: what the allocator keeps of freed memory, and the pages of the executable's
 /// code and constants, which the system maps again where they are used. For times when the server is idle.
 pub fn trim_memory() {
-    unix::trim_arenas();
-    unix::unmap_code();
+    os::trim_arenas();
+    os::unmap_code();
 }

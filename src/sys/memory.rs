@@ -1,6 +1,6 @@
 //! The memory that this process may have.
 
-use super::unix::{self, system_memory};
+use super::os::{own_memory_limits, system_memory};
 use std::fs;
 use std::path::Path;
 
@@ -9,9 +9,8 @@ use std::path::Path;
 pub fn memory_limit() -> u64 {
     let of_process = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let of_groups = limits_of_groups(Path::new("/sys/fs/cgroup"), &of_process);
-    let own = [libc::RLIMIT_AS as i32, libc::RLIMIT_DATA as i32];
-    let own = own.map(|limit| unix::limits(0, limit, None).map_or(u64::MAX, |[soft, _]| soft));
-    let all = own.into_iter().chain(of_groups).chain(system_memory());
+    let own = own_memory_limits().into_iter();
+    let all = own.chain(of_groups).chain(system_memory());
     all.min().unwrap_or(u64::MAX)
 }
 

@@ -52,21 +52,7 @@ pub fn wake_acceptor(listener: &TcpListener) {
     unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
 }
 
-/// Wakes a thread that blocks in `accept` on `listener`, by connecting to it.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub fn wake_acceptor(listener: &TcpListener) {
-    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-    use std::time::Duration;
-
-    let Ok(mut address) = listener.local_addr() else {
-        return;
-    };
-    if address.ip().is_unspecified() {
-        address.set_ip(match address.ip() {
-            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        });
-    }
-    // A failure means that the queue is full, and then the acceptor is awake.
-    let _ = TcpStream::connect_timeout(&address, Duration::from_secs(1));
-}
+mod wake_by_connecting;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub use wake_by_connecting::wake_acceptor;

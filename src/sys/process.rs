@@ -42,61 +42,29 @@
 //! end, unless both processes are killed at once; those that call `setsid` or `setpgid` are missed. This has
 //! not been tested.
 //!
-//! **Windows** would use a job object for each child, which kills its processes when its last handle is closed,
-//! at the latest when this process ends, so no guardian would be needed; a child can leave a job only if it may
-//! break away. This is not implemented: gosling does not build on Windows.
+//! **Windows** has another implementation (`sys/windows/process.rs`): a job object for each child, and no guardian.
 
 pub(super) mod output;
-pub(super) mod start_limit;
 
 pub use output::ExitWatch;
 
 use super::cancel::Cancel;
-pub use super::child_command::{Command, Confinement};
+pub use super::child_command::{Command, Confinement, Grace, Pipes, SERVER_KEY};
 pub use super::process_mark::MARK;
 use super::process_mark::{ProcessMark, server_mark};
+use super::start_limit::StartLimit;
 use super::{lock, marked_processes, spawner, unix};
-use start_limit::StartLimit;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::process::{ChildStderr, ChildStdin, ChildStdout, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-/// The variable with the server's key. Children do not inherit it, because the key gives access to the server.
-pub const SERVER_KEY: &str = "GOOSE_SERVER__SECRET_KEY";
 /// How long a killed process may take to disappear.
 const REAP: Duration = Duration::from_secs(1);
 /// The timeout of the search for a child's other descendants.
 pub(super) const SWEEP: Duration = Duration::from_secs(1);
-
-/// The waits before a child is killed, step by step.
-#[derive(Clone, Copy, Debug)]
-pub struct Grace {
-    /// After its stdin was closed, which is how MCP ends a server (basic/lifecycle, shutdown).
-    pub stdin: Duration,
-    /// After SIGTERM to its group.
-    pub term: Duration,
-}
-
-impl Grace {
-    /// For a server that has worked: Python servers take about a second to exit.
-    pub const NORMAL: Grace = Grace {
-        stdin: Duration::from_millis(1500),
-        term: Duration::from_millis(1000),
-    };
-    /// For a child that has not run its program yet.
-    const NONE: Grace = Grace {
-        stdin: Duration::ZERO,
-        term: Duration::ZERO,
-    };
-    /// For a server that did not start up.
-    pub const SHORT: Grace = Grace {
-        stdin: Duration::from_millis(100),
-        term: Duration::from_millis(300),
-    };
-}
 
 /// A running child. Dropping it ends it with a short grace.
 pub struct Process {
@@ -109,16 +77,6 @@ pub struct Process {
     pub(super) ending: Mutex<bool>,
     /// Whether it may have been reaped, so that its id may have been reused.
     released: AtomicBool,
-}
-
-/// This process's ends of a child's pipes.
-pub struct Pipes {
-    /// The child's stdin. Closing it is the first step of ending the child.
-    pub stdin: ChildStdin,
-    /// The child's stdout.
-    pub stdout: ChildStdout,
-    /// The child's stderr.
-    pub stderr: ChildStderr,
 }
 
 impl Process {

@@ -8,8 +8,8 @@
 
 use super::guardian::Guardian;
 use super::process::output::ExitWatch;
-use super::process::start_limit::StartLimit;
 use super::process_mark::{ProcessMark, server_mark};
+use super::start_limit::StartLimit;
 use super::{lock, marked_processes, unix};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use std::io;

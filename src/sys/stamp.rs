@@ -2,7 +2,6 @@
 
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, SystemTime};
 
 /// The state of a file, from one `stat`: it differs when the file has changed.
@@ -24,11 +23,12 @@ impl Stamp {
     /// # Errors
     /// When the platform has no modification times.
     pub fn of(metadata: &Metadata) -> io::Result<Self> {
+        let (inode, changed) = super::os::files::identity(metadata);
         Ok(Self {
             modified: metadata.modified()?,
             len: metadata.len(),
-            inode: metadata.ino(),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            inode,
+            changed,
         })
     }
 

@@ -1,6 +1,6 @@
 //! Variables for this process alone: what starts here does not get them.
 
-use crate::{lock, unix};
+use crate::{lock, os};
 use std::ffi::OsString;
 use std::sync::Mutex;
 
@@ -19,8 +19,8 @@ pub fn take_variable(name: &str) -> Option<String> {
         return None;
     }
     taken.push(name.into());
-    if unix::is_only_thread() {
-        unix::erase_variable(name);
+    if os::is_only_thread() {
+        os::erase_variable(name);
     }
     value.into_string().ok()
 }

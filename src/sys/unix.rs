@@ -8,6 +8,7 @@
 
 #[cfg(target_os = "linux")]
 mod executable;
+pub(super) mod files;
 mod start;
 #[cfg_attr(
     all(target_os = "linux", target_pointer_width = "32"),
@@ -18,12 +19,9 @@ mod state;
 #[cfg_attr(not(target_os = "linux"), path = "unix/not_linux.rs")]
 mod system;
 
-use super::stamp::Stamp;
 pub(super) use start::Prepared;
-use std::ffi::{CStr, CString};
-use std::fs::File;
+use std::ffi::CString;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::thread;
@@ -55,23 +53,6 @@ impl Signal {
             Signal::Kill => Ok(()),
         }
     }
-}
-
-/// The state of the file at the path, relative to `folder`, that `parts` form together.
-pub(super) fn stamp_at(folder: &File, parts: &[&str]) -> io::Result<Stamp> {
-    // Long enough for every path of a session; avoids an allocation for each.
-    let mut path = [0; 256];
-    let mut end = 0;
-    for part in parts {
-        let place = path.get_mut(end..end + part.len());
-        place
-            .ok_or(io::ErrorKind::InvalidFilename)?
-            .copy_from_slice(part.as_bytes());
-        end += part.len();
-    }
-    let path = path.get(..=end).ok_or(io::ErrorKind::InvalidFilename)?;
-    let path = CStr::from_bytes_with_nul(path).map_err(|_| io::ErrorKind::InvalidFilename)?;
-    state::of_file(folder.as_raw_fd(), path)
 }
 
 /// Whether an error says that there is no such process.
@@ -316,6 +297,12 @@ pub fn system_memory() -> Option<u64> {
     // SAFETY: plain integers.
     let number = |name| u64::try_from(unsafe { libc::sysconf(name) }).ok();
     number(libc::_SC_PHYS_PAGES)?.checked_mul(number(libc::_SC_PAGESIZE)?)
+}
+
+/// The limits that this process has itself on its memory, in bytes.
+pub(super) fn own_memory_limits() -> [u64; 2] {
+    let own = [libc::RLIMIT_AS as i32, libc::RLIMIT_DATA as i32];
+    own.map(|limit| limits(0, limit, None).map_or(u64::MAX, |[soft, _]| soft))
 }
 
 /// Overwrites the value of a variable in place, where the kernel shows it to other processes, and removes the

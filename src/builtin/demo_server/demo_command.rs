@@ -10,7 +10,7 @@ use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::types::Implementation;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
-use crate::sys::process;
+use crate::sys::process::{self, Grace};
 use api_client::SpawnedServer;
 use gosling_core::extension::program_lookup;
 use gosling_core::text::printable;
@@ -119,9 +119,13 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
     printer.exchange(&gosling, what, "POST", "/agent/stop", Some(body))?;
     let begin = Instant::now();
     let status = gosling.stop();
-    let clean = status.is_some_and(|status| status.success());
+    let clean = status.is_some_and(|status| status.success() || !Grace::HAS_REQUEST);
     let how = status.map_or("it was killed".to_owned(), |status| status.to_string());
-    printer.note("end gosling with SIGTERM", &how, begin.elapsed(), clean);
+    let what = match Grace::HAS_REQUEST {
+        true => "end gosling with SIGTERM",
+        false => "end gosling",
+    };
+    printer.note(what, &how, begin.elapsed(), clean);
     printer.summarize();
     Ok(())
 }

@@ -149,7 +149,7 @@ fn replace(real: &Path, folder: &Path, content: &[u8], before: Option<&File>) ->
         }
         file.write_all(content)?;
         file.sync_all()?;
-        fs::rename(&temporary_path, real)
+        sys::fs::rename(&temporary_path, real)
     })();
     written.inspect_err(|_| drop(fs::remove_file(&temporary_path)))
 }

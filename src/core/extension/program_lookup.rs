@@ -70,7 +70,7 @@ pub fn program(cmd: &str, working_dir: &Path) -> Result<PathBuf, String> {
 
 /// Whether `cmd` is a path, and not a name to look up.
 pub fn is_path(cmd: &str) -> bool {
-    cmd.contains('/')
+    cmd.contains(std::path::is_separator)
 }
 
 /// Whether `cmd` is a path from the working directory.

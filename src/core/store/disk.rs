@@ -1,7 +1,7 @@
 //! What the folders and files of sessions are made of: those of the system, unless a program has a store of its own.
 
 use super::{Error, Result, files};
-use crate::sys::fs::{Stamp, open_regular_with, private, private_dir, sync_data};
+use crate::sys::fs::{Stamp, open_regular_with, private, private_dir, rename, sync_data};
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -56,7 +56,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
     }
     /// Renames a folder.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
+        rename(from, to)
     }
     /// Removes a folder with all that is in it.
     fn remove(&self, path: &Path) -> io::Result<()> {

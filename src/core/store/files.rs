@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::disk::Handle;
 use super::{Error, Result};
-use crate::sys::fs::{Stamp, open_regular, private, private_dir, sync_data, sync_dir};
+use crate::sys::fs::{Stamp, open_regular, private, private_dir, rename, sync_data, sync_dir};
 use crate::sys::lock;
 
 /// Maximum length of a chain of symbolic links.
@@ -147,7 +147,7 @@ fn replace_with(
     let temp = beside(path, ".", ".tmp");
     let result = write_new(&temp, write)
         .and_then(|()| check())
-        .and_then(|()| fs::rename(&temp, path).map_err(Error::io("replace", path)));
+        .and_then(|()| rename(&temp, path).map_err(Error::io("replace", path)));
     if result.is_err() {
         let _ = fs::remove_file(&temp);
     }

@@ -9,7 +9,7 @@ use crate::activity::{Activity, Entry};
 
 use super::file_lock::FileLock;
 use super::{Error, Result, files, yaml_text};
-use crate::sys::fs::{Stamp, make_private, read_start};
+use crate::sys::fs::{Stamp, make_private, read_start, rename};
 use crate::sys::lock;
 
 /// Larger files are not read.
@@ -262,6 +262,6 @@ impl YamlFile {
 }
 
 fn rename_if_exists(from: &Path, to: &Path) -> Result<()> {
-    let renamed = files::if_exists(std::fs::rename(from, to)).map(drop);
+    let renamed = files::if_exists(rename(from, to)).map(drop);
     renamed.map_err(Error::io("keep the backup", from))
 }

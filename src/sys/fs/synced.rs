@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// A file or folder: its inode, and its size then, which means nothing for a folder.
@@ -35,7 +34,7 @@ pub fn now(paths: &[&Path]) -> Vec<Synced> {
 impl Synced {
     fn of(metadata: &std::fs::Metadata) -> Self {
         Synced {
-            inode: metadata.ino(),
+            inode: crate::os::files::identity(metadata).0,
             len: if metadata.is_dir() { 0 } else { metadata.len() },
         }
     }

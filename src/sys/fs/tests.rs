@@ -5,9 +5,12 @@ use std::time::{Duration, SystemTime};
 #[test]
 fn a_sync_asks_the_system() {
     // A pipe cannot be synced, which the system alone knows.
-    let (_, write) = io::pipe().unwrap();
-    let pipe = File::from(std::os::fd::OwnedFd::from(write));
-    assert!(sync_data(&pipe).is_err());
+    #[cfg(not(windows))]
+    {
+        let (_, write) = io::pipe().unwrap();
+        let pipe = File::from(std::os::fd::OwnedFd::from(write));
+        assert!(sync_data(&pipe).is_err());
+    }
     assert!(sync_dir(Path::new("/nonexistent")).is_err());
     assert!(sync_dir(&std::env::temp_dir()).is_ok());
 }
@@ -22,7 +25,9 @@ fn a_folder_finds_the_states_that_paths_find() {
     assert_eq!(folder.stamp(&["sub", "/", "file"]).unwrap(), Some(by_path));
     assert_eq!(folder.stamp(&["sub/none"]).unwrap(), None);
     assert!(folder.stamp(&["sub/\0"]).is_err());
-    assert!(folder.stamp(&[&"x".repeat(10_000)]).is_err());
+    if cfg!(not(windows)) {
+        assert!(folder.stamp(&[&"x".repeat(10_000)]).is_err());
+    }
     fs::remove_dir_all(&root).unwrap();
     assert_eq!(folder.stamp(&["sub/file"]).unwrap(), None);
 }
@@ -44,5 +49,6 @@ fn large_files_and_times_after_2038_are_told_on_every_processor() {
     );
     assert_eq!(stamp.modified, late);
     assert_eq!(stamp.len, if is_large { 5 << 30 } else { 0 });
+    drop(file);
     fs::remove_dir_all(&root).unwrap();
 }

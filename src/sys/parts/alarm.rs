@@ -45,7 +45,9 @@ mod waiting {
 
         /// Waits until `moment`, in seconds since 1970-01-01T00:00:00Z, or for a [`notify`](Self::notify).
         pub fn wait(&self, moment: Option<i64>) {
-            let left = moment.map_or(i64::MAX, |moment| moment - clock::unix_seconds());
+            let left = moment.map_or(i64::MAX, |moment| {
+                moment.saturating_sub(clock::unix_seconds())
+            });
             let left = Duration::from_secs(left.max(0) as u64).min(LONGEST);
             let waiting = lock(&self.notified);
             let ended = self

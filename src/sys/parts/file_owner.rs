@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The user who owns a file, and its permission bits.
 pub fn owner_and_mode(metadata: &Metadata) -> (u32, u32) {
@@ -24,6 +24,11 @@ pub fn links(metadata: &Metadata) -> u64 {
 pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path)
         .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// The file of the program at this path, if it is there and executable. On Windows, the path may lack the extension.
+pub fn program_at(path: PathBuf) -> Option<PathBuf> {
+    is_executable(&path).then_some(path)
 }
 
 /// Makes the file executable for everyone who may read it.

@@ -1,9 +1,10 @@
 //! Waits for the output of a child, and decides when it is complete.
 
-use crate::pipe::PipeReader;
-use crate::process::ExitWatch;
-use crate::unix;
+#[cfg_attr(windows, path = "../windows/wait_output.rs")]
+mod wait_output;
+
 use std::time::Duration;
+pub use wait_output::wait_output;
 
 /// What [`wait_output`] found.
 #[derive(Clone, Copy, Debug)]
@@ -14,25 +15,6 @@ pub struct Ready {
     pub stderr: bool,
     /// Whether the child has exited.
     pub exited: bool,
-}
-
-/// Waits until a child has written something or exited, at most for `limit`. Arguments that are `None` are not
-/// waited for. Does not report an exit where it cannot be detected.
-pub fn wait_output(
-    stdout: Option<&PipeReader>,
-    stderr: Option<&PipeReader>,
-    exit: Option<&ExitWatch>,
-    limit: Duration,
-) -> Ready {
-    let fd = |pipe: Option<&PipeReader>| pipe.map_or(-1, PipeReader::fd);
-    let exit = exit.and_then(|exit| exit.0.as_ref());
-    let exit = exit.map_or(-1, unix::PidFd::fd);
-    let [stdout, stderr, exited] = unix::wait_any([fd(stdout), fd(stderr), exit], limit);
-    Ready {
-        stdout,
-        stderr,
-        exited,
-    }
 }
 
 /// Decides when the output of an exited child is complete, although a descendant may hold the pipes open and

@@ -1,5 +1,6 @@
 //! What this process and others use, and on what system.
 
+#[cfg_attr(windows, path = "../windows/resources.rs")]
 mod resources;
 
 pub use resources::effective_user;
@@ -28,7 +29,7 @@ pub fn usage() -> Usage {
     let files = std::fs::read_dir("/proc/self/fd").ok();
     Usage {
         threads: field(&status, "Threads:"),
-        resident: field(&status, "VmRSS:").map(|kib| kib << 10),
+        resident: resources::resident().or_else(|| field(&status, "VmRSS:").map(|kib| kib << 10)),
         cpu: resources::cpu_time(),
         // One of them is that of the folder itself.
         files: files.map(|files| files.count().saturating_sub(1) as u64),

@@ -1,6 +1,7 @@
 //! The state of a file.
 
-use super::{Stamp, checked};
+use super::checked;
+use crate::stamp::Stamp;
 use std::ffi::CStr;
 use std::io;
 use std::time::{Duration, UNIX_EPOCH};

@@ -1,7 +1,8 @@
 //! The state of a file, where the `stat` of the C library has 32 bits: it has no place for files of more than 2 GiB,
 //! for many inodes of large file systems, and for times after 2038.
 
-use super::{Stamp, checked};
+use super::checked;
+use crate::stamp::Stamp;
 use std::ffi::CStr;
 use std::io;
 use std::time::{Duration, UNIX_EPOCH};

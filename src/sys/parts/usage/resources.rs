@@ -26,6 +26,11 @@ pub fn effective_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
+/// The memory of this process in RAM: read elsewhere.
+pub(super) fn resident() -> Option<u64> {
+    None
+}
+
 /// The processor time of this process, of user and system.
 pub(super) fn cpu_time() -> Option<Duration> {
     // SAFETY: an all-zero `rusage` is valid; `getrusage` fills it.

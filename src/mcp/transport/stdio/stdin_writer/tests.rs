@@ -4,7 +4,9 @@ use gosling_sys::process::Command;
 
 #[test]
 fn what_comes_after_the_end_has_reached_nobody() {
-    let (process, pipes) = Process::spawn(Command::new("cat"), None, &Cancel::new()).unwrap();
+    // A program that reads its input.
+    let cat = Command::new(if cfg!(windows) { "cmd" } else { "cat" });
+    let (process, pipes) = Process::spawn(cat, None, &Cancel::new()).unwrap();
     let pipe = PipeWriter::new(pipes.stdin).unwrap();
     let stdin_writer = Arc::new(StdinWriter::new(pipe, Arc::new(process)));
     let send = |id| StdinWriter::send(&stdin_writer, b"{}".to_vec(), Some(id), "cat");

@@ -1,6 +1,6 @@
 //! The limits on the start of a child: a timeout and a cancellation token.
 
-use super::super::cancel::Cancel;
+use super::cancel::Cancel;
 use std::io;
 use std::time::{Duration, Instant};
 

@@ -1,0 +1,66 @@
+//! The system calls behind this layer on Windows. Most `unsafe` here is a system call with open handles and plain
+//! integers, or with data that the caller owns and for which zero is valid. Two parts need more care: `transfer` lends
+//! memory to the system until an operation has ended, and `take_variable` changes the environment while there is one
+//! thread.
+#![allow(unsafe_code)]
+
+mod console;
+mod ffi;
+pub(crate) mod files;
+pub(crate) mod job;
+pub(crate) mod programs;
+pub(crate) mod transfer;
+pub(crate) mod wait;
+
+#[cfg(feature = "parts")]
+pub(crate) use console::terminate_self;
+pub use console::{
+    HANG_UP, block_signals, reset_inherited_signals, wait_signal, wait_signal_timeout,
+};
+
+use std::io;
+
+/// Whether a system call has succeeded that returned this.
+fn checked(result: ffi::Bool) -> io::Result<()> {
+    match result {
+        0 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Does nothing: another process of the same user can read the memory of this one.
+pub fn make_undumpable() {}
+
+/// Does nothing: the allocator of this system has no arenas.
+pub fn limit_arenas() {}
+
+/// The memory of the system in bytes, if it tells.
+pub fn system_memory() -> Option<u64> {
+    let mut status = ffi::MemoryStatus {
+        length: size_of::<ffi::MemoryStatus>() as u32,
+        ..Default::default()
+    };
+    // SAFETY: a place for the structure, which says its own size.
+    checked(unsafe { ffi::GlobalMemoryStatusEx(&raw mut status) }).ok()?;
+    Some(status.total_physical)
+}
+
+/// No limits of this process are known.
+pub(super) fn own_memory_limits() -> [u64; 0] {
+    []
+}
+
+/// Removes a variable. Called while there is one thread.
+pub(super) fn erase_variable(name: &str) {
+    // SAFETY: no other thread reads or changes the environment.
+    unsafe { std::env::remove_var(name) };
+}
+
+/// Does nothing: the system takes unused pages back by itself.
+pub(super) fn trim_arenas() {}
+
+/// As [`trim_arenas`].
+pub(super) fn unmap_code() {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Files and folders on Windows. Those of a user's profile are for that user, the administrators and the system only,
+//! by what they inherit, so files get no rights of their own.
+
+use super::ffi;
+use crate::stamp::Stamp;
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
+use std::os::windows::io::AsRawHandle;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Lets a folder be opened.
+const BACKUP_SEMANTICS: u32 = 0x0200_0000;
+/// `ERROR_ACCESS_DENIED`, and `ERROR_SHARING_VIOLATION`.
+const ACCESS_DENIED: i32 = 5;
+const SHARING_VIOLATION: i32 = 32;
+/// How long, and how often, a rename is tried.
+const RENAME_WAIT: Duration = Duration::from_secs(1);
+const RENAME_INTERVAL: Duration = Duration::from_millis(5);
+
+/// Changes nothing: a new file has the rights that its folder gives it.
+pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// A builder of folders with the rights that the folder around gives them.
+pub fn private_dir() -> DirBuilder {
+    DirBuilder::new()
+}
+
+/// Changes nothing: false.
+///
+/// # Errors
+/// Never here.
+pub fn make_private(_: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Gives a file or folder another name, and takes the place of a file that has it. Waits up to a second for other
+/// programs that have it open: before Windows 10, and on some file systems, a file cannot be replaced meanwhile.
+///
+/// # Errors
+/// As the function of std.
+pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    let (from, to) = (from.as_ref(), to.as_ref());
+    let begin = Instant::now();
+    loop {
+        match fs::rename(from, to) {
+            Err(error) if is_in_use(&error) && begin.elapsed() < RENAME_WAIT => {
+                thread::sleep(RENAME_INTERVAL);
+            }
+            result => return result,
+        }
+    }
+}
+
+fn is_in_use(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    code.is_some_and(|code| [ACCESS_DENIED, SHARING_VIOLATION].contains(&code))
+}
+
+/// As [`open_regular`](crate::fs::open_regular), with other options.
+///
+/// # Errors
+/// As [`open_regular`](crate::fs::open_regular).
+pub fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let file = options.open(path)?;
+    // SAFETY: the handle is open as long as `file` is borrowed.
+    let kind = unsafe { ffi::GetFileType(file.as_raw_handle()) };
+    if kind != ffi::FILE_TYPE_DISK || !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    Ok(file)
+}
+
+/// A folder, to read the states of files in it.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder `path`.
+    ///
+    /// # Errors
+    /// When it does not exist or cannot be read.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        open_folder(path).map(|_| Folder(path.to_owned()))
+    }
+
+    /// The state of the file at the relative path that `parts` form together; `None` if it does not exist.
+    /// Follows symbolic links.
+    ///
+    /// # Errors
+    /// When the file cannot be reached.
+    pub fn stamp(&self, parts: &[&str]) -> io::Result<Option<Stamp>> {
+        match fs::metadata(self.0.join(parts.concat())) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            found => Stamp::of(&found?).map(Some),
+        }
+    }
+}
+
+/// Opens the folder `path`. It cannot be locked here.
+///
+/// # Errors
+/// When it does not exist, is not a folder, or cannot be read.
+pub fn open_folder(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let folder = options.read(true).custom_flags(BACKUP_SEMANTICS);
+    let folder = folder.open(path)?;
+    if !folder.metadata()?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(folder)
+}
+
+/// Does nothing: the file system keeps a journal of the entries of folders.
+pub(crate) fn sync_folder(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// What tells a file from another, and a number that changes when its state does. Files that were made in the same
+/// 100 nanoseconds are not told apart.
+pub(crate) fn identity(metadata: &Metadata) -> (u64, (i64, i64)) {
+    let written = metadata.last_write_time().cast_signed();
+    (
+        metadata.creation_time(),
+        (written, metadata.file_attributes().into()),
+    )
+}

@@ -1,0 +1,417 @@
+//! Processes and pipes. Each test runs the program of the tests again as a child: the test `child` does what a variable
+//! says.
+
+use crate::cancel::Cancel;
+use crate::pipe::{PipeReader, PipeWriter};
+use crate::process::{Command, Grace, Pipes, Process};
+use crate::{fs, signal};
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const ROLE: &str = "GOSLING_SYS_TEST_ROLE";
+const LONG: Duration = Duration::from_secs(60);
+
+fn child_command(role: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["windows::tests::child", "--exact", "--nocapture", "--quiet"]);
+    command.env(ROLE, role);
+    command
+}
+
+fn start(role: &str) -> (Process, Pipes) {
+    Process::spawn(child_command(role), Some(LONG), &Cancel::new()).unwrap()
+}
+
+/// What the children do; nothing when it runs as a test.
+#[test]
+fn child() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    match role.as_str() {
+        "echo" => {
+            for line in io::stdin().lock().lines() {
+                println!("{}", line.unwrap());
+            }
+        }
+        "count" => {
+            let n = io::copy(&mut io::stdin().lock(), &mut io::sink()).unwrap();
+            println!("{n}");
+        }
+        "sleep" => {
+            println!("sleeping");
+            thread::sleep(LONG * 10);
+        }
+        // Starts a process without its job being known, as any program would.
+        "parent" => {
+            let mut own = std::process::Command::new(std::env::current_exe().unwrap());
+            own.args(["windows::tests::child", "--exact", "--nocapture"]);
+            own.env(ROLE, "sleep").stdin(std::process::Stdio::null());
+            let own = own.spawn().unwrap();
+            println!("child {}", own.id());
+            thread::sleep(LONG * 10);
+        }
+        "orphan" => {
+            let (process, _pipes) = start("sleep");
+            println!("child {}", process.pid());
+            io::stdout().flush().unwrap();
+            // Nothing is dropped.
+            std::process::abort();
+        }
+        "code" => std::process::exit(7),
+        "variables" => println!("[{:?}]", std::env::var_os(crate::process::SERVER_KEY)),
+        _ => unreachable!(),
+    }
+}
+
+/// Reads up to the line that contains `text`.
+fn wait_for(text: &str, output: &mut impl BufRead) -> String {
+    loop {
+        let mut line = String::new();
+        assert_ne!(output.read_line(&mut line).unwrap(), 0, "no line {text:?}");
+        if line.contains(text) {
+            return line;
+        }
+    }
+}
+
+fn pid_in(line: &str) -> u32 {
+    let digits = line.split("child ").nth(1).unwrap();
+    digits.trim().parse().unwrap()
+}
+
+/// Whether a process runs, as the list of tasks shows it.
+fn lives(pid: u32) -> bool {
+    use super::ffi::{Bool, Handle};
+    unsafe extern "system" {
+        fn OpenProcess(access: u32, inherit: Bool, pid: u32) -> Handle;
+        fn WaitForSingleObject(handle: Handle, milliseconds: u32) -> u32;
+        fn CloseHandle(handle: Handle) -> Bool;
+    }
+    // SAFETY: plain integers, and a handle that is ours and is not null.
+    unsafe {
+        let process = OpenProcess(0x0010_0000, 0, pid);
+        if process.is_null() {
+            return false;
+        }
+        let waited = WaitForSingleObject(process, 0);
+        CloseHandle(process);
+        waited == super::ffi::WAIT_TIMEOUT
+    }
+}
+
+fn ends(pid: u32) -> bool {
+    let begin = Instant::now();
+    while lives(pid) {
+        if begin.elapsed() > LONG {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+#[test]
+fn a_child_echoes_and_ends_with_its_input() {
+    let (process, pipes) = start("echo");
+    let mut stdin = PipeWriter::new(pipes.stdin).unwrap();
+    assert_eq!(stdin.write_some(b"hello\n").unwrap(), 6);
+    let stdout = PipeReader::new(pipes.stdout);
+    let mut output = BufReader::new(&stdout);
+    wait_for("hello", &mut output);
+    drop(stdin);
+    process.end(Grace {
+        stdin: LONG,
+        term: Duration::ZERO,
+    });
+    assert!(process.own_status().unwrap().success());
+}
+
+#[test]
+fn an_exit_code_is_told() {
+    let (process, _pipes) = start("code");
+    assert!(process.wait_exit(LONG));
+    process.end(Grace::NORMAL);
+    assert_eq!(process.own_status().unwrap().code(), Some(7));
+}
+
+#[test]
+fn a_read_has_a_time_limit_and_can_be_stopped() {
+    let (_process, pipes) = start("sleep");
+    let stdout = PipeReader::new(pipes.stdout);
+    wait_for("sleeping", &mut BufReader::new(&stdout));
+    while stdout.wait_readable(Duration::from_millis(100)) {
+        let _ = (&stdout).read(&mut [0; 100]).unwrap();
+    }
+    let begin = Instant::now();
+    assert!(!stdout.wait_readable(Duration::from_millis(50)));
+    assert!(begin.elapsed() >= Duration::from_millis(49));
+    let reading = stdout.clone();
+    let thread = thread::spawn(move || (&reading).read(&mut [0; 16]).unwrap());
+    thread::sleep(Duration::from_millis(50));
+    assert!(stdout.stop());
+    assert_eq!(thread.join().unwrap(), 0);
+}
+
+#[test]
+fn a_read_that_the_end_of_its_thread_has_ended_is_taken_up_again() {
+    let (_process, pipes) = start("echo");
+    let stdout = PipeReader::new(pipes.stdout);
+    let reading = stdout.clone();
+    // The system reads on behalf of a thread, and ends that with it.
+    let waited = thread::spawn(move || {
+        while reading.wait_readable(Duration::from_millis(200)) {
+            let _ = (&reading).read(&mut [0; 100]).unwrap();
+        }
+    });
+    waited.join().unwrap();
+    let mut stdin = PipeWriter::new(pipes.stdin).unwrap();
+    assert_eq!(stdin.write_some(b"later\n").unwrap(), 6);
+    wait_for("later", &mut BufReader::new(&stdout));
+}
+
+#[test]
+fn a_full_pipe_takes_no_more_and_loses_nothing() {
+    const ALL: usize = 3 << 20;
+    let (process, pipes) = start("count");
+    let mut stdin = PipeWriter::new(pipes.stdin).unwrap();
+    let bytes = vec![b'x'; ALL];
+    let mut written = 0;
+    while written < ALL {
+        let (next, all) = (written, &bytes);
+        // Each part from a thread of its own, which ends while the system may still be writing.
+        written += thread::scope(|scope| {
+            let writer = &mut stdin;
+            let thread = scope.spawn(move || writer.write_some(&all[next..]).unwrap());
+            thread.join().unwrap()
+        });
+        stdin.room().wait(LONG);
+    }
+    drop(stdin);
+    let stdout = PipeReader::new(pipes.stdout);
+    wait_for(&ALL.to_string(), &mut BufReader::new(&stdout));
+    assert!(process.wait_exit(LONG));
+}
+
+#[test]
+fn what_nobody_reads_is_not_accepted_for_ever() {
+    let (process, pipes) = start("sleep");
+    let mut stdin = PipeWriter::new(pipes.stdin).unwrap();
+    let bytes = vec![b'x'; 1 << 20];
+    let mut written = 0;
+    while written < bytes.len() {
+        match stdin.write_some(&bytes[written..]).unwrap() {
+            0 => break,
+            n => written += n,
+        }
+    }
+    assert!(written < bytes.len(), "{written}");
+    assert!(!stdin.room().wait(Duration::from_millis(50)));
+    process.end(Grace::SHORT);
+    assert!(stdin.room().wait(LONG));
+    assert!(stdin.write_some(b"x").is_err());
+}
+
+#[test]
+fn descendants_end_with_their_child() {
+    let (process, pipes) = start("parent");
+    let mut output = BufReader::new(pipes.stdout);
+    let descendant = pid_in(&wait_for("child ", &mut output));
+    assert!(lives(descendant));
+    process.end(Grace::SHORT);
+    assert!(!lives(process.pid().cast_unsigned()));
+    assert!(!lives(descendant));
+    assert_eq!(process.own_status(), None);
+}
+
+#[test]
+fn children_end_with_a_process_that_is_killed() {
+    let (_process, pipes) = start("orphan");
+    let mut output = BufReader::new(pipes.stdout);
+    let child = pid_in(&wait_for("child ", &mut output));
+    assert!(ends(child));
+}
+
+#[cfg(feature = "parts")]
+#[test]
+fn a_family_ends_what_its_members_left() {
+    let family = crate::Family::new().unwrap();
+    let command = child_command("parent");
+    let (process, pipes) = Process::spawn_in(&family, command, Some(LONG), &Cancel::new()).unwrap();
+    let mut output = BufReader::new(pipes.stdout);
+    let descendant = pid_in(&wait_for("child ", &mut output));
+    process.kill_alone();
+    assert!(process.wait_exit(LONG));
+    process.leave(&family);
+    drop(process);
+    assert!(lives(descendant) && family.may_live());
+    family.end();
+    assert!(!lives(descendant) && !family.may_live());
+}
+
+#[test]
+fn the_key_of_the_server_is_not_inherited() {
+    let mut command = child_command("variables");
+    command.env("GOOSE_SERVER__SECRET_KEY", "given");
+    let (_process, pipes) = Process::spawn(command, Some(LONG), &Cancel::new()).unwrap();
+    wait_for("[Some(\"given\")]", &mut BufReader::new(pipes.stdout));
+    let (_process, pipes) = start("variables");
+    wait_for("[None]", &mut BufReader::new(pipes.stdout));
+}
+
+#[test]
+fn a_start_fails_with_its_reason() {
+    let root = folder("start");
+    let text = root.join("text.exe");
+    std::fs::write(&text, "no program").unwrap();
+    let kind = |command: Command| {
+        let started = Process::spawn(command, Some(LONG), &Cancel::new());
+        started.err().unwrap().kind()
+    };
+    assert_eq!(
+        kind(Command::new("no-such-program")),
+        io::ErrorKind::NotFound
+    );
+    assert_eq!(kind(Command::new("")), io::ErrorKind::NotFound);
+    assert_eq!(kind(Command::new(&text)), io::ErrorKind::InvalidInput);
+    let mut elsewhere = child_command("echo");
+    elsewhere.current_dir(root.join("none"));
+    assert_eq!(kind(elsewhere), io::ErrorKind::NotFound);
+    let cancel = Cancel::new();
+    cancel.cancel();
+    // It may have started before that was noticed.
+    if let Err(error) = Process::spawn(child_command("sleep"), None, &cancel) {
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
+    }
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+fn folder(name: &str) -> PathBuf {
+    let name = format!("gosling-sys-{name}-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn found(program: &str, path: &Path) -> Option<String> {
+    let mut command = Command::new(program);
+    command.env("Path", path).current_dir(path);
+    let found = super::programs::find(&command).ok()?;
+    Some(found.file_name()?.to_str()?.to_lowercase())
+}
+
+#[test]
+fn programs_are_found_with_their_extensions() {
+    let root = folder("programs");
+    for name in [
+        "npx",
+        "npx.cmd",
+        "uvx.exe",
+        "tool.1.exe",
+        "script.py",
+        "both.exe",
+        "both.cmd",
+    ] {
+        std::fs::write(root.join(name), "").unwrap();
+    }
+    for (program, file) in [
+        ("npx", Some("npx.cmd")),
+        ("npx.cmd", Some("npx.cmd")),
+        ("uvx", Some("uvx.exe")),
+        ("tool.1", Some("tool.1.exe")),
+        ("both", Some("both.exe")),
+        ("script.py", None),
+        ("none", None),
+        ("..", None),
+        (r".\npx", Some("npx.cmd")),
+        (r".\script.py", Some("script.py")),
+    ] {
+        assert_eq!(found(program, &root).as_deref(), file, "{program}");
+    }
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn a_batch_file_gets_its_arguments_or_is_refused() {
+    let root = folder("batch");
+    std::fs::write(root.join("say.cmd"), "@echo off\r\necho [%~1]\r\n").unwrap();
+    let mut command = Command::new(root.join("say"));
+    command.arg("a b");
+    let (_process, pipes) = Process::spawn(command, Some(LONG), &Cancel::new()).unwrap();
+    wait_for("[a b]", &mut BufReader::new(pipes.stdout));
+    let mut command = Command::new(root.join("say"));
+    command.arg("a\r\nb");
+    let started = Process::spawn(command, Some(LONG), &Cancel::new());
+    let error = started.err().unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("batch file"), "{error}");
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn a_file_is_replaced_while_another_reads_it_and_locks_exclude() {
+    let root = folder("files");
+    let (file, new) = (root.join("file"), root.join("new"));
+    std::fs::write(&file, "old").unwrap();
+    std::fs::write(&new, "new").unwrap();
+    let mut reader = fs::open_regular(&file).unwrap();
+    let reading = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(100));
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        text
+    });
+    fs::rename(&new, &file).unwrap();
+    assert_eq!(reading.join().unwrap(), "old");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
+    let lock = |file: &Path| OpenOptions::new().write(true).open(file).unwrap();
+    let (one, two) = (lock(&file), lock(&file));
+    one.try_lock().unwrap();
+    assert!(matches!(
+        two.try_lock(),
+        Err(std::fs::TryLockError::WouldBlock)
+    ));
+    drop(one);
+    two.try_lock().unwrap();
+    fs::sync_dir(&root).unwrap();
+    assert!(fs::open_regular(&root).is_err());
+    assert!(fs::open_folder(&file).is_err());
+    drop(two);
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn a_wait_for_an_event_has_an_end() {
+    signal::block();
+    assert_eq!(signal::wait_timeout(Duration::from_millis(20)), None);
+    super::console::tell(15);
+    assert_eq!(signal::wait_timeout(LONG), Some(15));
+}
+
+#[test]
+fn a_closed_connection_is_noticed() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (server, _) = listener.accept().unwrap();
+    assert!(!crate::net::hung_up(&server));
+    (&client).write_all(b"x").unwrap();
+    while server.peek(&mut [0]).unwrap() == 0 {}
+    assert!(!crate::net::hung_up(&server));
+    assert_eq!((&server).read(&mut [0; 2]).unwrap(), 1);
+    drop(client);
+    let begin = Instant::now();
+    while !crate::net::hung_up(&server) {
+        assert!(begin.elapsed() < LONG);
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn the_memory_of_the_system_is_known_and_a_device_is_no_file() {
+    assert!(crate::system_memory().unwrap() > 1 << 20);
+    assert!(crate::memory_limit() < u64::MAX);
+    assert!(fs::open_regular(Path::new("NUL")).is_err());
+}
