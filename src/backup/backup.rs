@@ -4,6 +4,7 @@ use crate::contents::{FIRST, First, LAST, Last, LeftOut, Listed, copy_hashed, to
 use crate::json;
 use crate::root_files::{Found, RootFiles};
 use crate::store::{Error, Paths, Result, files};
+use crate::sys::file_owner::owner_and_mode;
 use crate::sys::fs::{private, rename, sync_data};
 use crate::tar::{Header, write_end, write_header, write_padding};
 use serde::de::IgnoredAny;
@@ -191,8 +192,6 @@ fn seconds(time: SystemTime) -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-#[cfg(unix)]
 fn is_executable(metadata: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o100 != 0
+    owner_and_mode(metadata).is_some_and(|(_, mode)| mode & 0o100 != 0)
 }

@@ -9,7 +9,8 @@ use crate::names::{FOLDERS, Names};
 use crate::root_files;
 use crate::store::{Error, Paths, files};
 use crate::sys::clock::now_rfc3339;
-use crate::sys::fs::{open_folder, private, private_dir, rename};
+use crate::sys::file_owner::make_executable;
+use crate::sys::fs::{lockable_folder, private, private_dir, rename};
 use crate::sys::signal;
 use crate::tar::{Fault, Header, Reader};
 use crate::text::printable;
@@ -77,7 +78,7 @@ pub(crate) fn restore(
 fn take_lock(paths: &Paths) -> Result<File, String> {
     let folder = files::parent(&paths.data);
     let opened = files::ensure_dir(folder)
-        .and_then(|()| open_folder(folder).map_err(Error::io("open", folder)));
+        .and_then(|()| lockable_folder(folder).map_err(Error::io("open", folder)));
     let opened = opened.map_err(|error| error.to_string())?;
     opened.try_lock().map_err(|_| {
         format!(
@@ -332,15 +333,9 @@ fn write_new(path: &Path, header: &Header, mut content: &mut dyn Read) -> Result
     }
     let hash = hash?;
     let done = match header.is_executable {
-        true => make_executable(&file).and_then(|()| file.sync_data()),
+        true => make_executable(path).and_then(|()| file.sync_data()),
         false => file.sync_data(),
     };
     done.map_err(Error::io("write", path)).map_err(of_disk)?;
     Ok(hash)
-}
-
-#[cfg(unix)]
-fn make_executable(file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o700))
 }

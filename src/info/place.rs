@@ -16,7 +16,7 @@ pub(crate) struct Place {
     path: PathBuf,
     /// Whether it exists; `None` if that cannot be found out.
     exists: Option<bool>,
-    /// Its owner and its mode, if it exists.
+    /// Its owner and its mode, if it exists and they are known.
     owner_and_mode: Option<(u32, u32)>,
     /// What is wrong with it.
     pub(crate) fault: Option<String>,
@@ -43,8 +43,8 @@ impl Place {
         match if_exists(place.path.metadata()) {
             Ok(Some(found)) => {
                 place.exists = Some(true);
-                place.owner_and_mode = Some(owner_and_mode(&found));
-                place.fault = fault_of(&found, effective_user());
+                place.owner_and_mode = owner_and_mode(&found);
+                place.fault = fault_of(&found);
             }
             Ok(None) => place.exists = Some(false),
             Err(error) => place.fault = Some(format!("it cannot be reached: {error}")),
@@ -86,9 +86,9 @@ impl Place {
     }
 }
 
-/// What is wrong with the owner or the mode of a file or folder that `user` uses alone.
-fn fault_of(found: &Metadata, user: u32) -> Option<String> {
-    let (owner, mode) = owner_and_mode(found);
+/// What is wrong with the owner or the mode of a file or folder that this user uses alone, where that is known.
+fn fault_of(found: &Metadata) -> Option<String> {
+    let ((owner, mode), user) = owner_and_mode(found).zip(effective_user())?;
     if owner != user {
         return Some(format!(
             "it belongs to the user {owner}, and gosling runs as {user} here"

@@ -14,7 +14,7 @@ use gosling_core::store::Config;
 use gosling_core::store::settings::{self, Setting};
 use gosling_core::sys;
 use gosling_core::sys::file_owner::has_owner_of;
-use gosling_core::sys::fs::{open_folder, private, private_dir};
+use gosling_core::sys::fs::{lockable_folder, private, private_dir};
 use gosling_core::text::{printable, split_command};
 use std::env;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -216,7 +216,7 @@ impl ScriptFolder {
             let path = entry.path();
             let is_ours = |it: &Metadata| it.is_dir() && has_owner_of(it, &own);
             if fs::symlink_metadata(&path).is_ok_and(|it| is_ours(&it))
-                && let Ok(folder) = open_folder(&path)
+                && let Ok(folder) = lockable_folder(&path)
                 && folder.try_lock().is_ok()
             {
                 log::info!("removing the code of a process that has ended folder={path:?}");
@@ -239,7 +239,7 @@ fn lock_folder(path: &Path) -> io::Result<Option<File>> {
         io::ErrorKind::NotFound => Ok(None),
         _ => Err(error),
     };
-    let folder = match open_folder(path) {
+    let folder = match lockable_folder(path) {
         Ok(folder) => folder,
         Err(error) => return gone(error),
     };

@@ -23,7 +23,7 @@ use std::time::SystemTime;
 #[derive(Debug)]
 pub(crate) struct LivePolicy {
     path: PathBuf,
-    user: u32,
+    user: Option<u32>,
     state: Mutex<State>,
     counts: Arc<Counts>,
 }
@@ -121,7 +121,7 @@ impl LivePolicy {
     }
 }
 
-fn read(path: &Path, user: u32) -> Result<(PolicyFile, Vec<u8>, Stamp), String> {
+fn read(path: &Path, user: Option<u32>) -> Result<(PolicyFile, Vec<u8>, Stamp), String> {
     let (text, stamp) = trusted_file::read(path, policy_file::MAX_SIZE, user)?;
     let policy = policy_file::read(&text).map_err(|fault| fault.to_string())?;
     Ok((policy, text, stamp))

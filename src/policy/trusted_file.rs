@@ -15,17 +15,20 @@ const ROOT: u32 = 0;
 /// The permissions of others than the owner to write.
 const SHARED: u32 = 0o022;
 const STICKY: u32 = 0o1000;
+/// Why nothing is trusted on Windows.
+const NOT_TOLD: &str = "it cannot be found out on this system who could change it";
 
 /// Reads a file of at most `limit` bytes, for a service of this user.
 ///
 /// # Errors
 /// Why it cannot be read or trusted.
-pub(crate) fn read(path: &Path, limit: u64, user: u32) -> Result<(Vec<u8>, Stamp), String> {
+pub(crate) fn read(path: &Path, limit: u64, user: Option<u32>) -> Result<(Vec<u8>, Stamp), String> {
     let mut file = match files::open(path) {
         Ok(Some(file)) => file,
         Ok(None) => return Err("it does not exist".to_owned()),
         Err(error) => return Err(error.to_string()),
     };
+    let user = user.ok_or_else(|| NOT_TOLD.to_owned())?;
     let metadata = file.metadata().map_err(|error| error.to_string())?;
     check(&metadata, user).map_err(|why| format!("{why}; `chown root` and `chmod 644` it"))?;
     check_folders(path, user)?;
@@ -53,7 +56,7 @@ fn check_folders(path: &Path, user: u32) -> Result<(), String> {
 /// # Errors
 /// That others than a trusted user can.
 fn check(metadata: &Metadata, user: u32) -> Result<(), String> {
-    let (owner, mode) = owner_and_mode(metadata);
+    let (owner, mode) = owner_and_mode(metadata).ok_or(NOT_TOLD)?;
     if user == ROOT && owner != ROOT {
         return Err(format!(
             "it belongs to the user {owner}, who could change it, and not to root"

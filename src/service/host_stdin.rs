@@ -1,11 +1,8 @@
 //! The end of stdin, which says that the program which has started the server is gone, even if it was killed.
 
-use crate::sys::own_stdio::{Stdin, StdioEnd, stdio};
+use crate::sys::own_stdio::{Stdin, StdioEnd, can_end_later, stdio};
 use crate::sys::{self, lock};
-use std::fs::File;
-use std::io::{self, ErrorKind, IsTerminal, Read};
-use std::os::fd::AsFd;
-use std::os::unix::fs::FileTypeExt;
+use std::io::{self, ErrorKind, Read};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -72,14 +69,6 @@ impl HostStdin {
             let _ = thread.join();
         }
     }
-}
-
-/// Whether stdin stays open as long as the host lives.
-fn can_end_later() -> io::Result<bool> {
-    let stdin = io::stdin();
-    let kind = File::from(stdin.as_fd().try_clone_to_owned()?);
-    let kind = kind.metadata()?.file_type();
-    Ok(kind.is_fifo() || kind.is_socket() || stdin.is_terminal())
 }
 
 /// Reads until the end, and then ends the server, unless that is ignored.

@@ -8,16 +8,15 @@ use crate::http::Listener;
 use crate::own_file::OwnFile;
 use crate::store::file_lock::FileLock;
 use crate::store::settings::LISTEN;
+use crate::sys::datagrams::is_alive;
 use crate::sys::{
-    self, ListeningSocket, listen_privately, lock, net, take_inherited, wait_readable,
+    self, ListeningSocket, is_socket, listen_privately, lock, net, open_path, take_inherited,
+    wait_told,
 };
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter};
 use std::mem;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -137,7 +136,7 @@ fn listen_at(path: &Path, mode: u32) -> Result<Waiting, String> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(fault(error)),
-        Ok(found) if !found.file_type().is_socket() => {
+        Ok(found) if !is_socket(&found) => {
             return Err("what stands there is not a socket, and stays: choose another path".into());
         }
         Ok(_) if is_alive(path).map_err(fault)? => {
@@ -147,23 +146,11 @@ fn listen_at(path: &Path, mode: u32) -> Result<Waiting, String> {
     }
     let socket = listen_privately(path).map_err(fault)?;
     let own = path.symlink_metadata().map_err(fault)?;
-    let mut waiting = Waiting::new(ListeningSocket::Unix(socket), "")?;
+    let mut waiting = Waiting::new(socket, "")?;
     waiting.name = format!("{UNIX}{}", path.display());
     waiting.file = Some(OwnFile::new(path, &own));
-    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fault)?;
+    open_path(path, mode).map_err(fault)?;
     Ok(waiting)
-}
-
-/// Whether a process has this socket open. Never blocks, unlike a connection to a server whose queue is full: a datagram
-/// cannot be sent to a stream, which the system says only if there is one.
-fn is_alive(path: &Path) -> io::Result<bool> {
-    match UnixDatagram::unbound()?.connect(path) {
-        Err(error) => Ok(!matches!(
-            error.kind(),
-            ErrorKind::ConnectionRefused | ErrorKind::NotFound
-        )),
-        Ok(()) => Ok(true),
-    }
 }
 
 /// A socket that ends without being shut down, because the service manager may have it, too.
@@ -180,12 +167,7 @@ struct Waiting {
 impl Waiting {
     fn new(socket: ListeningSocket, name: &str) -> Result<Self, String> {
         let fault = |error: io::Error| format!("no descriptors for a socket: {error}");
-        // A client that leaves between the wait and the call must not block it.
-        let set = match &socket {
-            ListeningSocket::Tcp(socket) => socket.set_nonblocking(true),
-            ListeningSocket::Unix(socket) => socket.set_nonblocking(true),
-        };
-        set.map_err(fault)?;
+        socket.set_nonblocking().map_err(fault)?;
         let (told, end) = io::pipe().map_err(fault)?;
         Ok(Waiting {
             socket,
@@ -195,32 +177,19 @@ impl Waiting {
             end: Mutex::new(Some(end)),
         })
     }
-
-    fn accept_now(&self) -> io::Result<(TcpStream, Option<SocketAddr>)> {
-        let (stream, peer) = match &self.socket {
-            ListeningSocket::Tcp(socket) => {
-                let (stream, peer) = socket.accept()?;
-                (stream, Some(peer))
-            }
-            // What is done with a stream is the same for all sockets.
-            ListeningSocket::Unix(socket) => (OwnedFd::from(socket.accept()?.0).into(), None),
-        };
-        stream.set_nonblocking(false)?;
-        Ok((stream, peer))
-    }
 }
 
 impl Listener for Waiting {
     fn accept(&self) -> io::Result<(TcpStream, Option<SocketAddr>)> {
         loop {
-            if let [true, _] = wait_readable(self.told.as_fd(), self.socket.as_fd()) {
+            if self.socket.is_told_before_a_connection(&self.told) {
                 return Err(ErrorKind::ConnectionAborted.into());
             }
             if self.file.is_none() && HANDOVER.is_ending() {
-                wait_readable(self.told.as_fd(), self.told.as_fd());
+                wait_told(&self.told);
                 continue;
             }
-            match self.accept_now() {
+            match self.socket.accept() {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 accepted => return accepted,
             }
@@ -236,10 +205,7 @@ impl Listener for Waiting {
     }
 
     fn address(&self) -> Option<SocketAddr> {
-        match &self.socket {
-            ListeningSocket::Tcp(socket) => socket.local_addr().ok(),
-            ListeningSocket::Unix(_) => None,
-        }
+        self.socket.local_addr()
     }
 
     fn name(&self) -> String {

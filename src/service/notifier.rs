@@ -1,15 +1,15 @@
 //! Messages to the manager of the service, as systemd's sd_notify(3) describes them: lines `NAME=VALUE` in a datagram
 //! to the Unix socket that the variable `NOTIFY_SOCKET` names.
 
+use crate::sys::datagrams::Datagrams;
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// The socket of the manager.
 pub(crate) struct Notifier {
-    socket: UnixDatagram,
+    socket: Datagrams,
     target: Target,
 }
 
@@ -31,9 +31,8 @@ impl Notifier {
             return Ok(None);
         };
         let target = Target::read(name)?;
-        let socket = UnixDatagram::unbound()?;
         // The manager may be slow; the server is not.
-        socket.set_nonblocking(true)?;
+        let socket = Datagrams::new()?;
         Ok(Some(Notifier { socket, target }))
     }
 
@@ -42,34 +41,17 @@ impl Notifier {
     /// # Errors
     /// As the socket; also `WouldBlock` if the manager does not keep up.
     pub(crate) fn send(&self, lines: &str) -> io::Result<()> {
-        let sent = match &self.target {
-            Target::Path(path) => self.socket.send_to(lines.as_bytes(), path),
-            Target::Abstract(name) => send_to_name(&self.socket, name, lines.as_bytes()),
-        };
-        sent.map(drop)
+        match &self.target {
+            Target::Path(path) => self.socket.send_to_path(lines.as_bytes(), path),
+            Target::Abstract(name) => self.socket.send_to_name(lines.as_bytes(), name),
+        }
     }
-}
-
-#[cfg(target_os = "linux")]
-fn send_to_name(socket: &UnixDatagram, name: &[u8], message: &[u8]) -> io::Result<usize> {
-    use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::SocketAddr;
-
-    socket.send_to_addr(message, &SocketAddr::from_abstract_name(name)?)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn send_to_name(_: &UnixDatagram, _: &[u8], _: &[u8]) -> io::Result<usize> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 impl Target {
     fn read(name: OsString) -> io::Result<Self> {
-        use std::os::unix::ffi::OsStringExt;
-
-        let bytes = name.into_vec();
-        match bytes.split_first() {
-            Some((b'/', _)) => Ok(Target::Path(OsString::from_vec(bytes).into())),
+        match name.as_encoded_bytes().split_first() {
+            Some((b'/', _)) => Ok(Target::Path(name.into())),
             Some((b'@', name)) if !name.is_empty() => Ok(Target::Abstract(name.to_vec())),
             _ => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,

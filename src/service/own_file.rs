@@ -1,14 +1,14 @@
 //! Files that this process has made and removes at its end.
 
+use crate::sys::file_owner::identity;
 use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A file that this process has made.
 #[derive(Debug)]
 pub(crate) struct OwnFile {
     path: PathBuf,
-    /// Device and inode: another process may have put its own in its place.
+    /// Another process may have put its own in its place.
     id: (u64, u64),
 }
 
@@ -16,7 +16,7 @@ impl OwnFile {
     pub(crate) fn new(path: &Path, made: &Metadata) -> Self {
         OwnFile {
             path: path.to_owned(),
-            id: (made.dev(), made.ino()),
+            id: identity(made),
         }
     }
 
@@ -31,7 +31,7 @@ impl OwnFile {
 
     pub(crate) fn remove(&self) {
         let found = self.path.symlink_metadata();
-        if !found.is_ok_and(|it| (it.dev(), it.ino()) == self.id) {
+        if !found.is_ok_and(|it| identity(&it) == self.id) {
             return;
         }
         if let Err(error) = fs::remove_file(&self.path) {

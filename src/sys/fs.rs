@@ -1,7 +1,8 @@
 //! Private files and folders: modes, durability and identity.
 
 pub use super::os::files::{
-    Folder, make_private, open_folder, open_regular_with, private, private_dir, rename,
+    Folder, lockable_folder, make_private, open_folder, open_regular_with, private, private_dir,
+    rename,
 };
 pub use super::stamp::Stamp;
 

@@ -1,6 +1,8 @@
 //! What only parts of a program need of the system, so that a build without them does not have it.
 
 pub mod alarm;
+#[cfg_attr(windows, path = "windows/datagrams.rs")]
+pub mod datagrams;
 #[cfg_attr(windows, path = "windows/family.rs")]
 mod family;
 #[cfg_attr(windows, path = "windows/file_owner.rs")]
@@ -26,10 +28,11 @@ pub use family::Family;
 pub use file_owner::{is_executable, program_at};
 pub use hidden_input::{HiddenInput, has_terminal};
 pub use host::{Host, host};
-#[cfg(not(windows))]
-pub use listening_sockets::wait_readable;
-pub use listening_sockets::{ListeningSocket, listen_privately, monotonic_micros, take_inherited};
+pub use listening_sockets::{
+    ListeningSocket, is_socket, listen_privately, monotonic_micros, open_path, take_inherited,
+    wait_told,
+};
 pub use random_byte::random_byte;
-pub use self_signal::terminate_self;
+pub use self_signal::{signal_of, terminate_self};
 pub use trace::{Trace, current_trace, set_trace_source};
 pub use usage::{Usage, effective_user, os_version, resident_of_group, usage};

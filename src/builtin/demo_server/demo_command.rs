@@ -119,7 +119,7 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
     printer.exchange(&gosling, what, "POST", "/agent/stop", Some(body))?;
     let begin = Instant::now();
     let status = gosling.stop();
-    let clean = status.is_some_and(|status| status.success() || !Grace::HAS_REQUEST);
+    let clean = status.map_or(!Grace::HAS_REQUEST, |status| status.success());
     let how = status.map_or("it was killed".to_owned(), |status| status.to_string());
     let what = match Grace::HAS_REQUEST {
         true => "end gosling with SIGTERM",

@@ -5,7 +5,7 @@
 
 use super::gitignore::{self, Gitignore, Rule};
 use super::shell_words::{self, Word};
-use super::{Developer, text_files};
+use super::{Developer, text_files, user_shell};
 use crate::store;
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::{Stamp, read_start};
@@ -173,7 +173,8 @@ impl IgnoreRules {
             "PWD" => Some(dir.to_string_lossy().into_owned()),
             name => std::env::var(name).ok(),
         };
-        let words = shell_words::words_of(command, &variable).ok_or(
+        let command = user_shell::with_unix_paths(command);
+        let words = shell_words::words_of(&command, &variable).ok_or(
             "the command is too complex to find out which files it names; write it to a file with \
              text_editor and run that",
         )?;

@@ -16,11 +16,15 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// Precedes the answer on its line, because the startup files may print anything.
 const MARK: &str = "--gosling-path--";
 
-/// This process's `PATH`, followed by the folders that only the login shell has. The shell is run once.
+/// This process's `PATH`; on Unix, followed by the folders that only the login shell has. The shell is run once.
 pub(super) fn path(shell: &Path) -> &'static OsString {
     static PATH: OnceLock<OsString> = OnceLock::new();
     PATH.get_or_init(|| {
         let own = env::var_os("PATH").unwrap_or_default();
+        // A user has one PATH there, whatever starts the server.
+        if cfg!(windows) {
+            return own;
+        }
         join(&own, &query_login_shell(shell).unwrap_or_default())
     })
 }

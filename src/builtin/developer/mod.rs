@@ -29,6 +29,7 @@ mod text_editor;
 mod text_files;
 mod undo_history;
 mod unified_diff;
+mod user_shell;
 
 use super::SessionData;
 use crate::in_process;
@@ -130,7 +131,8 @@ fn instructions() -> String {
     let sentences = [of_files, of_pictures].into_iter();
     let sentences = sentences.filter(|parts| !parts.is_empty());
     let sentences: String = sentences.map(|parts| parts.join(", ") + ". ").collect();
-    format!("{INSTRUCTIONS}{sentences}{ABOUT_IGNORED}")
+    let shell = user_shell::about();
+    format!("{INSTRUCTIONS}{shell}{sentences}{ABOUT_IGNORED}")
 }
 
 /// The state that the tools share.

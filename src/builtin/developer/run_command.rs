@@ -12,7 +12,6 @@ use crate::sys::{SMALL_STACK, lock};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::process::{ChildStderr, ChildStdout, ExitStatus};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -250,7 +249,9 @@ pub(super) fn run(
 }
 
 fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
-    status.map_or((None, None), |status| (status.code(), status.signal()))
+    status.map_or((None, None), |status| {
+        (status.code(), sys::signal_of(status))
+    })
 }
 
 /// Starts the thread that reads the command's output into `shared`.

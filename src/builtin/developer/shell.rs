@@ -2,14 +2,14 @@
 
 use super::child_output::Source;
 use super::run_command::{self, CommandResult, End, KEPT_TAIL, MAX_OUTPUT, Signal};
-use super::{Developer, login_shell_path, text_editor};
+use super::{Developer, login_shell_path, text_editor, user_shell};
 use crate::call_context::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::CallToolResult;
 use crate::sys::Family;
+use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::Command;
-use crate::sys::{self, TimeLimit};
 use crate::{ClientWorkspace, TerminalCommand};
 use gosling_core::builtin::ShellCheck;
 use gosling_core::extension::environment::Inherited;
@@ -18,7 +18,6 @@ use gosling_core::text::printable;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::to_raw_value;
-use std::env;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,6 +72,9 @@ impl Shell {
             return refused(
                 "`command` has a NUL character in it, which shells do not accept; write \\0 for `printf`",
             );
+        }
+        if let Some(why) = user_shell::refusal(&self.command) {
+            return refused(why);
         }
         if self.command.len() > MAX_COMMAND {
             return refused(&format!(
@@ -208,11 +210,9 @@ fn shell_command(
     config: &Path,
     offline: bool,
 ) -> Command {
-    let shell = shell();
-    let mut command = Command::new(&shell);
+    let shell = user_shell::shell();
+    let mut command = user_shell::with_command(&shell, text);
     command
-        .arg("-c")
-        .arg(text)
         .current_dir(dir)
         .env("PATH", login_shell_path::path(&shell))
         .env("GOOSE_TERMINAL", "1")
@@ -273,24 +273,6 @@ pub(crate) fn run_check(check: &ShellCheck<'_>, cancel: &Cancel) -> Result<(), S
         (status, "") => Err(status.to_owned()),
         (status, output) => Err(format!("{status}; its output ends so: {output}")),
     }
-}
-
-/// Programs that are set as the shell of users who must not log in.
-const NOT_SHELLS: [&str; 3] = ["nologin", "false", "true"];
-
-/// The user's shell, or else the first of the usual shells that exists.
-pub(super) fn shell() -> PathBuf {
-    let own = env::var_os("SHELL").map(PathBuf::from);
-    let is_one = |shell: &Path| {
-        let name = shell.file_name().and_then(|name| name.to_str());
-        !name.is_some_and(|name| NOT_SHELLS.contains(&name))
-    };
-    let own = own.filter(|shell| shell.is_absolute() && is_one(shell) && sys::is_executable(shell));
-    own.unwrap_or_else(|| {
-        let known = ["/bin/bash", "/usr/bin/bash", "/bin/zsh", "/bin/sh"].map(PathBuf::from);
-        let found = known.into_iter().find(|shell| sys::is_executable(shell));
-        found.unwrap_or_else(|| PathBuf::from("sh"))
-    })
 }
 
 /// The result of a call. An output of which the user is shown only the end is handed to `keep`, which returns the

@@ -41,7 +41,22 @@ pub(super) fn resolve(path: &str, dir: &Path) -> Result<PathBuf, String> {
         (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
         _ => dir.join(path),
     };
+    if cfg!(windows) && has_other_meaning(&path) {
+        return Err(
+            "`path` names a drive without a folder, or a stream of a file; name a file".to_owned(),
+        );
+    }
     Ok(normalize(&path))
+}
+
+/// Whether the path means on Windows what it does not show: it continues the working directory of a drive (`c:name`), or
+/// has a stream of a file (`name:stream`), which for `name::$DATA` is the file itself.
+fn has_other_meaning(path: &Path) -> bool {
+    let has_stream = |part| match part {
+        Component::Normal(name) => name.as_encoded_bytes().contains(&b':'),
+        _ => false,
+    };
+    !path.is_absolute() || path.components().any(has_stream)
 }
 
 /// Removes `.` and `..` from the path as it is written.

@@ -35,7 +35,7 @@ use crate::provider::{Catalog, InProcessProvider};
 use crate::store::{NewSession, files, settings};
 use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
-use crate::sys::fs::open_folder;
+use crate::sys::fs::lockable_folder;
 use crate::sys::lock;
 use crate::sys::threads::share;
 use serde_json::{Map, Value};
@@ -96,7 +96,7 @@ impl Registry {
         let cancel = Cancel::new();
         let policy = stores.activity.policy();
         let offline = offline || policy.is_some_and(|policy| policy.is_offline());
-        let folder = open_folder(files::parent(&stores.paths.data)).ok();
+        let folder = lockable_folder(files::parent(&stores.paths.data)).ok();
         Registry {
             catalog: part::catalog(&stores, offline, []),
             stores,

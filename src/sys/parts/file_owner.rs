@@ -10,9 +10,14 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// The user who owns a file, and its permission bits.
-pub fn owner_and_mode(metadata: &Metadata) -> (u32, u32) {
-    (metadata.uid(), metadata.mode() & 0o7777)
+/// The user who owns a file, and its permission bits. On Windows nothing is known.
+pub fn owner_and_mode(metadata: &Metadata) -> Option<(u32, u32)> {
+    Some((metadata.uid(), metadata.mode() & 0o7777))
+}
+
+/// What tells a file from all others that exist: its device and inode.
+pub fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
 }
 
 /// The number of hard links of a file.

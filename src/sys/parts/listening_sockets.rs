@@ -2,9 +2,11 @@
 #![allow(unsafe_code)]
 
 use crate::unix;
+use std::fs::{Metadata, Permissions, set_permissions};
 use std::io;
-use std::net::TcpListener;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,13 +24,62 @@ pub enum ListeningSocket {
     Unix(UnixListener),
 }
 
-impl AsFd for ListeningSocket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
+impl ListeningSocket {
+    /// Lets [`accept`](Self::accept) fail with `WouldBlock` instead of waiting: a client that leaves between a wait and
+    /// the call must not block it.
+    ///
+    /// # Errors
+    /// As the sockets of the standard library.
+    pub fn set_nonblocking(&self) -> io::Result<()> {
         match self {
-            ListeningSocket::Tcp(socket) => socket.as_fd(),
-            ListeningSocket::Unix(socket) => socket.as_fd(),
+            ListeningSocket::Tcp(socket) => socket.set_nonblocking(true),
+            ListeningSocket::Unix(socket) => socket.set_nonblocking(true),
         }
     }
+
+    /// The next connection, and who has opened it, if that has an address. What is done with a stream is the same for
+    /// all sockets.
+    ///
+    /// # Errors
+    /// As the sockets of the standard library.
+    pub fn accept(&self) -> io::Result<(TcpStream, Option<SocketAddr>)> {
+        let (stream, peer) = match self {
+            ListeningSocket::Tcp(socket) => {
+                let (stream, peer) = socket.accept()?;
+                (stream, Some(peer))
+            }
+            ListeningSocket::Unix(socket) => (OwnedFd::from(socket.accept()?.0).into(), None),
+        };
+        stream.set_nonblocking(false)?;
+        Ok((stream, peer))
+    }
+
+    /// Where it listens, if that is an address.
+    pub fn local_addr(&self) -> Option<SocketAddr> {
+        match self {
+            ListeningSocket::Tcp(socket) => socket.local_addr().ok(),
+            ListeningSocket::Unix(_) => None,
+        }
+    }
+
+    /// Waits for a connection, or until there is something to read from the pipe, or it has ended: true.
+    pub fn is_told_before_a_connection(&self, pipe: &io::PipeReader) -> bool {
+        let own = match self {
+            ListeningSocket::Tcp(socket) => socket.as_raw_fd(),
+            ListeningSocket::Unix(socket) => socket.as_raw_fd(),
+        };
+        unix::wait_any([pipe.as_raw_fd(), own], Duration::MAX)[0]
+    }
+}
+
+/// Waits until there is something to read from the pipe, or it has ended.
+pub fn wait_told(pipe: &io::PipeReader) {
+    unix::wait_any([pipe.as_raw_fd()], Duration::MAX);
+}
+
+/// Whether this is a socket with a path.
+pub fn is_socket(file: &Metadata) -> bool {
+    file.file_type().is_socket()
 }
 
 /// The sockets at so many descriptors from 3 on, which this process owns from now on and its children do not get. Of
@@ -88,23 +139,26 @@ fn family(socket: RawFd) -> io::Result<libc::c_int> {
     Ok(address.ss_family.into())
 }
 
-/// Listens at a path, which only the user of this process can reach until its mode is changed. Not for several threads
-/// at a time.
+/// Listens at a path, which only the user of this process can reach until [`open_path`]. Not for several threads at a
+/// time.
 ///
 /// # Errors
 /// As a listener of the standard library.
-pub fn listen_privately(path: &Path) -> io::Result<UnixListener> {
+pub fn listen_privately(path: &Path) -> io::Result<ListeningSocket> {
     // SAFETY: plain integers. Files that other threads create meanwhile are private, too.
     let before = unsafe { libc::umask(0o077) };
     let listener = UnixListener::bind(path);
     // SAFETY: as above.
     unsafe { libc::umask(before) };
-    listener
+    listener.map(ListeningSocket::Unix)
 }
 
-/// Waits until there is something to read from one of the two, or it has ended; says from which.
-pub fn wait_readable(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> [bool; 2] {
-    unix::wait_any([one.as_raw_fd(), other.as_raw_fd()], Duration::MAX)
+/// Gives the path of a socket this mode.
+///
+/// # Errors
+/// The mode cannot be set.
+pub fn open_path(path: &Path, mode: u32) -> io::Result<()> {
+    set_permissions(path, Permissions::from_mode(mode))
 }
 
 /// The system's monotonic clock in microseconds, by which service managers order messages.

@@ -2,8 +2,9 @@
 
 use crate::unix;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::time::Duration;
 
 /// The stdin of this process. It reports the end of input as soon as its [`StdioEnd`] is dropped.
@@ -29,6 +30,17 @@ pub struct StdioEnd(#[expect(dead_code, reason = "closing it is what counts")] i
 pub fn stdio() -> io::Result<(Stdin, Stdout, StdioEnd)> {
     let input = io::stdin().as_fd().try_clone_to_owned()?;
     ending(input, io::stdout().as_fd().try_clone_to_owned()?)
+}
+
+/// Whether stdin stays open as long as who has started this process lives: it is a pipe, a socket or a terminal.
+///
+/// # Errors
+/// When it is closed, or no descriptors are left.
+pub fn can_end_later() -> io::Result<bool> {
+    let stdin = io::stdin();
+    let kind = File::from(stdin.as_fd().try_clone_to_owned()?);
+    let kind = kind.metadata()?.file_type();
+    Ok(kind.is_fifo() || kind.is_socket() || stdin.is_terminal())
 }
 
 fn ending(input: OwnedFd, output: OwnedFd) -> io::Result<(Stdin, Stdout, StdioEnd)> {

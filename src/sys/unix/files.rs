@@ -100,6 +100,9 @@ pub fn open_folder(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
+/// Opens the folder `path` to lock it. On Windows, this is a file in it.
+pub use open_folder as lockable_folder;
+
 /// Makes the entries of a folder durable, on file systems that can.
 pub(crate) fn sync_folder(folder: &File) -> io::Result<()> {
     match folder.sync_all() {

@@ -14,6 +14,8 @@ pub(super) const ERROR_OPERATION_ABORTED: i32 = 995;
 pub(super) const ERROR_IO_INCOMPLETE: i32 = 996;
 pub(super) const ERROR_IO_PENDING: i32 = 997;
 pub(super) const FILE_TYPE_DISK: u32 = 1;
+#[cfg(feature = "parts")]
+pub(super) const FILE_TYPE_PIPE: u32 = 3;
 
 /// The state of an operation under way. The system writes to it until the operation has ended.
 #[repr(C)]

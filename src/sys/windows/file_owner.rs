@@ -1,17 +1,21 @@
 //! What a file has besides its content. Owners and rights are not read here: they are not those of Unix, and have no
 //! numbers.
 
-use crate::windows::programs;
+use crate::windows::{files, programs};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The user who owns a file, and its permission bits: not known, so nobody whom a check would trust, and anyone may
-/// write it.
-pub fn owner_and_mode(_: &Metadata) -> (u32, u32) {
-    (u32::MAX, 0o666)
+/// The user who owns a file, and its permission bits: not known.
+pub fn owner_and_mode(_: &Metadata) -> Option<(u32, u32)> {
+    None
+}
+
+/// What tells a file from others: when it was made.
+pub fn identity(metadata: &Metadata) -> (u64, u64) {
+    (0, files::identity(metadata).0)
 }
 
 /// The number of hard links of a file: not known, so one.

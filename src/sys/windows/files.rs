@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// The file that stands for its folder where that is locked.
+const FOLDER_LOCK: &str = ".gosling.lock";
 /// Lets a folder be opened.
 const BACKUP_SEMANTICS: u32 = 0x0200_0000;
 /// `ERROR_ACCESS_DENIED`, and `ERROR_SHARING_VIOLATION`.
@@ -61,6 +63,13 @@ fn is_in_use(error: &io::Error) -> bool {
     code.is_some_and(|code| [ACCESS_DENIED, SHARING_VIOLATION].contains(&code))
 }
 
+/// Whether it is a pipe or a socket.
+#[cfg(feature = "parts")]
+pub(crate) fn is_pipe(file: &impl AsRawHandle) -> bool {
+    // SAFETY: the handle is open as long as `file` is borrowed, or is none, for which the call fails.
+    unsafe { ffi::GetFileType(file.as_raw_handle()) == ffi::FILE_TYPE_PIPE }
+}
+
 /// As [`open_regular`](crate::fs::open_regular), with other options.
 ///
 /// # Errors
@@ -101,7 +110,17 @@ impl Folder {
     }
 }
 
-/// Opens the folder `path`. It cannot be locked here.
+/// Opens a file in the folder `path` that stands for it: a folder cannot be locked here.
+///
+/// # Errors
+/// When the folder does not exist, or the file cannot be made.
+pub fn lockable_folder(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true).create(true).truncate(false);
+    options.open(path.join(FOLDER_LOCK))
+}
+
+/// Opens the folder `path`.
 ///
 /// # Errors
 /// When it does not exist, is not a folder, or cannot be read.

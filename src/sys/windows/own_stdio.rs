@@ -1,9 +1,10 @@
 //! The stdin and stdout of this process, which another thread can end. A read of stdin cannot be ended here, nor a
 //! write, so two threads do nothing else; they are left behind.
 
+use crate::windows::files;
 use crate::{SMALL_STACK, spawn};
 use crossbeam_channel::{Receiver, Sender, bounded, select};
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 
 /// How many bytes are read at once.
 const READ_BUFFER: usize = 64 << 10;
@@ -54,6 +55,14 @@ pub fn stdio() -> io::Result<(Stdin, Stdout, StdioEnd)> {
         told,
     };
     Ok((stdin, stdout, StdioEnd(end)))
+}
+
+/// Whether stdin stays open as long as who has started this process lives: it is a pipe, a socket or a console.
+///
+/// # Errors
+/// Never here.
+pub fn can_end_later() -> io::Result<bool> {
+    Ok(files::is_pipe(&io::stdin()) || io::stdin().is_terminal())
 }
 
 /// The thread that reads, up to the end of the input, for which it leaves no chunk.

@@ -21,6 +21,7 @@ use super::windows::job::Job;
 use super::windows::programs;
 use super::windows::wait::wait_any;
 use crossbeam_channel::{RecvTimeoutError, bounded};
+use std::ffi::OsString;
 use std::io;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::os::windows::process::CommandExt;
@@ -104,7 +105,7 @@ impl Process {
         }
     }
 
-    /// The exit status, if it is known.
+    /// The exit status, if it is known. That of a child that was killed means nothing, and is not.
     pub fn status(&self) -> Option<ExitStatus> {
         self.status.get().copied()
     }
@@ -123,10 +124,14 @@ impl Process {
             return;
         }
         *ending = true;
-        let _ = self.by_itself.set(self.wait_exit(grace.stdin));
+        let by_itself = self.wait_exit(grace.stdin);
+        let _ = self.by_itself.set(by_itself);
         self.job.end(REAP);
-        self.wait_exit(REAP);
-        self.note_status();
+        if by_itself {
+            self.note_status();
+        } else {
+            self.wait_exit(REAP);
+        }
     }
 
     /// Kills the child, and none of its descendants.
@@ -155,7 +160,8 @@ fn start(command: &Command) -> io::Result<(Process, Pipes)> {
     }
     let program = programs::find(command)?;
     let mut prepared = std::process::Command::new(&program);
-    prepared.args(command.arguments()).creation_flags(FLAGS);
+    add_arguments(&mut prepared, &program, command.arguments());
+    prepared.creation_flags(FLAGS);
     if let Some(dir) = command.dir() {
         prepared.current_dir(dir);
     }
@@ -199,6 +205,25 @@ fn start(command: &Command) -> io::Result<(Process, Pipes)> {
             },
         )),
         _ => Err(io::Error::other("it has no pipes")),
+    }
+}
+
+/// Adds the arguments, each quoted as programs of C read them. cmd does not: what follows `/s /c` is one command, which
+/// is passed as it is, between the quotes that `/s` takes away.
+fn add_arguments(to: &mut std::process::Command, program: &Path, arguments: &[OsString]) {
+    let is_cmd = program
+        .file_name()
+        .is_some_and(|name| name.eq_ignore_ascii_case("cmd.exe"));
+    match arguments {
+        [options @ .., s, c, text] if is_cmd && s == "/s" && c == "/c" => {
+            let mut quoted = OsString::from("\"");
+            quoted.push(text);
+            quoted.push("\"");
+            to.args(options).args([s, c]).raw_arg(quoted);
+        }
+        _ => {
+            to.args(arguments);
+        }
     }
 }
 

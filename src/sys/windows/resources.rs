@@ -67,9 +67,9 @@ pub(super) fn kernel_release() -> Option<String> {
     Some(format!("{major}.{minor}.{build}"))
 }
 
-/// Users have no numbers here: one that owns no file.
-pub fn effective_user() -> u32 {
-    u32::MAX - 1
+/// Users have no numbers here.
+pub fn effective_user() -> Option<u32> {
+    None
 }
 
 /// The memory of this process in RAM, in bytes.

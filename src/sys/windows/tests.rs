@@ -50,9 +50,9 @@ fn child() {
             let mut own = std::process::Command::new(std::env::current_exe().unwrap());
             own.args(["windows::tests::child", "--exact", "--nocapture"]);
             own.env(ROLE, "sleep").stdin(std::process::Stdio::null());
-            let own = own.spawn().unwrap();
+            let mut own = own.spawn().unwrap();
             println!("child {}", own.id());
-            thread::sleep(LONG * 10);
+            own.wait().unwrap();
         }
         "orphan" => {
             let (process, _pipes) = start("sleep");
@@ -376,10 +376,16 @@ fn a_file_is_replaced_while_another_reads_it_and_locks_exclude() {
     ));
     drop(one);
     two.try_lock().unwrap();
+    let [one, other] = [0, 1].map(|_| fs::lockable_folder(&root).unwrap());
+    one.try_lock_shared().unwrap();
+    other.try_lock_shared().unwrap();
+    drop(one);
+    other.unlock().unwrap();
+    other.try_lock().unwrap();
     fs::sync_dir(&root).unwrap();
     assert!(fs::open_regular(&root).is_err());
     assert!(fs::open_folder(&file).is_err());
-    drop(two);
+    drop((two, other));
     std::fs::remove_dir_all(&root).unwrap();
 }
 

@@ -2,7 +2,7 @@
 //! shell, get no input, and end with the call or at its time limit.
 
 use crate::developer::child_output::{ChildOutput, Source};
-use crate::developer::{Developer, login_shell_path, shell};
+use crate::developer::{Developer, login_shell_path, user_shell};
 use crate::mcp::server::{Context, ToolError};
 use crate::sys;
 use crate::sys::Family;
@@ -82,7 +82,7 @@ impl<'a> Programs<'a> {
 
     /// The `PATH` to search. The first call waits for the login shell.
     fn path(&self) -> &'static OsString {
-        login_shell_path::path(&shell::shell())
+        login_shell_path::path(&user_shell::shell())
     }
 
     /// The programs of this name, in the order of the `PATH`.

@@ -10,6 +10,7 @@ fn the_answer_is_found_in_any_noise() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn ones_own_folders_come_first_and_none_comes_twice() {
     let joined = join(&OsString::from("/a:/b:.:"), "/b:/c:rel:/a");

@@ -2,15 +2,32 @@ use super::*;
 
 #[test]
 fn paths_are_absolute_and_tidy() {
-    let dir = Path::new("/work/here");
+    let root = Path::new(if cfg!(windows) { "c:/" } else { "/" });
+    let dir = &root.join("work/here");
     let resolved = |path| resolve(path, dir).unwrap();
-    assert_eq!(resolved("a/b.txt"), Path::new("/work/here/a/b.txt"));
-    assert_eq!(resolved("../x/./y"), Path::new("/work/x/y"));
-    assert_eq!(resolved("/etc/hosts "), Path::new("/etc/hosts"));
-    assert_eq!(resolved("~x/y"), Path::new("/work/here/~x/y"));
+    assert_eq!(resolved("a/b.txt"), root.join("work/here/a/b.txt"));
+    assert_eq!(resolved("../x/./y"), root.join("work/x/y"));
+    assert_eq!(resolved("/etc/hosts "), root.join("etc/hosts"));
+    assert_eq!(resolved("~x/y"), root.join("work/here/~x/y"));
     assert!(resolved("~/y").is_absolute() && !resolved("~/y").starts_with(dir));
     let long = "a/".repeat(MAX_PATH);
     for bad in ["", "  ", "a\0b", &long] {
         assert!(resolve(bad, dir).is_err());
+    }
+}
+
+#[cfg(windows)]
+#[test]
+fn a_path_that_means_another_file_is_refused() {
+    let dir = Path::new(r"c:\work");
+    for bad in ["c:x", "d:x", "x::$DATA", r"a\x:y", r"c:\x:y\z"] {
+        assert!(resolve(bad, dir).is_err(), "{bad}");
+    }
+    for (path, meant) in [
+        (r"d:\x", r"d:\x"),
+        (r"\x", r"c:\x"),
+        (r"a\..\x", r"c:\work\x"),
+    ] {
+        assert_eq!(resolve(path, dir).unwrap(), Path::new(meant));
     }
 }

@@ -20,10 +20,10 @@ pub(super) fn kernel_release() -> Option<String> {
     Some(release.to_string_lossy().into_owned())
 }
 
-/// The user with whose rights this process acts; 0 is root.
-pub fn effective_user() -> u32 {
+/// The user with whose rights this process acts; 0 is root. On Windows users have no numbers.
+pub fn effective_user() -> Option<u32> {
     // SAFETY: a system call without arguments that cannot fail.
-    unsafe { libc::geteuid() }
+    Some(unsafe { libc::geteuid() })
 }
 
 /// The memory of this process in RAM: read elsewhere.
