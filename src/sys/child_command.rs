@@ -1,5 +1,4 @@
-//! A command to start: program, arguments, variables and working directory. Also what a started child is held by, and
-//! how it is ended.
+//! A command to start, what a started child is held by, and how it is ended.
 #![allow(unsafe_code)]
 
 use crate::taken_variables;
@@ -25,7 +24,7 @@ pub struct Command {
 }
 
 /// The waits before a child is killed, step by step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Grace {
     /// After its stdin was closed, which is how MCP ends a server (basic/lifecycle, shutdown).
     pub stdin: Duration,
@@ -34,17 +33,10 @@ pub struct Grace {
 }
 
 impl Grace {
-    /// Whether this system has a request to end that comes before a child is killed.
-    pub const HAS_REQUEST: bool = cfg!(not(windows));
     /// For a server that has worked: Python servers take about a second to exit.
     pub const NORMAL: Grace = Grace {
         stdin: Duration::from_millis(1500),
         term: Duration::from_millis(1000),
-    };
-    /// For a child that has not run its program yet, or of which nothing is wanted any more.
-    pub(super) const NONE: Grace = Grace {
-        stdin: Duration::ZERO,
-        term: Duration::ZERO,
     };
     /// For a server that did not start up.
     pub const SHORT: Grace = Grace {
@@ -156,12 +148,6 @@ impl Command {
     /// The working directory, if it is set.
     pub fn dir(&self) -> Option<&Path> {
         self.dir.as_deref()
-    }
-
-    /// The variables that are set beside the inherited ones.
-    pub fn set_variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
-        let all = self.variables.iter();
-        all.filter_map(|(name, value)| Some((name.as_os_str(), value.as_deref()?)))
     }
 
     /// The complete environment of the program.

@@ -1,12 +1,13 @@
-//! Finds and kills every process that carries a mark, also those that left their process group.
-//! Linux only: other systems do not show the marks of other processes.
+//! Finds and kills every process that carries a mark, also those that left their process group. Linux and macOS, which
+//! hides the marks of hardened programs.
 //!
 //! A process may fork during the search, so the search repeats until it finds nothing. It visits the newest
 //! processes first, because a process that forks and exits continuously leaves little time. It does not stop
 //! processes before it kills them: a killed process forks no more than a stopped one.
 
 use super::proc_environ;
-use super::process_mark::{LimitMatch, ProcessMark, has_ended, limit_in};
+use super::process_mark::{LimitMatch, ProcessMark, limit_in};
+pub(super) use super::unix::table::{self, lives, others};
 use super::unix::{self, Signal, SignalOutcome};
 use std::collections::HashSet;
 use std::fs;
@@ -26,7 +27,7 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Kills every process, other than this one, that carries the mark, and searches again until nothing is left or
 /// the limit passes. Does nothing where `/proc` cannot be used, and logs that once.
 pub(super) fn kill(mark: &ProcessMark, limit: Duration) {
-    if cfg!(target_os = "linux") {
+    if table::EXISTS {
         kill_listed(mark, limit, others);
     }
 }
@@ -71,7 +72,7 @@ pub(super) fn is_other_process(group: i32, mark: &ProcessMark) -> bool {
 /// Whether a process other than this one carries the mark. Also true if that cannot be determined, because
 /// descriptors, threads or time run out. False where `/proc` cannot be used.
 pub(super) fn any_left(mark: &ProcessMark, limit: Duration) -> bool {
-    if !cfg!(target_os = "linux") {
+    if !table::EXISTS {
         return false;
     }
     match others() {
@@ -192,15 +193,6 @@ pub(super) fn has_mark(pid: i32, mark: &ProcessMark) -> bool {
     limit_match(pid, mark) == Some(LimitMatch::Marked) || has_marked_environment(pid, mark)
 }
 
-/// Whether the process runs; true if that cannot be determined now.
-pub(super) fn lives(pid: i32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
-    stat.map_or_else(
-        |error| unix::is_resource_exhausted(&error),
-        |stat| !has_ended(&stat),
-    )
-}
-
 /// What the limit of a process says; `None` if the process is gone.
 fn limit_match(pid: i32, mark: &ProcessMark) -> Option<LimitMatch> {
     let limit = match unix::limit_of(pid) {
@@ -213,21 +205,6 @@ fn limit_match(pid: i32, mark: &ProcessMark) -> Option<LimitMatch> {
             .and_then(|limits| limit_in(&limits)),
     };
     Some(limit.map_or(LimitMatch::Nothing, |limit| mark.classify_limit(limit)))
-}
-
-/// All visible processes but this one, newest first as far as their ids tell.
-pub(super) fn others() -> io::Result<Vec<i32>> {
-    let own = std::process::id().cast_signed();
-    // `/proc` may be that of an enclosing container, whose ids mean other processes.
-    if fs::read_link("/proc/self")?.to_str() != Some(&own.to_string()) {
-        return Err(io::Error::other("it belongs to another pid namespace"));
-    }
-    let names = fs::read_dir("/proc")?.flatten().map(|e| e.file_name());
-    let pids = names.filter_map(|name| name.to_str()?.parse().ok());
-    let mut pids: Vec<i32> = pids.filter(|pid| *pid != own).collect();
-    // The kernel lists them in ascending order.
-    pids.reverse();
-    Ok(pids)
 }
 
 pub(super) fn warn_once(error: &io::Error) {

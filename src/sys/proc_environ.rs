@@ -4,9 +4,9 @@
 
 use super::lock;
 use super::process_mark::ProcessMark;
+use super::unix::table::environment;
 use crossbeam_channel::{Receiver, TryRecvError, unbounded};
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -126,8 +126,7 @@ fn start_reader(
 }
 
 fn is_marked(folder: &Path, pid: i32, mark: &ProcessMark) -> bool {
-    let file = folder.join(pid.to_string()).join("environ");
-    fs::read(file).is_ok_and(|text| mark.is_in(&text))
+    environment(folder, pid).is_ok_and(|text| mark.is_in(&text))
 }
 
 #[cfg(test)]

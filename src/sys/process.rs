@@ -39,8 +39,8 @@
 //!
 //! **macOS** has no parent-death signal and hides the limits of other processes and the environment of hardened
 //! programs; the guardian, which waits on its pipe, kills the groups. So descendants that stay in their group
-//! end, unless both processes are killed at once; those that call `setsid` or `setpgid` are missed. This has
-//! not been tested.
+//! end, unless both processes are killed at once; those that call `setsid` or `setpgid` are found by the mark in
+//! their environment unless they are hardened, as the programs of the system are. This compiles and was never run.
 //!
 //! **Windows** has another implementation (`sys/windows/process.rs`): a job object for each child, and no guardian.
 
@@ -126,7 +126,7 @@ impl Process {
                 None => {
                     if let Err(error) = limit.check() {
                         // It may start to run its program at this moment.
-                        process.end(Grace::NONE);
+                        process.end(Grace::default());
                         return Err(error);
                     }
                 }

@@ -115,18 +115,6 @@ pub(super) fn limit_in(limits: &str) -> Option<u64> {
     line?.split_whitespace().next()?.parse().ok()
 }
 
-/// Whether the text of `/proc/PID/stat` is that of a zombie. The first thread of a process may have ended while
-/// others run.
-pub(super) fn has_ended(stat: &str) -> bool {
-    let Some((_, fields)) = stat.rsplit_once(')') else {
-        return true;
-    };
-    let mut fields = fields.split_whitespace();
-    let state = fields.next();
-    let threads = fields.nth(16).and_then(|n| n.parse::<u32>().ok());
-    matches!(state, Some("Z" | "X")) && threads.unwrap_or(0) <= 1
-}
-
 /// The first part of every child's mark. It is random, so that the children of another server are never
 /// mistaken for this server's.
 pub(super) fn server_mark() -> io::Result<&'static str> {

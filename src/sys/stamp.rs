@@ -1,7 +1,5 @@
 //! The state of a file, to find out whether it has changed.
 
-use std::fs::Metadata;
-use std::io;
 use std::time::{Duration, SystemTime};
 
 /// The state of a file, from one `stat`: it differs when the file has changed.
@@ -18,20 +16,6 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The state that `metadata` describes.
-    ///
-    /// # Errors
-    /// When the platform has no modification times.
-    pub fn of(metadata: &Metadata) -> io::Result<Self> {
-        let (inode, changed) = super::os::files::identity(metadata);
-        Ok(Self {
-            modified: metadata.modified()?,
-            len: metadata.len(),
-            inode,
-            changed,
-        })
-    }
-
     /// Whether this state, read at `read_at`, would differ if the file had changed since. Clocks of file
     /// systems have a coarse resolution, some of one or two seconds, so right after a change it may not.
     pub fn is_settled(&self, read_at: SystemTime) -> bool {

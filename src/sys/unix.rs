@@ -9,6 +9,8 @@
 #[cfg(target_os = "linux")]
 mod executable;
 pub(super) mod files;
+#[cfg(any(test, target_os = "macos"))]
+mod process_arguments;
 mod start;
 #[cfg_attr(
     all(target_os = "linux", target_pointer_width = "32"),
@@ -18,6 +20,8 @@ mod state;
 #[cfg_attr(target_os = "linux", path = "unix/linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "unix/not_linux.rs")]
 mod system;
+#[cfg_attr(target_os = "macos", path = "unix/table_macos.rs")]
+pub(super) mod table;
 
 pub(super) use start::Prepared;
 use std::ffi::CString;
@@ -28,7 +32,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 pub(crate) use system::limits;
 pub(super) use system::{PidFd, is_only_thread, limit_of, unmap_code};
-pub use system::{make_undumpable, wait_signal_timeout};
+pub use system::{protect_memory, wait_signal_timeout};
 
 /// The signals that are sent to groups and processes.
 #[derive(Clone, Copy)]
@@ -284,7 +288,7 @@ pub fn wait_signal() -> i32 {
 
 /// Keeps the allocator from using an arena for each thread: many threads that each allocate little would hold
 /// pages that none of them uses. Called first in `main`.
-pub fn limit_arenas() {
+pub fn limit_allocator_arenas() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: plain integers; called before threads are made.
     unsafe {

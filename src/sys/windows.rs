@@ -29,10 +29,10 @@ fn checked(result: ffi::Bool) -> io::Result<()> {
 }
 
 /// Does nothing: another process of the same user can read the memory of this one.
-pub fn make_undumpable() {}
+pub fn protect_memory() {}
 
 /// Does nothing: the allocator of this system has no arenas.
-pub fn limit_arenas() {}
+pub fn limit_allocator_arenas() {}
 
 /// The memory of the system in bytes, if it tells.
 pub fn system_memory() -> Option<u64> {
@@ -50,9 +50,14 @@ pub(super) fn own_memory_limits() -> [u64; 0] {
     []
 }
 
-/// Removes a variable. Called while there is one thread.
+/// Whether a variable may be removed: always, as the system guards its environment against other threads.
+pub(super) fn is_only_thread() -> bool {
+    true
+}
+
+/// Removes a variable. Called where [`is_only_thread`] has just said so.
 pub(super) fn erase_variable(name: &str) {
-    // SAFETY: no other thread reads or changes the environment.
+    // SAFETY: on Windows this is sound with other threads, too.
     unsafe { std::env::remove_var(name) };
 }
 

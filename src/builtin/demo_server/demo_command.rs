@@ -6,11 +6,12 @@ mod turn;
 use crate::command_line::{Command, Failure, failed, print, rest, text};
 use crate::mcp::Client;
 use crate::mcp::client::{DEFAULT_TIMEOUT, IgnoreNotifications, Options};
-use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
+use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use crate::mcp::types::Implementation;
+use crate::sys::CHILDREN_ARE_ASKED_TO_END;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
-use crate::sys::process::{self, Grace};
+use crate::sys::process;
 use api_client::SpawnedServer;
 use gosling_core::extension::program_lookup;
 use gosling_core::text::printable;
@@ -119,9 +120,9 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
     printer.exchange(&gosling, what, "POST", "/agent/stop", Some(body))?;
     let begin = Instant::now();
     let status = gosling.stop();
-    let clean = status.map_or(!Grace::HAS_REQUEST, |status| status.success());
+    let clean = status.map_or(!CHILDREN_ARE_ASKED_TO_END, |status| status.success());
     let how = status.map_or("it was killed".to_owned(), |status| status.to_string());
-    let what = match Grace::HAS_REQUEST {
+    let what = match CHILDREN_ARE_ASKED_TO_END {
         true => "end gosling with SIGTERM",
         false => "end gosling",
     };

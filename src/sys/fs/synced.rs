@@ -34,7 +34,7 @@ pub fn now(paths: &[&Path]) -> Vec<Synced> {
 impl Synced {
     fn of(metadata: &std::fs::Metadata) -> Self {
         Synced {
-            inode: crate::os::files::identity(metadata).0,
+            inode: crate::stamp::Stamp::of(metadata).unwrap().inode,
             len: if metadata.is_dir() { 0 } else { metadata.len() },
         }
     }

@@ -1,5 +1,6 @@
 use super::super::process_mark::MARK;
 use super::*;
+use std::fs;
 use std::process::Command;
 
 /// Far more than anything here takes.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::unix::table::has_ended;
 
 const NAME: &str = "ffeeddccbbaa99887766554433221100";
 

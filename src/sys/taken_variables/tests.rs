@@ -8,7 +8,7 @@ fn what_is_taken_is_for_this_process_alone() {
     let name = "CARGO_PKG_NAME";
     let has = |command: &Command| command.environment().contains_key(OsStr::new(name));
     assert!(has(&Command::new("true")));
-    assert!(!unix::is_only_thread());
+    assert!(!os::is_only_thread());
     assert_eq!(take_variable(name).as_deref(), Some("gosling-sys"));
     assert_eq!(take_variable(name), None);
     assert!(

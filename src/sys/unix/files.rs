@@ -105,21 +105,24 @@ pub use open_folder as lockable_folder;
 
 /// Makes the entries of a folder durable, on file systems that can.
 pub(crate) fn sync_folder(folder: &File) -> io::Result<()> {
+    const UNABLE: [io::ErrorKind; 2] = [io::ErrorKind::InvalidInput, io::ErrorKind::Unsupported];
     match folder.sync_all() {
-        Err(error) if is_unsupported(&error) => Ok(()),
+        Err(error) if UNABLE.contains(&error.kind()) => Ok(()),
         result => result,
     }
 }
 
-fn is_unsupported(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
-    )
-}
-
-/// What tells a file from another, and a number that changes when its state does.
-pub(crate) fn identity(metadata: &Metadata) -> (u64, (i64, i64)) {
-    let changed = (metadata.ctime(), metadata.ctime_nsec());
-    (metadata.ino(), changed)
+impl Stamp {
+    /// The state that `metadata` describes.
+    ///
+    /// # Errors
+    /// When the platform has no modification times.
+    pub fn of(metadata: &Metadata) -> io::Result<Self> {
+        Ok(Self {
+            modified: metadata.modified()?,
+            len: metadata.len(),
+            inode: metadata.ino(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
 }

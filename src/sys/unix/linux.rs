@@ -99,7 +99,7 @@ pub fn wait_signal_timeout(limit: Duration) -> Option<i32> {
 
 /// Keeps processes of the same user, child processes included, from reading this process's memory and first
 /// environment and from debugging it. Root still can. Also disables core dumps. Linux only; a no-op elsewhere.
-pub fn make_undumpable() {
+pub fn protect_memory() {
     // SAFETY: a system call with plain integers.
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
 }

@@ -45,7 +45,7 @@ pub fn wait_signal_timeout(_: Duration) -> Option<i32> {
 }
 
 /// A no-op.
-pub fn make_undumpable() {}
+pub fn protect_memory() {}
 
 /// There is no such call: false.
 pub(super) fn close_range(_: i32) -> bool {

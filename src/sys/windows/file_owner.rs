@@ -1,11 +1,12 @@
 //! What a file has besides its content. Owners and rights are not read here: they are not those of Unix, and have no
 //! numbers.
 
-use crate::windows::{files, programs};
+use crate::windows::programs;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::{File, Metadata};
 use std::io;
+use std::os::windows::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The user who owns a file, and its permission bits: not known.
@@ -15,7 +16,7 @@ pub fn owner_and_mode(_: &Metadata) -> Option<(u32, u32)> {
 
 /// What tells a file from others: when it was made.
 pub fn identity(metadata: &Metadata) -> (u64, u64) {
-    (0, files::identity(metadata).0)
+    (0, metadata.creation_time())
 }
 
 /// The number of hard links of a file: not known, so one.

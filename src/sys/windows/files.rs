@@ -139,12 +139,18 @@ pub(crate) fn sync_folder(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// What tells a file from another, and a number that changes when its state does. Files that were made in the same
-/// 100 nanoseconds are not told apart.
-pub(crate) fn identity(metadata: &Metadata) -> (u64, (i64, i64)) {
-    let written = metadata.last_write_time().cast_signed();
-    (
-        metadata.creation_time(),
-        (written, metadata.file_attributes().into()),
-    )
+impl Stamp {
+    /// The state that `metadata` describes. Files that were made in the same 100 nanoseconds are not told apart.
+    ///
+    /// # Errors
+    /// When the file system has no modification times.
+    pub fn of(metadata: &Metadata) -> io::Result<Self> {
+        let written = metadata.last_write_time().cast_signed();
+        Ok(Self {
+            modified: metadata.modified()?,
+            len: metadata.len(),
+            inode: metadata.creation_time(),
+            changed: (written, metadata.file_attributes().into()),
+        })
+    }
 }

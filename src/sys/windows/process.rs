@@ -241,7 +241,7 @@ fn explained(error: io::Error, program: &Path) -> io::Error {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.end(Grace::NONE);
+        self.end(Grace::default());
     }
 }
 

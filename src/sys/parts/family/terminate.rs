@@ -1,8 +1,8 @@
-//! Asks every process that carries a mark to end. Linux only, as [`marked_processes`](crate::marked_processes) is.
+//! Asks every process that carries a mark to end. Linux and macOS, as [`marked_processes`](crate::marked_processes) is.
 
 use crate::marked_processes::{Met, POLL_INTERVAL, Sweep, has_mark, lives, others, warn_once};
 use crate::process_mark::ProcessMark;
-use crate::unix::{self, Signal};
+use crate::unix::{self, Signal, table};
 use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// or the limit passes. False if there was none, so that nothing is left to kill. A process that ended before
 /// it was signalled counts, because it may have carried the mark and forked.
 pub(super) fn terminate(mark: &ProcessMark, limit: Duration) -> bool {
-    cfg!(target_os = "linux") && terminate_listed(mark, limit, others)
+    table::EXISTS && terminate_listed(mark, limit, others)
 }
 
 /// As [`terminate`]; `list` lists the processes.
