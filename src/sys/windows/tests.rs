@@ -376,16 +376,16 @@ fn a_file_is_replaced_while_another_reads_it_and_locks_exclude() {
     ));
     drop(one);
     two.try_lock().unwrap();
-    let [one, other] = [0, 1].map(|_| fs::lockable_folder(&root).unwrap());
+    let [one, other, alone] = [0, 1, 2].map(|_| fs::lockable_folder(&root).unwrap());
     one.try_lock_shared().unwrap();
     other.try_lock_shared().unwrap();
-    drop(one);
-    other.unlock().unwrap();
-    other.try_lock().unwrap();
+    assert!(alone.try_lock().is_err());
+    drop((one, other));
+    alone.try_lock().unwrap();
     fs::sync_dir(&root).unwrap();
     assert!(fs::open_regular(&root).is_err());
     assert!(fs::open_folder(&file).is_err());
-    drop((two, other));
+    drop((two, alone));
     std::fs::remove_dir_all(&root).unwrap();
 }
 
