@@ -2,13 +2,12 @@
 
 use crate::sys;
 use crate::sys::process::Command;
+use gosling_core::store::settings::SHELL;
 use std::borrow::Cow;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Names the shell, as for Goose: a path, or a name in `PATH`.
-const VARIABLE: &str = "GOOSE_SHELL";
 /// Programs that are set as the shell of users who must not log in.
 const NOT_SHELLS: [&str; 3] = ["nologin", "false", "true"];
 
@@ -62,7 +61,7 @@ pub(super) fn shell() -> PathBuf {
     if !cfg!(windows) {
         return unix_shell();
     }
-    let named = env::var_os(VARIABLE).filter(|name| !name.is_empty());
+    let named = env::var_os(SHELL.name).filter(|name| !name.is_empty());
     named.unwrap_or_else(|| "cmd".into()).into()
 }
 

@@ -205,6 +205,7 @@ settings! {
     TLS_CERT_PATH = variable("GOOSE_TLS_CERT_PATH", Kind::Path);
     TLS_KEY_PATH = variable("GOOSE_TLS_KEY_PATH", Kind::Path);
     PATH_ROOT = variable("GOOSE_PATH_ROOT", Kind::Path);
+    SHELL = variable("GOOSE_SHELL", Kind::Text);
     RECIPE_PATH = variable("GOOSE_RECIPE_PATH", Kind::Path);
     LOG = variable("GOOSE_LOG", Kind::Text).or("info");
     LOG_FORMAT = variable("GOOSE_LOG_FORMAT", Kind::Words(&["text", "json", "journald"])).or("text");
