@@ -1,6 +1,7 @@
 //! A command to start, what a started child is held by, and how it is ended.
 #![allow(unsafe_code)]
 
+#[cfg(not(windows))]
 use crate::taken_variables;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -6,7 +6,7 @@ mod turn;
 use crate::command_line::{Command, Failure, failed, print, rest, text};
 use crate::mcp::Client;
 use crate::mcp::client::{DEFAULT_TIMEOUT, IgnoreNotifications, Options};
-use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
+use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::types::Implementation;
 use crate::sys::CHILDREN_ARE_ASKED_TO_END;
 use crate::sys::cancel::Cancel;
