@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::trigrams::Trigrams;
-use gosling_core::store::{Result, Sessions, Step, StoredSession, Summary};
+use gosling_core::store::journal::{Before, Line, read_line, scan};
+use gosling_core::store::{Error, JournalEntry, Result, Sessions, StoredSession, Summary};
 use gosling_core::sys::cancel::Cancel;
 use gosling_core::sys::clock::Utc;
 
@@ -95,24 +96,38 @@ fn contains_words(
     if missing.is_empty() || known.is_some_and(cannot) {
         return Ok(missing.is_empty());
     }
-    let size = || sessions.size_of_messages(&session.id);
+    let Some((path, mut file)) = sessions.messages_file(&session.id)? else {
+        return Ok(false);
+    };
+    let size = || file.stamp().map_or(0, |stamp| stamp.len);
     let mut trigrams = known.is_none().then(|| Trigrams::for_texts_of(size()));
     let mut in_time = true;
-    sessions.walk(&session.id, |step| {
-        match step {
-            Step::Cleared => missing.clone_from(&unnamed),
-            Step::Message(message) if !message.metadata.user_visible => {}
-            Step::Message(message) => {
+    let mut see_line = |line: &[u8]| {
+        let Ok(Line { before, entries }) = read_line(line) else {
+            return true;
+        };
+        if matches!(before, Before::Clear) {
+            missing.clone_from(&unnamed);
+        }
+        // Those that wait come early: their place does not matter here.
+        for message in entries.iter().filter_map(JournalEntry::message) {
+            if message.metadata.user_visible {
                 let text = message.concat_text().to_lowercase();
                 missing.retain(|word| !text.contains(*word));
                 if let Some(trigrams) = &mut trigrams {
                     trigrams.add(&text);
                 }
             }
+            in_time = Instant::now() < until;
+            if !in_time {
+                return false;
+            }
         }
-        in_time = Instant::now() < until;
-        in_time
-    })?;
+        true
+    };
+    let scanned = scan(&mut *file, 0, |line, _| see_line(line));
+    let (_, tail) = scanned.map_err(Error::io("read", &path))?;
+    see_line(&tail);
     if let (true, Some(trigrams)) = (in_time, trigrams) {
         let _ = session.index.set(Box::new(trigrams));
     }

@@ -39,16 +39,14 @@ impl<'a> StartLimit<'a> {
             let text = "cancelled before the program ran";
             return Err(io::Error::new(io::ErrorKind::Interrupted, text));
         }
-        match self.limit {
-            Some(limit) if self.begin.elapsed() >= limit => {
-                let within = limit.as_secs_f64();
-                let text = format!(
-                    "it did not start within {within} s: the file system that has it, or the working \
-                     directory, may not answer"
-                );
-                Err(io::Error::new(io::ErrorKind::TimedOut, text))
-            }
-            _ => Ok(()),
-        }
+        let Some(limit) = self.limit.filter(|limit| self.begin.elapsed() >= *limit) else {
+            return Ok(());
+        };
+        let within = limit.as_secs_f64();
+        let text = format!(
+            "it did not start within {within} s: the file system that has it, or the working \
+             directory, may not answer"
+        );
+        Err(io::Error::new(io::ErrorKind::TimedOut, text))
     }
 }

@@ -98,15 +98,20 @@ struct AnyOperation {
 }
 
 /// The meaning of a line: what it does to the messages before it, and what it adds.
-struct Line {
-    before: Before,
-    entries: Vec<JournalEntry>,
+pub struct Line {
+    /// What it does.
+    pub before: Before,
+    /// What it adds.
+    pub entries: Vec<JournalEntry>,
 }
 
 /// What a line does to the messages before it.
-enum Before {
+pub enum Before {
+    /// Nothing.
     Keep,
+    /// They are no longer part of the conversation.
     Clear,
+    /// The model does not get them.
     Hide,
     /// It adds messages behind all that follow.
     Wait,
@@ -481,37 +486,6 @@ impl Lines {
     }
 }
 
-/// An event while reading a conversation for its messages.
-pub enum Step<'a> {
-    /// The messages before are no longer part of the conversation.
-    Cleared,
-    /// The next message.
-    Message(&'a Message),
-}
-
-/// Reads a file and passes its messages to `each`, one at a time, until that returns false. Skips
-/// lines that are not JSON.
-pub fn walk(disk: &dyn Disk, path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
-    let Some(mut file) = disk.open(path)? else {
-        return Ok(());
-    };
-    let mut see_line = |line: &[u8]| {
-        let Ok(Line { before, entries }) = read_line(line) else {
-            return true;
-        };
-        if matches!(before, Before::Clear) && !each(Step::Cleared) {
-            return false;
-        }
-        // Those that wait come early: their place does not matter to a search.
-        let mut messages = entries.iter().filter_map(JournalEntry::message);
-        messages.all(|message| each(Step::Message(message)))
-    };
-    let (_, tail) =
-        scan(&mut *file, 0, |line, _| see_line(line)).map_err(Error::io("read", path))?;
-    see_line(&tail);
-    Ok(())
-}
-
 /// What a conversation in memory consists of.
 trait Part: Sized {
     /// The part of an entry, if it has one here.
@@ -586,7 +560,7 @@ impl<P: Part> Conversation<P> {
 }
 
 /// Parses a line, which another program may have written. Fails if it is not JSON.
-fn read_line(line: &[u8]) -> serde_json::Result<Line> {
+pub fn read_line(line: &[u8]) -> serde_json::Result<Line> {
     let added = |entries| Line {
         before: Before::Keep,
         entries,
@@ -622,7 +596,7 @@ fn read_line(line: &[u8]) -> serde_json::Result<Line> {
 
 /// Passes each complete line of `file` from `start` on, with its offset, to `each`, until that returns false.
 /// Returns where the lines end, and the rest after them.
-fn scan(
+pub fn scan(
     file: &mut dyn Handle,
     start: u64,
     mut each: impl FnMut(&[u8], u64) -> bool,

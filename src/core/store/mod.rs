@@ -12,7 +12,8 @@ pub mod file_lock;
 pub mod files;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
-mod journal;
+#[doc(hidden)]
+pub mod journal;
 mod paths;
 mod permission_launches;
 mod permissions;
@@ -27,7 +28,7 @@ pub(crate) mod yaml_text;
 
 pub use config::{Config, Extensions};
 pub use error::{Error, Result};
-pub use journal::{Journal, JournalEntry, Step};
+pub use journal::{Journal, JournalEntry};
 pub use paths::{Os, Paths};
 pub use permission_launches::ToolOrigin;
 pub use permissions::{PermissionLevel, Permissions};

@@ -17,8 +17,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
-use super::disk::{Disk, Files};
-use super::journal::{self, Count, Journal, JournalEntry, Step};
+use super::disk::{Disk, Files, Handle};
+use super::journal::{self, Count, Journal, JournalEntry};
 use super::session_cache::{SessionCache, StoredSession, Summary};
 use super::session_file_names::{MESSAGES, SESSION, TOOL_OUTPUTS};
 use super::turn_lock::{self, TurnLock};
@@ -525,20 +525,15 @@ impl Sessions {
         Ok(count)
     }
 
-    /// How many bytes the messages of the session `id` take.
-    pub fn size_of_messages(&self, id: &str) -> u64 {
-        let stamp = (self.dir(id)).and_then(|dir| self.disk.stamp(&dir.join(MESSAGES)).ok()?);
-        stamp.map_or(0, |stamp| stamp.len)
-    }
-
-    /// Passes the messages of the session `id` to `each`, one at a time, until that returns false. Skips lines that are
-    /// not JSON.
+    /// The file with the messages of the session `id`, for [`journal::scan`]; `None` if there is none.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn walk(&self, id: &str, each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
-        let file = self.dir(id).map(|dir| dir.join(MESSAGES));
-        file.map_or(Ok(()), |file| journal::walk(&*self.disk, &file, each))
+    pub fn messages_file(&self, id: &str) -> Result<Option<(PathBuf, Box<dyn Handle>)>> {
+        self.dir(id).map_or(Ok(None), |dir| {
+            let path = dir.join(MESSAGES);
+            Ok(self.disk.open(&path)?.map(|file| (path, file)))
+        })
     }
 
     /// Creates the folder of a new session. The operating system creates a folder only once, so two processes
