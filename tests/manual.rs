@@ -694,11 +694,13 @@ fn every_block_is_of_a_known_kind_and_says_why_it_is_not_run() {
                     assert_eq!(block.reason, "", "{page}, line {at}");
                 }
                 "console" => assert!(!block.reason.is_empty(), "{page}, line {at}: no reason"),
-                // Programs, which tests/interop/run starts.
+                // Programs, which tests/interop/run and tests/c_api/run start.
                 kind @ ("c" | "go" | "js" | "python") => {
                     let lines = block.lines.iter().map(|(_, line)| line.as_str());
                     let text = lines.collect::<Vec<_>>().join("\n") + "\n";
-                    let programs = fs::read_dir(root().join("src/manual/hosts")).unwrap();
+                    let folders =
+                        ["hosts", "embedding"].map(|it| root().join("src/manual").join(it));
+                    let programs = folders.iter().flat_map(|it| fs::read_dir(it).unwrap());
                     let mut programs = programs.map(|it| fs::read_to_string(it.unwrap().path()));
                     let is_file = programs.any(|it| it.unwrap() == text);
                     assert!(is_file, "{page}, line {at}: {kind}");
