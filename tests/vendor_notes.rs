@@ -261,7 +261,8 @@ fn direct_dependencies() -> BTreeSet<String> {
             dependencies_in(&manifest)
         });
     let all = dependencies_in(&manifest).into_iter().chain(of_members);
-    all.filter(|name| !name.starts_with("gosling-")).collect()
+    all.filter(|name| name != "gosling" && !name.starts_with("gosling-"))
+        .collect()
 }
 
 /// The names under the headings of a manifest that list dependencies, those of one platform and of tests included.
