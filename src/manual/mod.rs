@@ -90,12 +90,13 @@ pages! {
     features "what a build can leave out";
     platforms "processors, small hosts, old kernels, static programs";
     release "`gosling version` and `verify-release`: checking what you got";
-    embedding "gosling as a library of a Rust program"
+    embedding "gosling as a library of a program in Rust or C"
         ["A model of your own" "rust" "embedding/model.rs"]
         ["An MCP server of your own" "rust" "embedding/server.rs"]
         ["Authentication of your own" "rust" "embedding/authentication.rs"]
         ["A store of your own" "rust" "embedding/store.rs"]
-        ["A user of your own, who answers an MCP server" "rust" "embedding/user.rs"];
+        ["A user of your own, who answers an MCP server" "rust" "embedding/user.rs"]
+        ["In C" "c" "embedding/program.c"];
     hosts "gosling as a child of a program in C, Go, JavaScript or Python"
         ["Python" "python" "hosts/host.py"]
         ["JavaScript, for Node.js" "js" "hosts/host.mjs"]
