@@ -196,6 +196,7 @@ impl AuditLog {
             end = self.begin_file(state, end, draft.time())?;
         }
         let seq = end.append(&draft.members);
+        end.date(day_in(&draft.members));
         let end = state.write(end)?;
         self.sync(state, &end, now)?;
         state.end = Some(end);

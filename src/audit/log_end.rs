@@ -99,7 +99,7 @@ impl End {
     }
 
     /// Keeps the day of the last record; the one that finishes a file may be of a later day.
-    fn date(&mut self, day: &str) {
+    pub(crate) fn date(&mut self, day: &str) {
         if self.day != day {
             day.clone_into(&mut self.day);
         }
@@ -155,7 +155,10 @@ impl End {
         self.seq = self.seq.saturating_add(1);
         self.hash = draft::write_line(&mut self.unwritten, self.seq, &self.hash, format, members);
         self.size += (self.unwritten.len() - begin) as u64;
-        self.date(day_in(members));
+        // Otherwise an end that was deferred would hide that a day has begun.
+        if self.day.is_empty() {
+            self.date(day_in(members));
+        }
         self.is_cut = false;
         self.seq
     }

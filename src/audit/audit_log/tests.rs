@@ -623,6 +623,26 @@ fn what_is_required_or_durable_is_written_at_once() {
 }
 
 #[test]
+fn a_day_that_begins_with_the_end_of_something_has_a_file_of_its_own() {
+    let folder = Folder::new();
+    let mut log = folder.log_of_server();
+    log.options.required = false;
+    append_on(&log, "2026-11-26");
+    let end = Draft {
+        is_end: true,
+        ..Draft::note("2026-11-27T00:00:00.001Z", "tool_call", &[])
+    };
+    let mut deferred = log.shared.deferred.lock().unwrap();
+    deferred.take(&mut Deferred::default(), true);
+    assert!(deferred.push(&end));
+    drop(deferred);
+    append_on(&log, "2026-11-27");
+    let names: Vec<_> = log_files::numbers(&folder.0).unwrap();
+    assert_eq!(names, [1, 2]);
+    folder.is_whole();
+}
+
+#[test]
 fn an_end_that_cannot_be_written_later_is_counted() {
     let folder = Folder::new();
     let mut log = folder.log_of_server();
