@@ -63,6 +63,7 @@ impl Client {
     }
 
     /// The client with a key of this name, whose rights [`ClientKeys`] know.
+    #[doc(hidden)]
     pub fn of_key(name: impl Into<String>) -> Client {
         Client {
             name: name.into(),

@@ -242,14 +242,11 @@ impl Router {
         decide: impl FnOnce(&dyn ClientKeys, &str) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let caller = Caller::current();
-        let rights = caller.rights.get();
         let name = caller.key.get().filter(|name| *name != SERVER);
-        let is_limited = rights.is_none_or(Rights::are_limited);
+        let is_limited = caller.rights.get().is_none_or(Rights::are_limited);
         match (self.keys(), name.filter(|_| is_limited)) {
             (Some(keys), Some(name)) => decide(keys, name),
-            (None, Some(_)) if rights.is_some() => {
-                Err(Error::new(403, "This server knows no role but `admin`"))
-            }
+            (None, Some(_)) => Err(Error::new(403, "This server knows no role but `admin`")),
             _ => Ok(()),
         }
     }

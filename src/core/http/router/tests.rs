@@ -177,3 +177,23 @@ fn a_route_that_could_never_be_reached_is_refused_where_it_is_added() {
     });
     assert_eq!(again, "* /{*} is there already, as * /{*}");
 }
+
+#[test]
+fn a_client_whose_rights_nobody_knows_may_do_nothing() {
+    let router = Router::new();
+    let may = |name: &str, rights: Option<Rights>| {
+        let caller = Caller::default();
+        let _ = caller.key.set(name.to_owned());
+        if let Some(rights) = rights {
+            let _ = caller.rights.set(rights);
+        }
+        let nobody = |_: &dyn ClientKeys, _: &str| Ok(());
+        caller.asks(|| router.of_client(nobody)).is_ok()
+    };
+    let rights = |role: &str| Rights {
+        role: role.to_owned(),
+        own_sessions: false,
+    };
+    assert!(may(SERVER, None) && may("ada", Some(rights("admin"))));
+    assert!(!may("ada", None) && !may("ada", Some(rights("read"))));
+}
