@@ -112,7 +112,10 @@ impl Read for Stdin {
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let broken = || io::Error::from(io::ErrorKind::BrokenPipe);
-        self.chunks.send(bytes.to_vec()).map_err(|_| broken())?;
+        select! {
+            send(self.chunks, bytes.to_vec()) -> sent => sent.map_err(|_| broken())?,
+            recv(self.told) -> _ => return Err(broken()),
+        }
         select! {
             recv(self.results) -> result => result.map_err(|_| broken())?.map(|()| bytes.len()),
             recv(self.told) -> _ => Err(broken()),

@@ -5,6 +5,8 @@ use super::wait::Event;
 use std::io;
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::ptr;
+use std::thread;
+use std::time::Duration;
 
 /// The size of the buffer, in bytes; that of the pipes of the standard library, too.
 const BUFFER: usize = 64 << 10;
@@ -134,15 +136,11 @@ impl Transfer {
     /// As [`read`](Self::read) and [`write`](Self::write).
     pub(crate) fn progress(&mut self) -> io::Result<Progress> {
         assert!(self.under_way);
-        self.result(false)
-    }
-
-    fn result(&mut self, wait: bool) -> io::Result<Progress> {
         let (pipe, mut moved) = (self.pipe.as_raw_handle(), 0);
         // SAFETY: an open handle, and the state of an operation that has begun with it.
         let done = unsafe {
             let state = &raw mut *self.overlapped;
-            ffi::GetOverlappedResult(pipe, state, &raw mut moved, wait.into())
+            ffi::GetOverlappedResult(pipe, state, &raw mut moved, 0)
         };
         let failed = (done == 0).then(io::Error::last_os_error);
         if let Some(error) = &failed
@@ -170,7 +168,10 @@ impl Drop for Transfer {
         if self.under_way {
             // SAFETY: an open handle, and the state of an operation that has begun with it.
             unsafe { ffi::CancelIoEx(self.pipe.as_raw_handle(), &raw mut *self.overlapped) };
-            let _ = self.result(true);
+            // A wait would be for the event, which others may have set.
+            while matches!(self.progress(), Ok(Progress::UnderWay)) {
+                thread::sleep(Duration::from_millis(1));
+            }
         }
     }
 }
