@@ -55,8 +55,8 @@ enum gosling_state {
  * milliseconds, forever if that is negative. NULL if there is none; `state`, unless it is NULL, says why. */
 char *gosling_turn_next(gosling_turn *turn, int ms, int *state);
 
-/* Lets the turn end as soon as it can; the events that are left tell. It may be called while another thread waits for an
- * event. NULL is allowed. */
+/* Lets the turn end as soon as it can; the events that are left tell, but for those that find a thousand waiting. It may
+ * be called while another thread waits for an event. NULL is allowed. */
 void gosling_turn_cancel(gosling_turn *turn);
 
 /* Cancels the turn if it runs, waits for its end, and frees the handle. NULL is allowed. */
