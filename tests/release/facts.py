@@ -43,6 +43,10 @@ def name_of(what):
     return f"gosling-{VERSION}-{what}"
 
 
+def is_windows(target):
+    return "-windows-" in target
+
+
 def program_of(target):
     """The name of the program with all features."""
-    return f"gosling-{VERSION}-{target}"
+    return f"gosling-{VERSION}-{target}" + (".exe" if is_windows(target) else "")

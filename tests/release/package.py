@@ -1,7 +1,7 @@
 """Packs the program for one target: python3 package.py OUTDIR TARGET
 
-A package for Debian, one for Fedora, and an OCI image archive with nothing but gosling, each from files that are in
-OUTDIR already. Only the standard library is needed, and the same files give the same bytes. The packages have no
+A package for Debian, one for Fedora, and an OCI image archive with nothing but gosling, or for Windows a zip archive,
+each from files that are in OUTDIR already. Only the standard library is needed, and the same files give the same bytes. The packages have no
 scripts: nothing of them runs when they are installed.
 """
 
@@ -12,9 +12,11 @@ import os
 import struct
 import sys
 import tarfile
+import zipfile
+from datetime import datetime, timezone
 from pathlib import Path
 
-from facts import COMMIT, EPOCH, LICENCE, ROOT, SUMMARY, TIME, VERSION, gzip, name_of, program_of, sha256
+from facts import COMMIT, EPOCH, LICENCE, ROOT, SUMMARY, TIME, VERSION, gzip, is_windows, name_of, program_of, sha256
 
 MAINTAINER = os.environ.get("RELEASE_MAINTAINER", "gosling maintainers <maintainers@gosling.invalid>")
 RELEASE = "1"
@@ -334,8 +336,33 @@ def image(files, architecture, variant):
     return tar(entries)
 
 
+def zip_for_windows(out, target):
+    """An archive with one folder: the program, the licences and the manual."""
+    program = (out / program_of(target)).read_bytes()
+    head = struct.unpack_from("<I", program, 0x3C)[0]
+    assert program[:2] == b"MZ" and program[head : head + 6] == b"PE\0\0\x64\x86", "not a program for Windows on x86-64"
+    text = lambda content: content.replace(b"\n", b"\r\n")
+    files = {
+        "gosling.exe": program,
+        "LICENSE.txt": text((ROOT / "LICENSE").read_bytes()),
+        "licences.txt": text((out / name_of("licences.txt")).read_bytes()),
+        "manual.txt": text((out / name_of("manual.txt")).read_bytes()),
+    }
+    time = datetime.fromtimestamp(EPOCH, timezone.utc).timetuple()[:6]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(f"gosling-{VERSION}/{name}", time)
+            entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
+            archive.writestr(entry, content)
+    return packed.getvalue()
+
+
 def main():
     out, target = Path(sys.argv[1]), sys.argv[2]
+    if is_windows(target):
+        (out / f"gosling-{VERSION}-{target}.zip").write_bytes(zip_for_windows(out, target))
+        return
     _, debian, fedora, go, variant = PROCESSORS[target.split("-")[0]]
     files = contents(out, target)
     (out / f"gosling_{VERSION}-{RELEASE}_{debian}.deb").write_bytes(deb(files, debian))

@@ -11,12 +11,13 @@ import sys
 import zlib
 from pathlib import Path
 
-from facts import COMMIT, EPOCH, MANIFEST, ROOT, TIME, VERSION, run, sha256
+from facts import COMMIT, EPOCH, MANIFEST, ROOT, TIME, VERSION, is_windows, run, sha256
 
 # What a file is, by the end of its name after that of the target, if it has one.
 KINDS = [
-    (r"-smallest$", "the program without optional features"),
+    (r"-smallest(\.exe)?$", "the program without optional features"),
     (r"\.oci\.tar$", "an OCI image archive with the program with all features"),
+    (r"\.zip$", "the program with all features, its manual and licences, for Windows"),
     (r"\.deb$", "a package for Debian and its kin"),
     (r"\.rpm$", "a package for Fedora and its kin"),
     (r"-cyclonedx\.json$", "the crates of the program, as CycloneDX 1.6"),
@@ -99,7 +100,8 @@ def main():
                 for options in ("", " --no-default-features")
             ],
             "profile": profile.splitlines(),
-            "rustflags": [f"--remap-path-prefix=…={name}" for name in ("/gosling", "/build", "/cargo", "/rustc/HASH")],
+            "rustflags": [f"--remap-path-prefix=…={name}" for name in ("/gosling", "/build", "/cargo", "/rustc/HASH")]
+            + ["-Clink-arg=-Wl,--no-insert-timestamp (Windows)"] * any(map(is_windows, targets)),
             "cflags": [f"-ffile-prefix-map=…={name}" for name in ("/gosling", "/build", "/cargo", "/rustc/HASH")],
             "c_compilers": {target: version_of(it) for target, it in compilers.items()},
             "zlib": zlib.ZLIB_RUNTIME_VERSION,
