@@ -6,10 +6,16 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// Keeps documents by their names, `SESSION/session.json` and `SESSION/messages.jsonl`. One process at a time uses it.
+/// Keeps documents by their names, `SESSION/session.json` and `SESSION/messages.jsonl`. One process at a time uses it,
+/// with one call of [`sessions`](crate::sessions).
+///
+/// The document `.deleted-SESSION/mark` keeps the id of a deleted session from being given again, and is removed when a
+/// later session begins. Messages without a `session.json` are of a deletion, or of a creation, that was interrupted;
+/// they are removed when the store is used first after that.
 ///
 /// A function that returns without an error has made durable what it did; one that fails has changed nothing. They are
-/// called by several threads at once, of one document by one thread at a time. What is missing is no error.
+/// called by several threads at once. One document is changed by one thread at a time, and may be read by others
+/// meanwhile: they get what it was before the change, or what it is after it. What is missing is no error.
 pub trait Storage: Send + Sync + 'static {
     /// The names of all documents.
     ///
