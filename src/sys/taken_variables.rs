@@ -31,5 +31,5 @@ pub(crate) fn taken() -> Vec<OsString> {
     lock(&TAKEN).clone()
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(windows)))]
 mod tests;

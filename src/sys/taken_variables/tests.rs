@@ -3,7 +3,6 @@ use crate::process::Command;
 use std::ffi::OsStr;
 
 /// Tests run in several threads, so nothing may be removed here.
-#[cfg(not(windows))]
 #[test]
 fn what_is_taken_is_for_this_process_alone() {
     let name = "CARGO_PKG_NAME";
