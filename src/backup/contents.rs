@@ -2,9 +2,9 @@
 //! what it has to contain.
 
 use crate::json;
+use crate::sys::to_hex;
 use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 
 /// The name of the first entry.
@@ -115,11 +115,7 @@ pub(crate) fn copy_hashed(
         write(&buffer[..count])?;
         size -= count as u64;
     }
-    let mut text = String::new();
-    for byte in context.finish().as_ref() {
-        let _ = write!(text, "{byte:02x}");
-    }
-    Ok(text)
+    Ok(to_hex(context.finish().as_ref()))
 }
 
 /// The JSON text of one of them, for people, too.

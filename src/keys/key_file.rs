@@ -2,11 +2,11 @@
 //!
 //! Whatever in an entry is not understood makes its key invalid, because it could be a restriction.
 
-use crate::key_text::{Hash, from_hex, to_hex};
+use crate::key_text::{Hash, from_hex};
 use crate::roles::Role;
 use crate::store::{Config, Error, MAX_YAML, Paths, Result, YamlFile, files, parse_yaml};
 use crate::sys::clock::{Utc, now_rfc3339, unix_seconds};
-use crate::sys::lock;
+use crate::sys::{lock, to_hex};
 use crate::text::printable;
 use gosling_core::http::SERVER;
 use gosling_core::part::Fact;

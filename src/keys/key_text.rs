@@ -48,11 +48,6 @@ pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && black_box(differing) == 0
 }
 
-/// In hexadecimal digits.
-pub(crate) fn to_hex(hash: &Hash) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// From 64 hexadecimal digits.
 pub(crate) fn from_hex(text: &str) -> Option<Hash> {
     let digits = text.bytes().map(|digit| char::from(digit).to_digit(16));

@@ -9,13 +9,14 @@ use crate::http::{
     Router, SERVER,
 };
 use crate::key_file::{Key, KeyFile};
-use crate::key_text::{hash, is_same, to_hex};
+use crate::key_text::{hash, is_same};
 use crate::live_connections::{KeyHolder, LiveConnections};
 use crate::redaction::redact_response;
 use crate::request_checks::{configures, sessions_in};
 use crate::roles::{Role, role_of};
 use crate::store::SessionFilter;
 use crate::sys::clock::unix_seconds;
+use crate::sys::to_hex;
 use crate::tickets::Tickets;
 use gosling_core::part::on_reload;
 use serde_json::Value;

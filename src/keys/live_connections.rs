@@ -2,8 +2,7 @@
 
 use crate::http::Stream;
 use crate::key_file::{Key, KeyFile};
-use crate::key_text::to_hex;
-use crate::sys::{self, lock};
+use crate::sys::{self, lock, to_hex};
 use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::Duration;

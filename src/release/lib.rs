@@ -15,7 +15,7 @@ mod verify_command;
 mod version_command;
 
 use gosling_core::part::Part;
-use gosling_core::{command_line, features, store, text};
+use gosling_core::{command_line, features, store, sys, text};
 
 /// What the commands add to gosling.
 pub const PART: Part = Part {

@@ -2,6 +2,7 @@
 
 use crate::manifest::{self, MAX_MANIFEST, RECORD, Record, SUMS, Sums};
 use crate::store::files;
+use crate::sys::to_hex;
 use crate::text::printable;
 use ring::digest::{Context, SHA256};
 use std::collections::BTreeMap;
@@ -191,8 +192,4 @@ fn hash_file(file: &mut File, size: u64) -> io::Result<String> {
 
 fn hash_of(content: &[u8]) -> String {
     to_hex(ring::digest::digest(&SHA256, content).as_ref())
-}
-
-fn to_hex(hash: &[u8]) -> String {
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -64,7 +64,12 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub fn random_hex(bytes: usize) -> io::Result<String> {
     let mut buffer = vec![0; bytes];
     getrandom::getrandom(&mut buffer).map_err(|e| io::Error::other(e.to_string()))?;
-    Ok(buffer.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(to_hex(&buffer))
+}
+
+/// In lower-case hexadecimal digits.
+pub fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns memory to the system: what the allocator keeps of freed memory, and the pages of the executable's

@@ -98,9 +98,7 @@ pub fn hash(texts: &[&str]) -> String {
         context.update(&(text.len() as u64).to_be_bytes());
         context.update(text.as_bytes());
     }
-    let digest = context.finish();
-    let bytes = digest.as_ref().iter();
-    bytes.map(|byte| format!("{byte:02x}")).collect()
+    crate::sys::to_hex(context.finish().as_ref())
 }
 
 /// A hash of these texts, in hexadecimal digits. A build without SHA-256 has a hash with a random key, which ends with

@@ -1,8 +1,9 @@
 use super::{Key, KeyFile, check_name, check_own_sessions, read_end, read_entries};
-use crate::key_text::{hash, to_hex};
+use crate::key_text::hash;
 use crate::roles::Role;
 use crate::store::Paths;
 use crate::sys::clock::{Utc, unix_seconds};
+use crate::sys::to_hex;
 use std::path::PathBuf;
 use std::{env, fs, process};
 use yaml_serde::Mapping;

@@ -1,4 +1,5 @@
-use super::{PREFIX, draw, from_hex, hash, is_same, to_hex};
+use super::{PREFIX, draw, from_hex, hash, is_same};
+use crate::sys::to_hex;
 
 #[test]
 fn keys_differ_and_have_the_form_that_redaction_knows() {

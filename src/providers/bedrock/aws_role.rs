@@ -8,13 +8,14 @@ use super::aws_profile::{Profile, read_file};
 use super::aws_region_and_key::{
     self as aws, UNLIMITED, config, fetched_key, is_region, signature,
 };
-use super::sigv4::{AwsKey, UNRESERVED, hex};
+use super::sigv4::{AwsKey, UNRESERVED};
 use crate::Error;
 use crate::credentials::Parameters;
 use crate::credentials::tokens::{Fetched, TIMEOUT, TokenRequest};
 use crate::store::files::write_atomic;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::{Utc, unix_seconds};
+use crate::sys::to_hex;
 use percent_encoding::utf8_percent_encode;
 use ring::digest;
 use serde::Deserialize;
@@ -282,7 +283,7 @@ impl KeySource<'_> {
     /// The file of a login: beside the file of profiles, or where AWS's programs write it.
     fn login_file(&self, name: &str) -> Option<(PathBuf, Value)> {
         let name = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, name.as_bytes());
-        let name = format!("sso/cache/{}.json", hex(name.as_ref()));
+        let name = format!("sso/cache/{}.json", to_hex(name.as_ref()));
         let set = self.parameters.get("AWS_CONFIG_FILE").map(PathBuf::from);
         let beside = set.and_then(|path| Some(path.parent()?.join(&name)));
         let home = std::env::home_dir().map(|home| home.join(".aws").join(&name));

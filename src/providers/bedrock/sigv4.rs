@@ -2,9 +2,9 @@
 //!
 //! <https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html>. No I/O and no clock.
 
+use crate::sys::to_hex;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use ring::{digest, hmac};
-use std::fmt::Write;
 
 /// The characters that a canonical request does not escape.
 pub(super) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
@@ -72,7 +72,7 @@ pub(super) fn sign(
     let parts = [date, scope.region, scope.service, "aws4_request"];
     let secret = format!("AWS4{}", key.secret).into_bytes();
     let signing_key = (parts.iter()).fold(secret, |key, part| mac(&key, part.as_bytes()));
-    let signature = hex(&mac(&signing_key, to_sign.as_bytes()));
+    let signature = to_hex(&mac(&signing_key, to_sign.as_bytes()));
     let authorization = format!(
         "{ALGORITHM} Credential={}/{credential_scope}, SignedHeaders={names}, Signature={signature}",
         key.id
@@ -115,19 +115,12 @@ fn canonical_value(text: &str) -> String {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    hex(digest::digest(&digest::SHA256, bytes).as_ref())
+    to_hex(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
 fn mac(key: &[u8], bytes: &[u8]) -> Vec<u8> {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key);
     hmac::sign(&key, bytes).as_ref().to_vec()
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]
