@@ -467,6 +467,7 @@ fn the_version_names_what_this_build_was_made_of() {
         } else {
             assert!(name.starts_with("gosling"), "{it}");
         }
+        assert_eq!(it["own"], it["sha256"].is_null(), "{it}");
         assert!(lock.contains(&block), "{block}");
     }
     assert!(has("gosling") && has("gosling-core") && has("ring"));

@@ -17,9 +17,11 @@ fn main() {
     println!("cargo::rerun-if-env-changed={COMMIT}");
     let manifest = read(&root, "Cargo.toml");
     let lock = read(&root, "Cargo.lock");
-    for member in list(&manifest, "members = ") {
-        read(&root, &format!("{member}/Cargo.toml"));
-    }
+    let own: BTreeSet<String> = list(&manifest, "members = ")
+        .map(|member| read(&root, &format!("{member}/Cargo.toml")))
+        .chain([manifest.clone()])
+        .filter_map(|manifest| Some(list(&manifest, "name = ").next()?.to_owned()))
+        .collect();
     let version = output(Command::new(variable("RUSTC")).arg("--version"));
     let target = variable("TARGET");
     let profile = variable("PROFILE");
@@ -45,7 +47,8 @@ fn main() {
         let sha256 = checksums.get(&name_and_version);
         let _ = writeln!(
             out,
-            "    Crate {{ name: {name:?}, version: {version:?}, sha256: {sha256:?} }},"
+            "    Crate {{ name: {name:?}, version: {version:?}, sha256: {sha256:?}, is_own: {} }},",
+            own.contains(name)
         );
     }
     out.push_str("];\n");

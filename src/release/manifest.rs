@@ -4,7 +4,7 @@
 //! Whatever is taken from them may be printed, and be joined to the folder: names are plain, and texts are of visible
 //! ASCII.
 
-use crate::text::json;
+use crate::text::{json, printable};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +22,8 @@ const MAX_NAME: usize = 200;
 const MAX_TEXT: usize = 200;
 /// The digits of a hash.
 const DIGITS: usize = 64;
+/// Systems that do not tell capital letters from small ones have one file for both.
+const REPEATED: &str = "this name was there before, perhaps with other capital letters";
 
 /// The hashes in lower case, by file.
 pub(crate) type Sums = BTreeMap<String, String>;
@@ -67,7 +69,7 @@ pub(crate) fn parse_sums(text: &[u8]) -> Result<Sums, String> {
     if !text.ends_with('\n') {
         return Err("its last line does not end".to_owned());
     }
-    let mut sums = Sums::new();
+    let (mut sums, mut names) = (Sums::new(), BTreeSet::new());
     for (line, number) in text.split_terminator('\n').zip(1..) {
         let wrong = |why: &str| format!("line {number}: {why}");
         let (hash, name) = line
@@ -77,9 +79,10 @@ pub(crate) fn parse_sums(text: &[u8]) -> Result<Sums, String> {
             return Err(wrong("it does not begin with a SHA-256 in lower case"));
         }
         check_name(name).map_err(wrong)?;
-        if sums.insert(name.to_owned(), hash.to_owned()).is_some() {
-            return Err(wrong("this name was there before"));
+        if !names.insert(name.to_ascii_lowercase()) {
+            return Err(wrong(REPEATED));
         }
+        sums.insert(name.to_owned(), hash.to_owned());
     }
     match sums.contains_key(RECORD) {
         true => Ok(sums),
@@ -92,14 +95,14 @@ pub(crate) fn parse_sums(text: &[u8]) -> Result<Sums, String> {
 /// # Errors
 /// What is wrong with it.
 pub(crate) fn parse_record(text: &[u8]) -> Result<Record, String> {
-    let format: Format = json::from_slice(text).map_err(|error| error.to_string())?;
+    let format: Format = json::from_slice(text).map_err(|error| cut(&error))?;
     let format = format.gosling_release_format;
     if format != FORMAT {
         return Err(format!(
             "it has the format {format}, and this gosling knows {FORMAT} only"
         ));
     }
-    let record: Record = json::from_slice(text).map_err(|error| error.to_string())?;
+    let record: Record = json::from_slice(text).map_err(|error| cut(&error))?;
     for (name, value) in [
         ("version", &record.version),
         ("commit", &record.commit),
@@ -120,8 +123,8 @@ pub(crate) fn parse_record(text: &[u8]) -> Result<Record, String> {
         }
         check_text("what", &file.what).map_err(|why| wrong(&why))?;
         check_text("target", &file.target).map_err(|why| wrong(&why))?;
-        if !names.insert(&file.name) {
-            return Err(wrong("this name was there before"));
+        if !names.insert(file.name.to_ascii_lowercase()) {
+            return Err(wrong(REPEATED));
         }
     }
     Ok(record)
@@ -144,11 +147,18 @@ fn check_name(name: &str) -> Result<(), &'static str> {
         Err(
             "the name has other characters than letters, digits and ._+~-, or begins with one of these",
         )
+    } else if name.ends_with('.') {
+        Err("the name ends with a dot, which Windows leaves out")
     } else if name == SUMS {
         Err("SHA256SUMS cannot list itself")
     } else {
         Ok(())
     }
+}
+
+/// The error of a parser, which may repeat a text of any length.
+fn cut(error: &serde_json::Error) -> String {
+    printable(&error.to_string(), MAX_TEXT)
 }
 
 fn check_text(name: &str, text: &str) -> Result<(), String> {

@@ -56,9 +56,9 @@ fn features() -> impl Iterator<Item = &'static str> {
 }
 
 fn to_json() -> Value {
-    let crates = CRATES
-        .iter()
-        .map(|it| json!({"name": it.name, "version": it.version, "sha256": it.sha256}));
+    let crates = CRATES.iter().map(
+        |it| json!({"name": it.name, "version": it.version, "sha256": it.sha256, "own": it.is_own}),
+    );
     let crates: Vec<Value> = crates.collect();
     json!({
         "version": VERSION,
@@ -89,7 +89,15 @@ fn to_text() -> String {
     let _ = writeln!(out, "{:9}  {}, with SHA-256", "crates", CRATES.len());
     for it in CRATES {
         let name = format!("{} {}", it.name, it.version);
-        let _ = writeln!(out, "  {name}  {}", it.sha256.unwrap_or("gosling's own"));
+        let of_others = it
+            .sha256
+            .unwrap_or("not from a registry, without a checksum");
+        let hash = if it.is_own {
+            "gosling's own"
+        } else {
+            of_others
+        };
+        let _ = writeln!(out, "  {name}  {hash}");
     }
     out
 }

@@ -14,6 +14,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+FULL = "the program with all features"
 out, program, folder = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 
 
@@ -44,6 +45,20 @@ def crates():
     text = the("*-licences.txt").read_text()
     assert all(f"{name} {version}: " in text for name, version, sha256 in own if sha256)
     return len(own)
+
+
+def facts():
+    """What the record says of the program is what that says of itself."""
+    record = json.loads(the("release.json").read_text())
+    printed = subprocess.run([program, "version", "--json"], stdout=subprocess.PIPE, check=True).stdout
+    says = json.loads(printed)
+    for name in ("version", "commit", "toolchain"):
+        assert record[name] == says[name], (name, record[name], says[name])
+    assert sorted(record["features"]) == sorted(says["features"]), says["features"]
+    assert record["build"] is None or says["profile"] == "release", says["profile"]
+    (listed,) = [it for it in record["files"] if it["target"] == says["target"] and it["what"] == FULL]
+    assert listed["sha256"] == hashlib.sha256(Path(program).read_bytes()).hexdigest()
+    return record["commit"]
 
 
 def pages():
@@ -107,4 +122,5 @@ def archives():
 
 
 archives()
+print(f"the commit {facts()}")
 print(f"{crates()} crates, {pages()} characters of the manual, {image()} files in the image: as they should be")

@@ -13,9 +13,14 @@ import tomllib
 import uuid
 from pathlib import Path
 
-from facts import COMMIT, LICENCE, ROOT, SUMMARY, TIME, VERSION, name_of, run, sha256
+from facts import COMMIT, LICENCE, MANIFEST, ROOT, SUMMARY, TIME, VERSION, name_of, run, sha256
 
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
+# The manifests of all members of the workspace.
+MEMBERS = MANIFEST + "\n".join(
+    (ROOT / member / "Cargo.toml").read_text()
+    for member in re.findall(r'"(.*?)"', re.search(r"^members = \[(.*)\]$", MANIFEST, re.M)[1])
+)
 # Files with the conditions of a crate.
 LICENCE_FILE = re.compile(r"^(licen[cs]e|copying|copyright|notice|unlicense)", re.I)
 # What the program has besides crates, as far as it is linked statically.
@@ -53,8 +58,9 @@ class Crate:
         self.folder = folder
         # Those that it needs itself, by name and version.
         self.needs = {}
-        source = package.get("source", REGISTRY)
-        assert source == REGISTRY, f"{self.name} is from {source}; say where it can be got"
+        is_member = re.search(rf'^name = "{self.name}"$', MEMBERS, re.M) is not None
+        source = package.get("source")
+        assert source == REGISTRY or is_member and self.is_own, f"{self.name} is from {source}; say where it can be got"
 
     @property
     def key(self):

@@ -5,13 +5,14 @@ folder, the user or the time of the build. SHA256SUMS has the hashes of all file
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
 import zlib
 from pathlib import Path
 
-from facts import COMMIT, EPOCH, MANIFEST, ROOT, TIME, VERSION, is_windows, run, sha256
+from facts import COMMIT, EPOCH, MANIFEST, ROOT, TIME, VERSION, is_windows, program_of, run, sha256
 
 # What a file is, by the end of its name after that of the target, if it has one.
 KINDS = [
@@ -67,6 +68,15 @@ def hash_of_std(target):
     return sha256("".join(lines).encode())
 
 
+def cargo_configuration():
+    """Hashes of the files that configure cargo besides Cargo.toml, if there are any: of the sources, of the folders
+    over them, and of cargo's home."""
+    home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+    folders = [folder / ".cargo" for folder in (ROOT, *ROOT.parents)] + [home]
+    paths = {folder / name for folder in folders for name in ("config", "config.toml")}
+    return sorted(sha256(path.read_bytes()) for path in paths if path.is_file())
+
+
 def version_of(compiler):
     """The first line of what a C compiler says of itself, with the name that it was called by taken out."""
     done = subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, check=True)
@@ -81,14 +91,19 @@ def main():
     features = re.search(r"^default = \[(.*)\]$", MANIFEST, re.M)[1]
     profile = re.search(r"^\[profile\.release\]\n((?:.+\n)+)", MANIFEST, re.M)[1]
     compiled = bool(compilers)
+    toolchain, features = run("rustc", "--version").strip(), re.findall(r'"(.*?)"', features)
+    if not compiled:
+        facts = json.loads(run(out.resolve() / program_of(targets[0]), "version", "--json"))
+        assert facts["version"] == VERSION and sorted(facts["features"]) == sorted(features), facts
+        toolchain = facts["toolchain"]
     record = {
         "gosling_release_format": 1,
         "version": VERSION,
         "commit": COMMIT,
         "time": TIME,
-        "toolchain": run("rustc", "--version").strip(),
+        "toolchain": toolchain,
         "files": [describe(path, targets) for path in sorted(out.iterdir())],
-        "features": re.findall(r'"(.*?)"', features),
+        "features": features,
         # With --built the program is from elsewhere, and how it was compiled is not known.
         "build": {
             "source_date_epoch": EPOCH,
@@ -100,6 +115,7 @@ def main():
                 for options in ("", " --no-default-features")
             ],
             "profile": profile.splitlines(),
+            "cargo_configuration": cargo_configuration(),
             "rustflags": [f"--remap-path-prefix=…={name}" for name in ("/gosling", "/build", "/cargo", "/rustc/HASH")]
             + ["-Clink-arg=-Wl,--no-insert-timestamp (Windows)"] * any(map(is_windows, targets)),
             "cflags": [f"-ffile-prefix-map=…={name}" for name in ("/gosling", "/build", "/cargo", "/rustc/HASH")],

@@ -58,6 +58,8 @@ fn every_other_line_is_refused_with_its_number() {
         ("#  .hidden", "begins with"),
         ("#  SHA256SUMS", "itself"),
         ("#  release.json", "before"),
+        ("#  RELEASE.json", "before"),
+        ("#  gosling.", "ends with a dot"),
     ] {
         let error = sums(&["#  release.json", line]).unwrap_err();
         assert!(error.starts_with("line 2: "), "{line:?}: {error}");
@@ -93,12 +95,14 @@ fn a_record_of_another_form_is_refused() {
         ("/files", json!([]), "no files"),
         ("/files/0/name", json!("../gosling"), "out of the folder"),
         ("/files/0/size", json!(-1), "invalid value"),
+        ("/files/0/size", json!("A".repeat(900_000)), "invalid type"),
         ("/files/0/sha256", json!("0"), "sha256"),
         ("/files/0/what", json!("a\nb"), "`what`"),
         ("/files/0/target", json!("\u{202e}"), "`target`"),
     ] {
         let error = set(path, value);
         assert!(error.contains(why), "{path}: {error}");
+        assert!(error.len() < 1000, "{path}: {} bytes", error.len());
     }
     let twice = record(|it| {
         let file = it["files"][0].clone();
