@@ -269,15 +269,10 @@ impl Policy for NothingAllowed {
     }
 }
 
-/// The catalog of providers of this program, that of a part or one of those that run in the process: those of parts,
-/// and `own`.
-pub fn catalog(
-    stores: &Stores,
-    offline: bool,
-    own: impl IntoIterator<Item = InProcessProvider>,
-) -> Box<dyn Catalog> {
-    let of_parts = all().iter().flat_map(|part| part.providers);
-    let own = of_parts.map(|make| make()).chain(own).collect();
+/// The catalog of providers of this program, that of a part or one of those of parts that run in the process.
+pub fn catalog(stores: &Stores, offline: bool) -> Box<dyn Catalog> {
+    let own = all().iter().flat_map(|part| part.providers);
+    let own = own.map(|make| make()).collect();
     match all().iter().find_map(|part| part.catalog) {
         Some(create) => create(stores, offline, own),
         None => Box::new(InProcessCatalog::new(stores.config.clone(), own)),

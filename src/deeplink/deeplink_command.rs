@@ -96,7 +96,7 @@ fn extension(link: &ExtensionLink, options: &Options) -> Result<(), Failure> {
     let unreadable = "cannot read the configuration";
     let paths = paths()?;
     let stores = Stores::new(&paths);
-    let catalog = part::catalog(&stores, true, []);
+    let catalog = part::catalog(&stores, true);
     let installer = Installer {
         config: &stores.config,
         secrets: &stores.secrets,

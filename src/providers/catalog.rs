@@ -119,7 +119,7 @@ impl ProviderCatalog {
 
     /// Adds providers that are part of the program.
     pub fn with(mut self, own: impl IntoIterator<Item = InProcessProvider>) -> Self {
-        self.own = InProcessCatalog::new(self.config.clone(), own);
+        self.add(own.into_iter().collect());
         self
     }
 
@@ -311,6 +311,15 @@ impl ProviderCatalog {
 }
 
 impl Catalog for ProviderCatalog {
+    fn add(&mut self, own: Vec<InProcessProvider>) {
+        for InProcessProvider { name, .. } in &own {
+            let mut taken = builtin_providers().filter(|spec| !spec.yields);
+            let is_taken = taken.any(|spec| spec.name == name);
+            assert!(!is_taken, "two providers are called {name:?}");
+        }
+        self.own.add(own);
+    }
+
     fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, Error> {
         let failed = |error: Error| not_made(name, &error);
         let found = self.find(name).map_err(failed)?;

@@ -229,8 +229,41 @@ fn what_could_not_be_told_apart_is_refused() {
     assert_eq!(twice, r#"two servers are called "one""#);
     for name in ["same", "other"] {
         let told = why(&|registry| registry.with_providers([adder(name), adder(name)]));
-        assert_eq!(told, format!("two providers are called {name:?}"));
+        assert!(told.contains(&format!("two providers are called {name:?}")));
     }
+    for name in ["openai", "scripted", ""] {
+        let told = why(&|registry| registry.with_providers([adder(name)]));
+        assert!(told.contains(&format!("two providers are called {name:?}")));
+    }
+}
+
+#[test]
+fn providers_are_added_to_those_before_and_have_one_name() -> Result<(), Error> {
+    let root = temp_dir();
+    let misnamed =
+        InProcessProvider::new("misnamed", "m", |config| (adder("scripted").make)(config));
+    let registry = registry(root.path())
+        .with_providers([adder("one")])
+        .with_providers([adder("two"), misnamed]);
+    let session = registry.start(start(
+        root.path(),
+        json!({"type": "builtin", "name": "todo"}),
+    ))?;
+    let choose = |provider: &str| {
+        let choice = ModelChoice {
+            provider: provider.to_owned(),
+            model: Some("sum".to_owned()),
+            ..ModelChoice::default()
+        };
+        registry.models().choose(&session.id, choice)
+    };
+    for provider in ["one", "two"] {
+        choose(provider)?;
+    }
+    let error = choose("misnamed").unwrap_err().to_string();
+    assert!(error.contains("it calls itself"), "{error}");
+    registry.close();
+    Ok(())
 }
 
 /// The status that a server answers with, and the body.

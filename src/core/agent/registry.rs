@@ -98,7 +98,7 @@ impl Registry {
         let offline = offline || policy.is_some_and(|policy| policy.is_offline());
         let folder = lockable_folder(files::parent(&stores.paths.data)).ok();
         Registry {
-            catalog: part::catalog(&stores, offline, []),
+            catalog: part::catalog(&stores, offline),
             stores,
             servers: OwnServers::default(),
             offline,
@@ -123,9 +123,9 @@ impl Registry {
     /// Adds providers of the program's own, which run in the process, to those of parts.
     ///
     /// # Panics
-    /// Two providers that run in the process have one name.
+    /// Another provider has one of their names, or one of them has none.
     pub fn with_providers(mut self, own: impl IntoIterator<Item = InProcessProvider>) -> Self {
-        self.catalog = part::catalog(&self.stores, self.offline, own);
+        self.catalog.add(own.into_iter().collect());
         self
     }
 

@@ -1,6 +1,6 @@
 //! What sessions and clients ask about providers and models: a trait, and the shapes of the answers.
 
-use super::{Error, ErrorClass, ModelConfig, Provider, Usage, unknown};
+use super::{Error, ErrorClass, InProcessProvider, ModelConfig, Provider, Usage, unknown};
 use crate::store::settings::{CONTEXT_LIMIT, MAX_TOKENS, Setting, TEMPERATURE};
 use crate::store::{self, Config};
 use crate::sys::cancel::Cancel;
@@ -14,6 +14,12 @@ pub const DEFAULT_CONTEXT: u64 = 128_000;
 
 /// The providers of a program and their models. What has a default here, a provider in the process needs not have.
 pub trait Catalog: Send + Sync {
+    /// Adds providers that run in the process.
+    ///
+    /// # Panics
+    /// Another provider has one of their names, or one of them has none.
+    fn add(&mut self, own: Vec<InProcessProvider>);
+
     /// The provider of this name.
     ///
     /// # Errors

@@ -55,14 +55,14 @@ impl InProcessCatalog {
     /// A catalog of these providers, for these settings.
     ///
     /// # Panics
-    /// Two of them have one name.
+    /// Two of them have one name, or one has none.
     pub fn new(config: Config, providers: impl IntoIterator<Item = InProcessProvider>) -> Self {
-        let providers: Vec<InProcessProvider> = providers.into_iter().collect();
-        for (n, InProcessProvider { name, .. }) in providers.iter().enumerate() {
-            let is_new = providers[..n].iter().all(|other| other.name != *name);
-            assert!(is_new, "two providers are called {name:?}");
-        }
-        InProcessCatalog { config, providers }
+        let mut catalog = InProcessCatalog {
+            config,
+            providers: Vec::new(),
+        };
+        catalog.add(providers.into_iter().collect());
+        catalog
     }
 
     /// The provider of this name.
@@ -78,9 +78,14 @@ impl InProcessCatalog {
     /// Makes a provider.
     ///
     /// # Errors
-    /// [`ErrorClass::Config`] if its settings are wrong.
+    /// [`ErrorClass::Config`] if its settings are wrong, or it has another name than it is listed with.
     pub fn make(&self, provider: &InProcessProvider) -> Result<Arc<dyn Provider>, Error> {
-        (provider.make)(&self.config)
+        let made = (provider.make)(&self.config)?;
+        if made.name() != provider.name {
+            let message = format!("it calls itself {:?}", made.name());
+            return Err(Error::new(ErrorClass::Config, message));
+        }
+        Ok(made)
     }
 
     fn existing(&self, name: &str) -> Result<&InProcessProvider, Error> {
@@ -109,6 +114,18 @@ pub fn not_made(name: &str, error: &Error) -> Error {
 }
 
 impl Catalog for InProcessCatalog {
+    fn add(&mut self, own: Vec<InProcessProvider>) {
+        for provider in own {
+            let name = &provider.name;
+            let is_free = !name.is_empty() && self.find(name).is_none();
+            assert!(
+                is_free,
+                "two providers are called {name:?}, or it is no name"
+            );
+            self.providers.push(provider);
+        }
+    }
+
     fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, Error> {
         let made = self.existing(name).and_then(|found| self.make(found));
         made.map_err(|error| not_made(name, &error))
