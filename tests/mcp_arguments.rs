@@ -492,6 +492,10 @@ fn a_tool_has_the_schema_of_its_type_on_the_wire() {
         sum(json!({"a": 1001})),
         wrong("`a` is 1001, not within -1000 to 1000")
     );
+    assert_eq!(
+        sum(json!({"a": 1001, "b": null})),
+        wrong("`a` is 1001, not within -1000 to 1000")
+    );
     // The same type writes the arguments of a client.
     let written = client.call_tool("add", &Addends { a: 1, b: 1 }).unwrap();
     assert_eq!(written.data::<Sum>().unwrap().sum, 2);

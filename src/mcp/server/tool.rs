@@ -155,12 +155,13 @@ impl Tool {
     }
 
     /// The error for invalid arguments: derived from the schema, which knows their names, if it shows a
-    /// mismatch.
+    /// mismatch. What is null counts as absent, which is how it is read.
     fn argument_error(&self, arguments: &str, error: &serde_json::Error) -> String {
         let schema: Value =
             gosling_text::json::from_str(self.wire.input_schema.get()).unwrap_or_default();
-        let arguments: Map<String, Value> =
+        let mut arguments: Map<String, Value> =
             gosling_text::json::from_str(arguments).unwrap_or_default();
+        arguments.retain(|_, value| !value.is_null());
         let wrong = schema::mismatches(&schema, &arguments);
         if wrong.is_empty() {
             reason(error)
