@@ -1,7 +1,7 @@
 //! Durations from outside: from settings, files, headers, messages and arguments.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A timeout that a user or a peer set. It is at most [`LONGEST`](Self::LONGEST), so that it can be added to
 /// any clock and to others of its kind: an `Instant` panics when a sum overflows.
@@ -27,6 +27,11 @@ impl TimeLimit {
     /// The duration, which can be added to an `Instant`.
     pub fn get(self) -> Duration {
         self.0
+    }
+
+    /// When a wait that begins now has lasted so long.
+    pub fn end(self) -> Instant {
+        Instant::now() + self.0
     }
 
     /// Whether the duration is zero.

@@ -89,6 +89,26 @@ fn a_slow_head_or_body_is_given_up_however_steadily_it_drips() {
 }
 
 #[test]
+fn what_has_no_end_is_a_limit_too() {
+    let longest = Duration::MAX;
+    let edge = edge_with(Limits {
+        max_headers: usize::MAX,
+        slot_timeout: longest,
+        head_timeout: longest,
+        idle_timeout: longest,
+        body_timeout: longest,
+        write_timeout: longest,
+        linger_timeout: longest,
+        ..limits()
+    });
+    let mut client = edge.says(echo("Content-Length: 3\r\n", "abc"));
+    assert_eq!(client.reply().status, 200);
+    drop(client);
+    edge.is_alive();
+    assert_eq!(edge.server.stop(longest), 0);
+}
+
+#[test]
 fn an_idle_connection_is_closed_without_a_word() {
     let edge = edge_with(Limits {
         idle_timeout: Duration::from_millis(200),

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use super::chunked::is_token;
 use super::request::parse_query;
 use super::{Authentication, Client, ClientKeys, Credentials, Error, SERVER};
 
@@ -61,8 +62,9 @@ impl AccessControl {
     pub fn origins<O: Into<String>>(mut self, origins: impl IntoIterator<Item = O>) -> Self {
         for origin in origins {
             let origin: String = origin.into().to_ascii_lowercase();
-            let (_, authority) = origin.split_once("://").unwrap_or_default();
-            let is_origin = origin == "null" || host(authority).is_some();
+            let (scheme, authority) = origin.split_once("://").unwrap_or_default();
+            let is_scheme = !scheme.is_empty() && scheme.bytes().all(is_token);
+            let is_origin = origin == "null" || is_scheme && host(authority).is_some();
             assert!(is_origin, "{origin:?} is not SCHEME://HOST[:PORT]");
             self.origins.push(origin);
         }

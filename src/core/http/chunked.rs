@@ -165,8 +165,8 @@ fn is_text(byte: u8) -> bool {
     matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
 }
 
-/// Whether a byte is allowed in a field name (RFC 9110 §5.6.2).
-fn is_token(byte: u8) -> bool {
+/// Whether a byte is allowed in a token, such as a field name (RFC 9110 §5.6.2).
+pub(super) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 

@@ -20,13 +20,14 @@ use super::{
 };
 use crate::activity::Caller;
 use crate::metric_counters::{METRICS, Refusal};
+use crate::sys::TimeLimit;
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
     let handshake = match &shared.encryption {
         Some(encryption) if connection.peer.is_some() => {
             let limits = &shared.limits;
-            let deadline = Instant::now() + limits.head_timeout;
+            let deadline = TimeLimit::new(limits.head_timeout).end();
             let stream = &connection.stream;
             stream.encrypt(&**encryption, deadline, limits.max_head_bytes)
         }
@@ -127,7 +128,7 @@ impl<'a> Connection<'a> {
     fn read_head(&mut self) -> Result<Head, Failure> {
         let limits = &self.shared.limits;
         let mut scan = HeadScanner::default();
-        let mut deadline = Instant::now() + limits.head_timeout;
+        let mut deadline = TimeLimit::new(limits.head_timeout).end();
         // The next request may already be in the buffer.
         if !self.connection.set_reading() || self.shared.is_stopping() {
             return Err(Failure::Gone);
@@ -135,7 +136,7 @@ impl<'a> Connection<'a> {
         loop {
             if self.socket.buffered().is_empty() {
                 self.wait_for_request()?;
-                deadline = Instant::now() + limits.head_timeout;
+                deadline = TimeLimit::new(limits.head_timeout).end();
             }
             if let Some(range) = scan.advance(self.socket.buffered(), limits)? {
                 let end = range.end;
@@ -168,7 +169,7 @@ impl<'a> Connection<'a> {
         if !resting || self.shared.is_stopping() {
             return Err(Failure::Gone);
         }
-        let deadline = Instant::now() + self.shared.limits.idle_timeout;
+        let deadline = TimeLimit::new(self.shared.limits.idle_timeout).end();
         match self.socket.fill(deadline) {
             Ok(1..) if self.connection.set_reading() => Ok(()),
             _ => Err(Failure::Gone),
@@ -407,7 +408,7 @@ impl<'a> Connection<'a> {
                 .send(b"HTTP/1.1 100 Continue\r\n\r\n", &[])
                 .map_err(|_| self.unsent())?;
         }
-        let deadline = Instant::now() + limits.body_timeout;
+        let deadline = TimeLimit::new(limits.body_timeout).end();
         match head.framing {
             Framing::Sized(length) => {
                 let length = usize::try_from(length).map_err(|_| too_large())?;

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Stream;
-use crate::sys::lock;
+use crate::sys::{TimeLimit, lock};
 
 /// The thread reads a request or writes an error.
 const READING: u64 = 0;
@@ -176,7 +176,7 @@ impl Connections {
     /// Waits up to `limit` until there is room for one more connection among `cap`, evicting one if needed;
     /// false if there is none. A connection younger than `limit` gets the rest of that time to send the key.
     pub(super) fn make_room(&self, cap: usize, limit: Duration) -> bool {
-        let deadline = Instant::now() + limit;
+        let deadline = TimeLimit::new(limit).end();
         let mut table = self.table();
         if table.open.len() < cap {
             return true;
@@ -255,7 +255,7 @@ impl Connections {
     /// Waits up to `limit` until all connections have left and their threads have ended; returns the number of
     /// connections left.
     pub(super) fn wait_empty(&self, limit: Duration) -> usize {
-        let deadline = Instant::now() + limit;
+        let deadline = TimeLimit::new(limit).end();
         let mut table = self.table();
         loop {
             let count = table.open.len() + table.evicted.len();

@@ -134,7 +134,7 @@ impl EventStream {
     pub fn queue_with_id(&mut self, id: impl Display, json: &[u8]) {
         let mut out = lock(&self.shared.out);
         out.buffer
-            .extend_from_slice(format!("id: {id}\ndata: ").as_bytes());
+            .extend_from_slice(format!("id: {}\ndata: ", in_one_line(id)).as_bytes());
         // A client that does not read must not cost a copy of a large event.
         let sent = json.chunks(FLUSH_BYTES).all(|part| {
             let start = out.buffer.len();
@@ -147,9 +147,9 @@ impl EventStream {
         self.shared.cancel_unless(sent);
     }
 
-    /// Queues a comment, which clients ignore. `text` is one line.
+    /// Queues a comment, which clients ignore.
     pub fn queue_comment(&mut self, text: impl Display) {
-        self.add(|out| out.extend_from_slice(format!(": {text}\n\n").as_bytes()));
+        self.add(|out| out.extend_from_slice(format!(": {}\n\n", in_one_line(text)).as_bytes()));
     }
 
     /// Closes the connection without the end of the body.
@@ -270,4 +270,9 @@ impl Shared {
     fn write(&self, bytes: &[u8]) -> bool {
         self.gone.is_cancelled() || self.stream.write_within(bytes, self.limit).is_ok()
     }
+}
+
+/// Text that cannot begin another field.
+fn in_one_line(text: impl Display) -> String {
+    text.to_string().replace(['\r', '\n'], " ")
 }

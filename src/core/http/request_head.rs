@@ -111,7 +111,7 @@ impl HeadScanner {
         if !empty {
             self.lines += 1;
             // One line is the request line.
-            if self.lines > limits.max_headers + 1 {
+            if self.lines - 1 > limits.max_headers {
                 let most = limits.max_headers;
                 let message = format!("The request has more than {most} header fields");
                 return Err(Error::new(431, message));

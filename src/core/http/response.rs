@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 use tiny_http::{Header, StatusCode};
 
+use super::chunked::is_token;
 use super::{Error, EventStream, Socket};
 
 /// What a handler returns.
@@ -200,7 +201,8 @@ pub(super) fn header(name: &str, value: &str) -> Option<Header> {
             _ => '?',
         })
         .collect();
-    Header::from_bytes(name, value).ok()
+    let is_name = !name.is_empty() && name.bytes().all(is_token);
+    Header::from_bytes(name, value).ok().filter(|_| is_name)
 }
 
 fn line(out: &mut Vec<u8>, parts: &[&str]) {

@@ -93,7 +93,7 @@ impl Router {
     pub fn route(
         mut self,
         method: Method,
-        pattern: impl Into<Cow<'static, str>>,
+        path: impl Into<Name>,
         access: Access,
         handler: impl RouteHandler,
     ) -> Router {
@@ -102,28 +102,18 @@ impl Router {
             access,
             handler: Box::new(handler),
         };
-        self.add(segments_of(pattern.into()), route);
+        self.add(segments_of(path.into()), route);
         self
     }
 
     /// Serves `GET` and `HEAD`.
-    pub fn get(
-        self,
-        pattern: impl Into<Cow<'static, str>>,
-        access: Access,
-        handler: impl RouteHandler,
-    ) -> Router {
-        self.route(Method::Get, pattern, access, handler)
+    pub fn get(self, path: impl Into<Name>, access: Access, handler: impl RouteHandler) -> Router {
+        self.route(Method::Get, path, access, handler)
     }
 
     /// Serves `POST`.
-    pub fn post(
-        self,
-        pattern: impl Into<Cow<'static, str>>,
-        access: Access,
-        handler: impl RouteHandler,
-    ) -> Router {
-        self.route(Method::Post, pattern, access, handler)
+    pub fn post(self, path: impl Into<Name>, access: Access, handler: impl RouteHandler) -> Router {
+        self.route(Method::Post, path, access, handler)
     }
 
     /// Serves the paths that no route has, with any method, instead of 404: the operation `* /{*}` of policies.
@@ -139,7 +129,7 @@ impl Router {
 
     /// As [`merge`](Self::merge), with a prefix such as `/tools/{tool}` before each pattern: `/` of the other router is
     /// the prefix itself, and its fallback has the paths that begin so. Handlers get whole paths.
-    pub fn nest(mut self, prefix: impl Into<Cow<'static, str>>, other: Router) -> Router {
+    pub fn nest(mut self, prefix: impl Into<Name>, other: Router) -> Router {
         let prefix = segments_of(prefix.into());
         for resource in other.resources {
             let segments = [&*prefix, &*resource.segments].concat();
@@ -469,15 +459,18 @@ fn segments<'p>(pattern: &'p str, name: fn(&'p str) -> Name) -> Vec<Segment> {
     split(pattern).map(segment).collect()
 }
 
-/// Panics if a segment of the operation is half a parameter or follows the rest, or two parameters have one name.
+/// Panics if a segment of the operation is empty, half a parameter or follows the rest, or two parameters have one name.
 fn check_names(segments: &[Segment], operation: &str) {
     for (n, segment) in segments.iter().enumerate() {
         let is_whole = match segment {
-            Segment::Literal(text) => !text.contains(['{', '}']),
-            Segment::Param(name) => !name.is_empty() && !name.contains(['{', '}']),
+            Segment::Literal(text) => !text.is_empty() && !text.contains(['{', '}']),
+            Segment::Param(name) => !name.is_empty() && !name.contains(['{', '}', '*']),
             Segment::Rest => n + 1 == segments.len(),
         };
-        assert!(is_whole, "{operation}: a brace is at the wrong place");
+        assert!(
+            is_whole,
+            "{operation}: a segment is empty, or a brace is at the wrong place"
+        );
         let is_twice = segment.is_param() && segments[..n].contains(segment);
         assert!(!is_twice, "{operation}: two parameters have one name");
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{Limits, Stream};
 use crate::metric_counters::METRICS;
+use crate::sys::TimeLimit;
 
 /// Size in bytes of the buffer of an idle connection: one page, enough for an ordinary request.
 const IDLE_BUFFER: usize = 4 << 10;
@@ -136,7 +137,7 @@ impl<'a> Socket<'a> {
     ///
     /// Fails with `TimedOut` after [`Limits::write_timeout`].
     pub(super) fn send(&mut self, head: &[u8], body: &[u8]) -> io::Result<()> {
-        let deadline = Instant::now() + self.limits.write_timeout;
+        let deadline = TimeLimit::new(self.limits.write_timeout).end();
         let mut slices = [IoSlice::new(head), IoSlice::new(body)];
         let mut left = match body {
             [] => &mut slices[..1],
@@ -172,7 +173,7 @@ impl<'a> Socket<'a> {
         if self.stream.close(Shutdown::Write).is_err() {
             return;
         }
-        let deadline = Instant::now() + self.limits.linger_timeout;
+        let deadline = TimeLimit::new(self.limits.linger_timeout).end();
         let mut discarded = 0;
         while discarded < MAX_DISCARDED {
             self.consume(self.buffered().len());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::{EncryptedSession, Encryption, HandshakeError};
 use crate::metric_counters::METRICS;
-use crate::sys::net;
+use crate::sys::{TimeLimit, net};
 
 /// The byte stream of one connection, with or without TLS.
 ///
@@ -84,7 +84,7 @@ impl Stream {
     /// As a socket; with `TimedOut` if that takes longer than `limit`. The timeout of one write must not be much
     /// longer.
     pub fn write_within(mut self: &Stream, mut bytes: &[u8], limit: Duration) -> io::Result<()> {
-        let deadline = Instant::now() + limit;
+        let deadline = TimeLimit::new(limit).end();
         loop {
             let sent = match bytes {
                 [] => self.flush().map(|()| 0),

@@ -141,7 +141,15 @@ fn pages_of_named_origins_may_call_from_elsewhere() {
     ] {
         assert!(access_control.check_origin(evil).is_err(), "{evil}");
     }
-    for wrong in ["app.example", "https://", "https://app.example/", "*", ""] {
+    for wrong in [
+        "app.example",
+        "https://",
+        "https://app.example/",
+        " https://app.example",
+        "://app.example",
+        "*",
+        "",
+    ] {
         let named = std::panic::catch_unwind(|| AccessControl::default().origins([wrong]));
         assert!(named.is_err(), "{wrong}");
     }

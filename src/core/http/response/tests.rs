@@ -27,6 +27,15 @@ fn a_value_cannot_begin_another_field() {
 }
 
 #[test]
+fn a_name_is_a_token() {
+    let plain = head(&Response::empty(200));
+    for name in ["", "X-A\r\nSet-Cookie: b", "X A", "X-A:", "X-\u{e9}"] {
+        let head = head(&Response::empty(200).header(name, "v"));
+        assert_eq!(head.lines().count(), plain.lines().count(), "{name:?}");
+    }
+}
+
+#[test]
 fn framing_is_not_a_handlers_to_choose() {
     let response = Response::empty(200)
         .header("content-length", "7")

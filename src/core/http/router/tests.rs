@@ -159,9 +159,30 @@ fn a_route_that_could_never_be_reached_is_refused_where_it_is_added() {
             "/sessions/{session_id}",
             "GET /sessions/{session_id} is there already, as GET /sessions/{id}",
         ),
-        ("/a/{x", "GET /a/{x: a brace is at the wrong place"),
-        ("/a/x-{y}", "GET /a/x-{y}: a brace is at the wrong place"),
-        ("/a/{}", "GET /a/{}: a brace is at the wrong place"),
+        (
+            "/a/{x",
+            "GET /a/{x: a segment is empty, or a brace is at the wrong place",
+        ),
+        (
+            "/a/x-{y}",
+            "GET /a/x-{y}: a segment is empty, or a brace is at the wrong place",
+        ),
+        (
+            "/a/{}",
+            "GET /a/{}: a segment is empty, or a brace is at the wrong place",
+        ),
+        (
+            "/a/{*x}",
+            "GET /a/{*x}: a segment is empty, or a brace is at the wrong place",
+        ),
+        (
+            "/a//b",
+            "GET /a//b: a segment is empty, or a brace is at the wrong place",
+        ),
+        (
+            "/a/",
+            "GET /a/: a segment is empty, or a brace is at the wrong place",
+        ),
         ("/{a}/b/{a}", "GET /{a}/b/{a}: two parameters have one name"),
     ] {
         let said = adding(&|router| router.get(pattern, Access::Keyed, ok));
@@ -171,6 +192,11 @@ fn a_route_that_could_never_be_reached_is_refused_where_it_is_added() {
     assert_eq!(merged, "GET / is there already, as GET /");
     let nested = adding(&|router| router.nest("a", Router::new().get("/", Access::Keyed, ok)));
     assert_eq!(nested, "\"a\" does not begin with `/`");
+    let slash = adding(&|router| router.nest("/s/", Router::new().get("/k", Access::Keyed, ok)));
+    assert_eq!(
+        slash,
+        "GET /s//k: a segment is empty, or a brace is at the wrong place"
+    );
     let again = adding(&|router| {
         let one = router.fallback(Access::Keyed, ok);
         one.fallback(Access::Keyed, ok)
