@@ -16,9 +16,9 @@ use crate::sys::cancel::Cancel;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Access {
-    /// Neither the key nor a known `Host`: for probes that reveal nothing.
+    /// Neither the key, a known `Host` nor a known page; no body: for probes that reveal nothing.
     Public,
-    /// A known `Host`, but no key: for pages that a browser opens.
+    /// A known `Host` and page, but no key and no body: for pages that a browser opens.
     Keyless,
     /// A known `Host`, and the key as `secret` in the query: for pages that a client shows in a frame.
     QueryKeyed,

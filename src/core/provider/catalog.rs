@@ -146,15 +146,10 @@ pub fn no_login(name: &str) -> Error {
 
 /// A model with the limits of the user's settings, else with these.
 #[doc(hidden)]
-pub fn model_config(
-    config: &Config,
-    model: &str,
-    context: u64,
-    output: Option<u64>,
-) -> ModelConfig {
+pub fn model_config(config: &Config, model: &str, window: u64, output: Option<u64>) -> ModelConfig {
     ModelConfig {
         model_name: model.to_owned(),
-        context_limit: CONTEXT_LIMIT.count_if_set(config).or(Some(context)),
+        context_limit: CONTEXT_LIMIT.count_if_set(config).or(Some(window)),
         temperature: TEMPERATURE.number(config),
         max_tokens: MAX_TOKENS.count_if_set(config).or(output),
         ..ModelConfig::default()

@@ -109,7 +109,7 @@ pub trait DeltaSink {
     /// A response begins; `id` is the provider's id of it, if there is one. A retry may begin a second
     /// response, but only if the first had no delta.
     fn begin(&mut self, _id: Option<&str>) {}
-    /// A piece of text.
+    /// A piece of text, which clients see at once. The [`Completion`] has all of it, too.
     fn text(&mut self, text: &str);
     /// A piece of the model's reasoning.
     fn reasoning(&mut self, _text: &str) {}
@@ -181,7 +181,7 @@ pub enum StopReason {
 
 /// Access to the models of one provider. The agent calls it, for turns and for its own requests.
 pub trait Provider: Send + Sync {
-    /// The provider's name in the configuration.
+    /// The name that the provider is listed with.
     fn name(&self) -> &str;
 
     /// Sends a request to a model and waits for the end of the response.

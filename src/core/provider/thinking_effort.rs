@@ -9,19 +9,15 @@ pub const EFFORT: &str = "thinking_effort";
 /// The efforts, by their names in settings.
 pub const EFFORTS: &[&str] = &["off", "low", "medium", "high", "max"];
 
-/// Adds what the settings say of a model's thinking, unless the model has parameters of its own for it.
-pub fn add_settings(
-    config: &Config,
-    catalog: &dyn Catalog,
-    provider: &str,
-    model: &mut ModelConfig,
-) {
+/// Adds what the settings say of a model's thinking, unless the model has parameters of its own for it;
+/// `name` is the provider's.
+pub fn add_settings(config: &Config, catalog: &dyn Catalog, name: &str, model: &mut ModelConfig) {
     let given = model.request_params.get_or_insert_default();
     if !given.contains_key("thinking") && !given.contains_key(EFFORT) {
         let effort = settings::THINKING_EFFORT.word(config);
         match effort.is_empty() {
             false => drop(given.insert(EFFORT.to_owned(), effort.into())),
-            true => given.extend(catalog.thinking_params(provider, &model.model_name)),
+            true => given.extend(catalog.thinking_params(name, &model.model_name)),
         }
     }
     let given = model.request_params.take();

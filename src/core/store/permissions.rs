@@ -138,21 +138,16 @@ impl Permissions {
     ///
     /// # Errors
     /// As [`super::Config::edit`]; `permission.yaml` is unchanged then.
-    pub fn set(
-        &self,
-        tool: &str,
-        level: PermissionLevel,
-        origin: Option<&ToolOrigin>,
-    ) -> Result<()> {
-        if level != PermissionLevel::AlwaysAllow {
-            return self.set_all(&[(tool, level)]);
+    pub fn set(&self, tool: &str, to: PermissionLevel, origin: Option<&ToolOrigin>) -> Result<()> {
+        if to != PermissionLevel::AlwaysAllow {
+            return self.set_all(&[(tool, to)]);
         }
         if let Some(origin) = origin {
             // It may have been revoked in the file.
-            let is_revoked = self.level(tool)? != Some(level);
+            let is_revoked = self.level(tool)? != Some(to);
             self.launches.add(tool, origin, is_revoked)?;
         }
-        self.store(&[(tool, level)])
+        self.store(&[(tool, to)])
     }
 
     /// Stores decisions about several tools, whatever runs them.

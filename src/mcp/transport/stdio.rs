@@ -117,12 +117,8 @@ impl StdioTransport {
     ///
     /// # Errors
     /// As [`send`](Transport::send).
-    pub fn send_unframed(
-        &self,
-        bytes: Vec<u8>,
-        request: Option<i64>,
-    ) -> Result<(), TransportError> {
-        StdinWriter::send_unframed(&self.stdin_writer, bytes, request, &self.options.name)
+    pub fn send_unframed(&self, bytes: Vec<u8>, id: Option<i64>) -> Result<(), TransportError> {
+        StdinWriter::send_unframed(&self.stdin_writer, bytes, id, &self.options.name)
     }
 
     /// Closes the server's stdin and waits until its process has ended by itself; how long that took, or `None`

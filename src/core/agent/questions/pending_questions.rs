@@ -64,13 +64,9 @@ impl<A> PendingQuestion<'_, A> {
     /// Waits for the answer.
     ///
     /// # Errors
-    /// The timeout passed, or the request that waits was cancelled.
-    pub(in crate::agent) fn wait(
-        &self,
-        timeout: Duration,
-        cancel: &Cancel,
-    ) -> Result<A, NoMessage> {
-        cancel.receive(&self.answer, timeout)
+    /// The limit passed, or the request that waits was cancelled.
+    pub(in crate::agent) fn wait(&self, limit: Duration, cancel: &Cancel) -> Result<A, NoMessage> {
+        cancel.receive(&self.answer, limit)
     }
 }
 

@@ -361,16 +361,12 @@ impl Agent {
     ///
     /// # Errors
     /// When `cancel` fires.
-    pub fn tools(
-        &self,
-        extension: Option<&str>,
-        cancel: &Cancel,
-    ) -> Result<Vec<ListedTool>, Error> {
+    pub fn tools(&self, only: Option<&str>, cancel: &Cancel) -> Result<Vec<ListedTool>, Error> {
         let _in_use = self.in_use();
-        if !extension.is_some_and(|name| self.extensions.has(name)) {
+        if !only.is_some_and(|name| self.extensions.has(name)) {
             self.wait(cancel)?;
         }
-        Ok(self.extensions.tools(extension, cancel))
+        Ok(self.extensions.tools(only, cancel))
     }
 
     /// The extensions; waits until every one is active or has failed.

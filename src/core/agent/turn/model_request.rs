@@ -81,7 +81,7 @@ impl Turn<'_> {
                     return self.ask_for_answer(false);
                 }
                 if error.class != ErrorClass::Cancelled {
-                    self.report_model_error(&error, has_begun)?;
+                    self.report_failure(&error, has_begun)?;
                 }
                 Ok(None)
             }
@@ -351,11 +351,7 @@ impl Turn<'_> {
     }
 
     /// Tells the user that the model failed, and whether its answer had begun. The model does not see this message.
-    fn report_model_error(
-        &mut self,
-        error: &provider::Error,
-        has_begun: bool,
-    ) -> Result<(), Error> {
+    fn report_failure(&mut self, error: &provider::Error, has_begun: bool) -> Result<(), Error> {
         log::warn!(
             "model failed class={:?} reason={:?}",
             error.class,
