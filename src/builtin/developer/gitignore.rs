@@ -4,6 +4,7 @@
 //! Patterns and names are bytes, and case-sensitive. Matching a pattern takes at most time proportional to its
 //! length times the length of the path.
 
+use super::text_files::split_root;
 use std::path::{Path, PathBuf};
 
 const OPEN: &str = "`[` has no `]`";
@@ -11,10 +12,10 @@ const UNKNOWN: &str = "a class like `[:alpha:]` has a name that does not exist";
 const REVERSED: &str = "a range ends before it begins";
 const BACKSLASH: &str = "there is nothing after a backslash";
 
-/// The patterns of one file, for paths below one folder.
+/// The patterns of one file, for paths below one folder, or below each root folder.
 #[derive(Debug)]
 pub(super) struct Gitignore {
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     rules: Vec<Rule>,
 }
 
@@ -55,17 +56,20 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 impl Gitignore {
-    /// Creates an empty set of rules for the content of `folder`.
-    pub(super) fn new(folder: &Path) -> Self {
+    /// Creates an empty set of rules for the content of `folder`, or of each root folder.
+    pub(super) fn new(folder: Option<&Path>) -> Self {
         Gitignore {
-            folder: folder.to_owned(),
+            folder: folder.map(Path::to_owned),
             rules: Vec::new(),
         }
     }
 
-    /// The folder to which patterns and paths are relative.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    /// What the path is relative to the folder; `None` if it is not below that.
+    pub(super) fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        match &self.folder {
+            Some(folder) => path.strip_prefix(folder).ok(),
+            None => Some(split_root(path).1),
+        }
     }
 
     /// Adds the pattern of one of the [`lines`], unless the line is empty or a comment.

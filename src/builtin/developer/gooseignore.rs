@@ -83,24 +83,23 @@ impl Developer {
 
 impl IgnoreRules {
     fn new(dir: &Path, real: PathBuf, read: [(PathBuf, Option<Stamp>); 2]) -> Result<Self, String> {
-        let root = Path::new("/");
         let mut rules = Vec::new();
         for (n, (file, stamp)) in read.iter().enumerate() {
             if stamp.is_some() {
                 let text = read_rules(file).map_err(|why| format!("{} {why}", file.display()))?;
-                rules.push(parse_rules(dir, &text, file)?);
+                rules.push(parse_rules(Some(dir), &text, file)?);
                 // The same files may be named by the real path of the directory.
                 if real != dir {
-                    rules.push(parse_rules(&real, &text, file)?);
+                    rules.push(parse_rules(Some(&real), &text, file)?);
                 }
                 // The user's own patterns hold in every folder.
                 if n > 0 {
-                    rules.push(parse_rules(root, &text, file)?);
+                    rules.push(parse_rules(None, &text, file)?);
                 }
             }
         }
         let defaults = Path::new("the defaults");
-        rules.push(parse_rules(root, DEFAULT_RULES.as_bytes(), defaults)?);
+        rules.push(parse_rules(None, DEFAULT_RULES.as_bytes(), defaults)?);
         Ok(IgnoreRules {
             dir: dir.to_owned(),
             real,
@@ -143,7 +142,7 @@ impl IgnoreRules {
     /// entry of an allowed folder that is not a symbolic link.
     pub(super) fn rule(&self, path: &Path, is_dir: bool) -> Option<(&Rule, &Path)> {
         for RuleFile { rules, from } in &self.rules {
-            let Ok(relative) = path.strip_prefix(rules.folder()) else {
+            let Some(relative) = rules.relative(path) else {
                 continue;
             };
             if relative.as_os_str().is_empty() {
@@ -237,12 +236,13 @@ fn read_rules(file: &Path) -> Result<Vec<u8>, String> {
     Ok(text)
 }
 
-fn parse_rules(root: &Path, text: &[u8], from: &Path) -> Result<RuleFile, String> {
+/// The rules for the content of `folder`, or of each root folder.
+fn parse_rules(folder: Option<&Path>, text: &[u8], from: &Path) -> Result<RuleFile, String> {
     let wrong = |why: String| format!("{}: {why}", from.display());
     if gitignore::lines(text).count() > MAX_PATTERNS {
         return Err(wrong(format!("it has more than {MAX_PATTERNS} lines")));
     }
-    let mut rules = Gitignore::new(root);
+    let mut rules = Gitignore::new(folder);
     for (n, line) in gitignore::lines(text).enumerate() {
         let n = n + 1;
         if line.len() > MAX_LINE {
@@ -285,9 +285,10 @@ fn expand(pattern: &str, dir: &Path) -> Vec<PathBuf> {
     let Ok(pattern) = text_files::resolve(pattern, dir) else {
         return Vec::new();
     };
-    let mut paths = vec![PathBuf::from("/")];
+    let (root, parts) = text_files::split_root(&pattern);
+    let mut paths = vec![root];
     let mut looked_at = 0;
-    for part in pattern.components().skip(1) {
+    for part in parts.components() {
         let part = part.as_os_str();
         let bytes = part.as_encoded_bytes();
         if !bytes.iter().any(|byte| b"*?[".contains(byte)) {

@@ -72,6 +72,17 @@ fn normalize(path: &Path) -> PathBuf {
     normalize
 }
 
+/// The root folder of an absolute path, of which Windows has one for each drive, and the path in it.
+pub(super) fn split_root(path: &Path) -> (PathBuf, &Path) {
+    let mut root = PathBuf::new();
+    let mut parts = path.components();
+    while let Some(part @ (Component::Prefix(_) | Component::RootDir)) = parts.clone().next() {
+        root.push(part);
+        parts.next();
+    }
+    (root, parts.as_path())
+}
+
 /// The content of a file.
 pub(super) enum Content {
     Text(String),

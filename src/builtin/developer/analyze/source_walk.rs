@@ -171,7 +171,7 @@ fn rules(folder: &Path, file: &Path, above: Above) -> Above {
     let Some(text) = content(file) else {
         return above;
     };
-    let mut matcher = Gitignore::new(folder);
+    let mut matcher = Gitignore::new(Some(folder));
     for line in gitignore::lines(&text).take(MAX_PATTERNS) {
         if line.len() <= MAX_LINE {
             let _ = matcher.add(line);
@@ -196,7 +196,7 @@ fn ignored(rules: Option<&Arc<Rules>>, path: &Path, is_dir: bool, limit: &TimeLi
         if limit.is_over() {
             return true;
         }
-        if let Ok(relative) = path.strip_prefix(here.matcher.folder())
+        if let Some(relative) = here.matcher.relative(path)
             && let Some(rule) = here.matcher.matched(relative, is_dir)
         {
             return !rule.negated;

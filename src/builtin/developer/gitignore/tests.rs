@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn rules(text: &str) -> Gitignore {
-    let mut rules = Gitignore::new(Path::new("/w"));
+    let mut rules = Gitignore::new(Some(Path::new("/w")));
     for line in lines(text.as_bytes()) {
         let _ = rules.add(line);
     }
@@ -114,7 +114,8 @@ fn the_last_line_that_matches_counts() {
     assert_eq!(line("secret", true), Some(("secret/".to_owned(), false)));
     assert_eq!(line("secret", false), None);
     assert_eq!(line("", true), None);
-    assert_eq!(rules.folder(), Path::new("/w"));
+    assert_eq!(rules.relative(Path::new("/w/a")), Some(Path::new("a")));
+    assert_eq!(rules.relative(Path::new("/v/a")), None);
 }
 
 #[test]
@@ -131,17 +132,17 @@ fn a_line_that_cannot_mean_what_its_author_wanted_says_why() {
         ("a\\", BACKSLASH),
         ("a\\/", BACKSLASH),
     ] {
-        let added = Gitignore::new(Path::new("/")).add(line.as_bytes());
+        let added = Gitignore::new(None).add(line.as_bytes());
         assert_eq!(added, Err(why), "{line}");
     }
     for line in ["", "#[", "a\\\\", "[a-c-e]", "[\\]]", "]", "{", "\\["] {
-        Gitignore::new(Path::new("/")).add(line.as_bytes()).unwrap();
+        Gitignore::new(None).add(line.as_bytes()).unwrap();
     }
 }
 
 #[test]
 fn bytes_that_are_not_text_are_bytes_like_others() {
-    let mut rules = Gitignore::new(Path::new("/"));
+    let mut rules = Gitignore::new(None);
     rules.add(b"a\xff?").unwrap();
     #[cfg(unix)]
     {
@@ -188,7 +189,7 @@ fn a_bracket_with_many_openings_takes_linear_time() {
 fn no_pattern_makes_it_panic() {
     check(|u| {
         let text: Vec<u8> = u.arbitrary()?;
-        let mut rules = Gitignore::new(Path::new("/"));
+        let mut rules = Gitignore::new(None);
         for line in lines(&text) {
             let _ = rules.add(line);
         }

@@ -1,10 +1,10 @@
 use super::*;
+use gosling_shared::TemporaryFolder;
 
 fn ignore_rules(local: &str) -> IgnoreRules {
-    let root = Path::new("/");
     let rules = vec![
-        parse_rules(Path::new("/w"), local.as_bytes(), Path::new("local")).unwrap(),
-        parse_rules(root, DEFAULT_RULES.as_bytes(), Path::new("defaults")).unwrap(),
+        parse_rules(Some(Path::new("/w")), local.as_bytes(), Path::new("local")).unwrap(),
+        parse_rules(None, DEFAULT_RULES.as_bytes(), Path::new("defaults")).unwrap(),
     ];
     IgnoreRules {
         dir: PathBuf::from("/w"),
@@ -46,6 +46,36 @@ fn secrets_are_guarded_by_default_and_examples_are_not() {
         "/",
     ] {
         ignore_rules.check(Path::new(open)).unwrap();
+    }
+}
+
+#[test]
+fn the_defaults_and_the_user_s_patterns_hold_wherever_a_folder_is() {
+    let folder = TemporaryFolder::new().unwrap();
+    let (dir, config) = (folder.path().join("work"), folder.path().join("config"));
+    let own = config.join(FILE_NAME);
+    fs::create_dir(&dir).and(fs::create_dir(&config)).unwrap();
+    fs::write(&own, "*.key\n").unwrap();
+    let names = [".env", "secrets.yaml", "mine.key", "open.txt"];
+    for name in names {
+        fs::write(dir.join(name), "").unwrap();
+    }
+    let stamp = store::files::stamp(&own).unwrap();
+    let real = fs::canonicalize(&dir).unwrap();
+    let read = [(dir.join(FILE_NAME), None), (own, stamp)];
+    let ignore_rules = IgnoreRules::new(&dir, real.clone(), read).unwrap();
+    for name in names {
+        let is_open = name == "open.txt";
+        let whole = dir.join(name);
+        for path in [&whole, &real.join(name)] {
+            assert_eq!(ignore_rules.allows(path).is_ok(), is_open, "{path:?}");
+        }
+        let pattern = format!("{}*", whole.display().to_string().replace('\\', "/"));
+        for word in [name, &format!("{name:.3}*"), &pattern] {
+            let command = format!("cat {word}");
+            let allowed = ignore_rules.allows_command(&command, &dir, &Cancel::new());
+            assert_eq!(allowed.is_ok(), is_open, "{command}");
+        }
     }
 }
 
@@ -95,16 +125,16 @@ fn patterns_mean_what_they_mean_to_git() {
         ignore_rules.check(Path::new(open)).unwrap();
     }
     let deep = "{".repeat(MAX_LINE);
-    parse_rules(Path::new("/"), deep.as_bytes(), Path::new("f")).unwrap();
+    parse_rules(None, deep.as_bytes(), Path::new("f")).unwrap();
 }
 
 #[test]
 fn a_file_that_makes_no_sense_is_an_error() {
-    let error = parse_rules(Path::new("/"), b"ok\n[z-a]\n", Path::new("f")).unwrap_err();
+    let error = parse_rules(None, b"ok\n[z-a]\n", Path::new("f")).unwrap_err();
     assert!(error.starts_with("f: line 2"), "{error}");
     assert!(
         parse_rules(
-            Path::new("/"),
+            None,
             "x\n".repeat(MAX_PATTERNS + 1).as_bytes(),
             Path::new("f")
         )

@@ -31,3 +31,22 @@ fn a_path_that_means_another_file_is_refused() {
         assert_eq!(resolve(path, dir).unwrap(), Path::new(meant));
     }
 }
+
+#[test]
+fn a_path_has_the_root_of_its_own_drive() {
+    let paths: &[_] = if cfg!(windows) {
+        &[
+            (r"d:\a\b", r"d:\", r"a\b"),
+            (r"\\?\d:\a\b", r"\\?\d:\", r"a\b"),
+            (r"\\host\share\a", r"\\host\share\", "a"),
+            (r"\\?\UNC\host\share\a", r"\\?\UNC\host\share\", "a"),
+            (r"d:\", r"d:\", ""),
+        ]
+    } else {
+        &[("/a/b", "/", "a/b"), ("/", "/", "")]
+    };
+    for (path, root, within) in paths {
+        let split = split_root(Path::new(path));
+        assert_eq!(split, (root.into(), Path::new(within)), "{path}");
+    }
+}
