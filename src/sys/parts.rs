@@ -15,6 +15,7 @@ mod listening_sockets;
 pub mod output_drain;
 #[cfg_attr(windows, path = "windows/own_stdio.rs")]
 pub mod own_stdio;
+pub mod paths;
 mod random_byte;
 #[cfg_attr(windows, path = "windows/self_signal.rs")]
 mod self_signal;

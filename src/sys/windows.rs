@@ -11,6 +11,8 @@ pub(crate) mod job;
 pub(crate) mod programs;
 pub(crate) mod transfer;
 pub(crate) mod wait;
+#[cfg_attr(not(feature = "parts"), allow(dead_code))]
+pub mod path_text;
 
 #[cfg(feature = "parts")]
 pub(crate) use console::terminate_self;

@@ -7,6 +7,7 @@ use crate::mcp::jsonrpc::RawJson;
 use crate::open_session::OpenSession;
 use crate::sys::cancel::{Cancel, NoMessage};
 use crate::sys::lock;
+use crate::sys::paths;
 use crossbeam_channel::bounded;
 use gosling_shared::{ClientWorkspace, TerminalCommand, TerminalResult};
 use serde::Deserialize;
@@ -48,8 +49,12 @@ enum NoResult {
 }
 
 impl SessionWorkspace {
-    /// The text of a file as the client has it, or else as it is on the disk, to be shown.
+    /// The text of a file as the client has it, or else as it is on the disk, to be shown. The path may be one that a
+    /// model names.
     pub(crate) fn shown_file(&self, path: &Path, cancel: &Cancel) -> FileText {
+        if paths::refusal(path, &self.session.working_dir()).is_some() {
+            return FileText::Other;
+        }
         match self.read_within(path, SHOWN_FILE_TIMEOUT, cancel) {
             // Some clients have an empty text for a file that does not exist.
             Some(Ok(text)) if text.is_empty() && !path.exists() => FileText::Missing,

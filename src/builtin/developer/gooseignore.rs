@@ -121,11 +121,15 @@ impl IgnoreRules {
         }
     }
 
-    /// As with git, a pattern cannot re-include an entry of an excluded folder.
     fn check(&self, path: &Path) -> Result<(), String> {
+        self.check_names(path, path.is_dir())
+    }
+
+    /// As with git, a pattern cannot re-include an entry of an excluded folder. The path is not looked at.
+    fn check_names(&self, path: &Path, is_dir: bool) -> Result<(), String> {
         let ways: Vec<&Path> = path.ancestors().collect();
         for way in ways.into_iter().rev() {
-            let is_dir = way != path || way.is_dir();
+            let is_dir = is_dir || way != path;
             if let Some((rule, from)) = self.rule(way, is_dir) {
                 return Err(format!(
                     "{} is not accessible to tools because of {:?} in {}; ask the user if you need it",
@@ -205,6 +209,10 @@ impl IgnoreRules {
                 }
             }
             let Ok(path) = text_files::resolve(part, dir) else {
+                // Tools must not look there, but the command will, unless it is a URL.
+                if part.len() <= text_files::MAX_PATH && !word.text.contains("://") {
+                    self.check_names(&dir.join(part), false)?;
+                }
                 continue;
             };
             // A dangling symbolic link counts as an existing file.
@@ -265,8 +273,8 @@ fn without_trailing_tabs(line: &[u8]) -> &[u8] {
     if is_spaces { line } else { trimmed }
 }
 
-/// The parts of a word that may be paths: the word itself, the text after `=`, `@` or `:`, and the text after the
-/// letter of a short option.
+/// The parts of a word that may be paths: the word itself, the text after `=`, `@` or `:`, that before the first `:`, and
+/// the text after the letter of a short option.
 fn candidate_paths(word: &str) -> Vec<&str> {
     let behind = word
         .match_indices(['=', '@', ':'])
@@ -276,7 +284,9 @@ fn candidate_paths(word: &str) -> Vec<&str> {
         chars.next().filter(|letter| letter.is_ascii_alphabetic())?;
         Some(chars.as_str())
     });
-    let all = std::iter::once(word).chain(behind.take(8)).chain(glued);
+    let before = word.split_once(':').map(|(before, _)| before);
+    let all = std::iter::once(word).chain(behind.take(8));
+    let all = all.chain(before).chain(glued);
     all.filter(|part| !part.is_empty()).collect()
 }
 

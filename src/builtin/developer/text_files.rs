@@ -15,7 +15,7 @@ pub(super) const MAX_FILE: u64 = 400_000;
 /// The largest file that an edit can leave, in bytes: its text comes in one message.
 const MAX_FINGERPRINTED: u64 = MAX_LINE as u64;
 /// The longest path, in bytes.
-const MAX_PATH: usize = 4_096;
+pub(super) const MAX_PATH: usize = 4_096;
 /// The longest chain of symbolic links.
 const MAX_LINKS: usize = 40;
 /// Folders whose files are not ordinary ones.
@@ -41,22 +41,11 @@ pub(super) fn resolve(path: &str, dir: &Path) -> Result<PathBuf, String> {
         (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
         _ => dir.join(path),
     };
-    if cfg!(windows) && has_other_meaning(&path) {
-        return Err(
-            "`path` names a drive without a folder, or a stream of a file; name a file".to_owned(),
-        );
+    let path = normalize(&path);
+    match sys::paths::refusal(&path, dir) {
+        Some(why) => Err(why.to_owned()),
+        None => Ok(path),
     }
-    Ok(normalize(&path))
-}
-
-/// Whether the path means on Windows what it does not show: it continues the working directory of a drive (`c:name`), or
-/// has a stream of a file (`name:stream`), which for `name::$DATA` is the file itself.
-fn has_other_meaning(path: &Path) -> bool {
-    let has_stream = |part| match part {
-        Component::Normal(name) => name.as_encoded_bytes().contains(&b':'),
-        _ => false,
-    };
-    !path.is_absolute() || path.components().any(has_stream)
 }
 
 /// Removes `.` and `..` from the path as it is written.

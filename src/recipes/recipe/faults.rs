@@ -10,6 +10,7 @@ use super::{fields, rendering, template};
 use crate::extension::ExtensionConfig;
 use crate::store;
 use crate::store::files;
+use crate::sys::paths;
 use gosling_json_schema::Schema;
 use minijinja::Environment;
 use serde::de::DeserializeOwned;
@@ -378,7 +379,8 @@ impl Faults {
                 continue;
             }
             let file = folder.join(&sub.path);
-            if let Some(reason) = forbidden(&file, path) {
+            let refusal = paths::refusal_from(folder, &sub.path);
+            if let Some(reason) = refusal.or_else(|| forbidden(&file, path)) {
                 self.add(path!["sub_recipes", index, "path"], reason);
                 continue;
             }

@@ -5,6 +5,7 @@
 use super::library::MAX_FILE;
 use super::{Error, Recipe, template};
 use crate::store::files;
+use crate::sys::paths;
 use minijinja::Environment;
 use minijinja::machinery::{Token, tokenize};
 use minijinja::syntax::SyntaxConfig;
@@ -134,6 +135,9 @@ impl Includes {
         let is_below = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
         if name.is_empty() || !Path::new(name).components().all(is_below) {
             return Err("it must be a path below the recipe's folder".to_owned());
+        }
+        if let Some(reason) = paths::refusal_from(&self.folder, name) {
+            return Err(reason.to_owned());
         }
         let folder = self.folder.canonicalize();
         let path = folder.and_then(|folder| Ok((folder.join(name).canonicalize()?, folder)));

@@ -7,6 +7,7 @@ use crate::conversation::{RecipeOrigin, Session, SessionType};
 use crate::mcp::types::CallToolResult;
 use crate::recipe::{MAX_SUB_RECIPES, Recipe, Requirement, SubRecipe, library};
 use crate::sys::cancel::Cancel;
+use crate::sys::paths;
 use crate::text::printable;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use serde::Deserialize;
@@ -285,6 +286,10 @@ fn locate(path: &str, origin: &RecipeOrigin, working_dir: &Path) -> Result<PathB
         let found = path.canonicalize();
         found.map_err(|error| format!("{shown} cannot be read: {error}"))
     };
+    let refusal = paths::refusal_from(folder, path).filter(|_| !origin.trusted);
+    if let Some(reason) = refusal {
+        return Err(format!("{shown}: {reason}"));
+    }
     let file = canonical(&folder.join(path))?;
     if !origin.trusted && !file.starts_with(canonical(folder)?) {
         return Err(format!("{shown} is not below the folder of the recipe"));

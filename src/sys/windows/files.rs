@@ -18,6 +18,8 @@ const BACKUP_SEMANTICS: u32 = 0x0200_0000;
 /// `ERROR_ACCESS_DENIED`, and `ERROR_SHARING_VIOLATION`.
 const ACCESS_DENIED: i32 = 5;
 const SHARING_VIOLATION: i32 = 32;
+/// Lets the other side find out who this user is, and not more.
+const SECURITY_IDENTIFICATION: u32 = 0x0001_0000;
 /// How long, and how often, a rename is tried.
 const RENAME_WAIT: Duration = Duration::from_secs(1);
 const RENAME_INTERVAL: Duration = Duration::from_millis(5);
@@ -75,7 +77,10 @@ pub(crate) fn is_pipe(file: &impl AsRawHandle) -> bool {
 /// # Errors
 /// As [`open_regular`](crate::fs::open_regular).
 pub fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    let file = options.open(path)?;
+    // The server of a pipe must not act as this user before the kind is known.
+    let file = options
+        .security_qos_flags(SECURITY_IDENTIFICATION)
+        .open(path)?;
     // SAFETY: the handle is open as long as `file` is borrowed.
     let kind = unsafe { ffi::GetFileType(file.as_raw_handle()) };
     if kind != ffi::FILE_TYPE_DISK || !file.metadata()?.is_file() {

@@ -192,4 +192,26 @@ fn paths_hide_in_options() {
     assert_eq!(candidate_paths("-f.env"), ["-f.env", ".env"]);
     assert_eq!(candidate_paths("@.env"), ["@.env", ".env"]);
     assert_eq!(candidate_paths("x"), ["x"]);
+    let mount = candidate_paths(".env:/x");
+    assert_eq!(mount, [".env:/x", "/x", ".env"]);
+}
+
+#[cfg(windows)]
+#[test]
+fn the_names_of_a_path_that_tools_must_not_look_at_count() {
+    let dir = Path::new(r"C:\w");
+    let allowed = |command: &str| ignore_rules("").allows_command(command, dir, &Cancel::new());
+    for command in [
+        r"type \\localhost\c$\w\.env",
+        r"type \\?\UNC\localhost\c$\w\secrets.yaml",
+        r"type \\host\share\.ssh\id_rsa",
+    ] {
+        assert!(allowed(command).is_err(), "{command}");
+    }
+    for command in [
+        r"type \\localhost\c$\w\open.txt > nul",
+        "curl https://host/secrets.yaml",
+    ] {
+        allowed(command).unwrap();
+    }
 }

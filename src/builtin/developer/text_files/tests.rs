@@ -20,16 +20,33 @@ fn paths_are_absolute_and_tidy() {
 #[test]
 fn a_path_that_means_another_file_is_refused() {
     let dir = Path::new(r"c:\work");
-    for bad in ["c:x", "d:x", "x::$DATA", r"a\x:y", r"c:\x:y\z"] {
+    for bad in [
+        "c:x",
+        "d:x",
+        "x::$DATA",
+        r"a\x:y",
+        r"c:\x:y\z",
+        r"\\host\share\x.png",
+        "//host/share/x.png",
+        r"\\.\pipe\x",
+        r"\\?\GLOBALROOT\Device\Null",
+        "nul",
+        r"sub\COM1.txt",
+        r"sub\..\aux",
+    ] {
         assert!(resolve(bad, dir).is_err(), "{bad}");
     }
     for (path, meant) in [
         (r"d:\x", r"d:\x"),
         (r"\x", r"c:\x"),
         (r"a\..\x", r"c:\work\x"),
+        (r"\\?\c:\x", r"\\?\c:\x"),
     ] {
         assert_eq!(resolve(path, dir).unwrap(), Path::new(meant));
     }
+    let shared = Path::new(r"\\host\share\work");
+    assert!(resolve(r"\\host\share\x", shared).is_ok());
+    assert!(resolve(r"\\host\share2\x", shared).is_err());
 }
 
 #[test]
