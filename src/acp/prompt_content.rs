@@ -4,6 +4,7 @@ use crate::conversation::{Content, Image};
 use crate::error_objects::invalid_params;
 use crate::mcp::jsonrpc::{ErrorObject, RawJson};
 use crate::mcp::server::params::place_and_reason;
+use crate::sys::paths;
 use gosling_shared::fenced_block;
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
@@ -150,8 +151,7 @@ fn file_of(uri: &str) -> Option<PathBuf> {
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);
     let path = rest.split(['?', '#']).next()?;
     let path = percent_decode_str(path).decode_utf8().ok()?;
-    let path = PathBuf::from(path.into_owned());
-    path.is_absolute().then_some(path)
+    paths::of_uri(path.into_owned())
 }
 
 #[cfg(test)]

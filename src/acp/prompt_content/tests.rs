@@ -1,9 +1,19 @@
 use super::*;
 use serde_json::{Value, json};
 
+/// The path of a file in a root folder, as it stands in a URI, which on Windows begins with a drive.
+fn file_path(name: &str) -> String {
+    format!("{}/{name}", if cfg!(windows) { "C:" } else { "" })
+}
+
+fn file_uri(name: &str) -> String {
+    format!("file:///{}", file_path(name).trim_start_matches('/'))
+}
+
 fn texts(blocks: Value) -> Result<Vec<String>, String> {
     let blocks: Vec<RawJson> = serde_json::from_str(&blocks.to_string()).unwrap();
-    let read = |path: &Path| (path == Path::new("/a b")).then(|| "inside".to_owned());
+    let inside = Path::new(&*file_path("a b")).to_owned();
+    let read = |path: &Path| (path == inside).then(|| "inside".to_owned());
     let contents = contents("session/prompt", blocks, &read).map_err(|error| error.message)?;
     let text = |part: &Content| match part {
         Content::Image(image) => format!("image {}", image.mime_type),
@@ -18,10 +28,12 @@ fn blocks_become_text_images_and_audio() {
     let blocks = json!([
         {"type": "text", "text": "look"},
         {"type": "image", "data": "aGk=", "mimeType": "image/png"},
-        {"type": "resource_link", "uri": "file:///a%20b", "name": "a b"},
+        {"type": "resource_link", "uri": file_uri("a%20b"), "name": "a b"},
         {"type": "resource_link", "uri": "file:///gone", "name": "gone"},
+        {"type": "resource_link", "uri": "file:////host/share/x", "name": "shared"},
+        {"type": "resource_link", "uri": "file://host/share/x", "name": "shared"},
         {"type": "resource_link", "uri": "zed:///terminal", "name": "", "description": "x"},
-        {"type": "resource", "resource": {"uri": "file:///c", "text": "text"}},
+        {"type": "resource", "resource": {"uri": file_uri("c"), "text": "text"}},
         {"type": "resource", "resource": {"uri": "x:y", "blob": "aGk=", "mimeType": "image/gif"}},
         {"type": "resource", "resource": {"uri": "x:y", "blob": "aGk="}},
         {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"},
@@ -32,10 +44,12 @@ fn blocks_become_text_images_and_audio() {
         [
             "look",
             "image image/png",
-            "/a b:\n```\ninside\n```\n",
+            &*format!("{}:\n```\ninside\n```\n", file_path("a b")),
             "[gone](file:///gone)",
+            "[shared](file:////host/share/x)",
+            "[shared](file://host/share/x)",
             "zed:///terminal (x)",
-            "/c:\n```\ntext\n```\n",
+            &format!("{}:\n```\ntext\n```\n", file_path("c")),
             "image image/gif",
             "x:y",
             "audio audio/wav",
