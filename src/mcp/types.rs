@@ -4,6 +4,7 @@
 //! schema.
 
 use super::jsonrpc::{RawJson, begins_with};
+use gosling_sys::fs;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -49,21 +50,19 @@ pub struct Root {
 impl Root {
     /// The root for this directory; `None` if its path is not absolute.
     pub fn of(folder: &Path) -> Option<Self> {
-        /// The characters of a path that a URI contains unchanged: RFC 3986, unreserved characters and the
-        /// slash.
+        /// What a URI contains unchanged (RFC 3986): unreserved characters, and of a path `/` and `:`.
         const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
             .remove(b'/')
+            .remove(b':')
             .remove(b'-')
             .remove(b'.')
             .remove(b'_')
             .remove(b'~');
-        let path = percent_encode(folder.as_os_str().as_encoded_bytes(), PLAIN);
-        let name = folder
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
+        let path = fs::uri_path(folder);
+        let name = folder.file_name().map(|name| name.to_string_lossy());
         folder.has_root().then(|| Root {
-            uri: format!("file://{path}"),
-            name,
+            uri: format!("file://{}", percent_encode(path.as_ref(), PLAIN)),
+            name: name.map(Into::into),
         })
     }
 }
@@ -145,11 +144,9 @@ impl Tool {
     pub fn parameters(&self) -> Vec<String> {
         let schema: serde_json::Value =
             gosling_text::json::from_str(self.input_schema.get()).unwrap_or_default();
-        let properties = schema["properties"].as_object();
-        let mut names: Vec<String> = properties
-            .into_iter()
-            .flat_map(|properties| properties.keys().cloned())
-            .collect();
+        let properties = schema["properties"].as_object().into_iter();
+        let names = properties.flat_map(serde_json::Map::keys);
+        let mut names: Vec<String> = names.cloned().collect();
         names.sort();
         names
     }

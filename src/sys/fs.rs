@@ -2,7 +2,7 @@
 
 pub use super::os::files::{
     Folder, lockable_folder, make_private, open_folder, open_regular_with, private, private_dir,
-    rename,
+    rename, uri_path,
 };
 pub use super::stamp::Stamp;
 

@@ -67,9 +67,8 @@ pub(super) fn is_no_such_process(error: &io::Error) -> bool {
 /// Whether an error says that descriptors or memory are used up, which may pass.
 pub(super) fn is_resource_exhausted(error: &io::Error) -> bool {
     let exhausted = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
-    error
-        .raw_os_error()
-        .is_some_and(|code| exhausted.contains(&code))
+    let code = error.raw_os_error();
+    code.is_some_and(|code| exhausted.contains(&code))
 }
 
 /// Makes this process ignore ending signals, so that only the end of its pipe ends it, and gives it another

@@ -53,3 +53,16 @@ fn a_root_is_an_absolute_folder_as_a_uri() {
     assert_eq!((top.uri.as_str(), top.name), ("file:///", None));
     assert_eq!(Root::of(Path::new("here")), None);
 }
+
+#[cfg(windows)]
+#[test]
+fn a_root_on_a_drive_or_a_share_is_a_uri_that_servers_can_read() {
+    for (path, uri) in [
+        (r"C:\work", "file:///C:/work"),
+        (r"C:\", "file:///C:/"),
+        (r"\\?\C:\a b", "file:///C:/a%20b"),
+        (r"\\host\share\x", "file://host/share/x"),
+    ] {
+        assert_eq!(Root::of(Path::new(path)).unwrap().uri, uri);
+    }
+}

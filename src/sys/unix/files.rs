@@ -33,9 +33,8 @@ impl Folder {
         let mut end = 0;
         for part in parts {
             let place = path.get_mut(end..end + part.len());
-            place
-                .ok_or(io::ErrorKind::InvalidFilename)?
-                .copy_from_slice(part.as_bytes());
+            let place = place.ok_or(io::ErrorKind::InvalidFilename)?;
+            place.copy_from_slice(part.as_bytes());
             end += part.len();
         }
         let path = path.get(..=end).ok_or(io::ErrorKind::InvalidFilename)?;
@@ -45,6 +44,11 @@ impl Folder {
             stamp => stamp.map(Some),
         }
     }
+}
+
+/// What stands for an absolute path in a `file:` URI, before it is encoded.
+pub fn uri_path(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
 }
 
 /// Makes `options` create files with mode 0600.

@@ -1,7 +1,7 @@
 //! Files and folders on Windows. Those of a user's profile are for that user, the administrators and the system only,
 //! by what they inherit, so files get no rights of their own.
 
-use super::ffi;
+use super::{ffi, path_text};
 use crate::stamp::Stamp;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
@@ -63,6 +63,11 @@ pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
 fn is_in_use(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     code.is_some_and(|code| [ACCESS_DENIED, SHARING_VIOLATION].contains(&code))
+}
+
+/// What stands for an absolute path in a `file:` URI, before it is encoded.
+pub fn uri_path(path: &Path) -> String {
+    path_text::to_uri(&path.to_string_lossy())
 }
 
 /// Whether it is a pipe or a socket.
