@@ -18,14 +18,14 @@ use super::lock;
 use super::pipe::{PipeReader, wait_ready};
 use super::start_limit::StartLimit;
 use super::windows::job::Job;
-use super::windows::programs;
 use super::windows::wait::wait_any;
+use super::windows::{path_text, programs};
 use crossbeam_channel::{RecvTimeoutError, bounded};
 use std::ffi::OsString;
 use std::io;
 use std::os::windows::io::{AsHandle, BorrowedHandle, OwnedHandle};
 use std::os::windows::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -159,10 +159,12 @@ fn start(command: &Command) -> io::Result<(Process, Pipes)> {
         return Err(io::Error::new(io::ErrorKind::NotFound, text));
     }
     let program = programs::find(command)?;
+    let dir = command.dir().map(child_dir);
+    check_dir(&program, dir.as_deref())?;
     let mut prepared = std::process::Command::new(&program);
     add_arguments(&mut prepared, &program, command.arguments());
     prepared.creation_flags(FLAGS);
-    if let Some(dir) = command.dir() {
+    if let Some(dir) = dir {
         prepared.current_dir(dir);
     }
     if !command.sets(SERVER_KEY) {
@@ -208,14 +210,44 @@ fn start(command: &Command) -> io::Result<(Process, Pipes)> {
     }
 }
 
+/// The working directory as a child may have it: many programs know no path with the marks of a verbatim one.
+fn child_dir(dir: &Path) -> PathBuf {
+    match dir.to_str() {
+        Some(dir) => PathBuf::from(&*path_text::without_marks(dir)),
+        None => dir.to_owned(),
+    }
+}
+
+/// Checks that the program runs in this working directory: cmd goes to the folder of Windows instead of one that is not
+/// on a drive, and works there.
+fn check_dir(program: &Path, dir: Option<&Path>) -> io::Result<()> {
+    if !is_cmd(program) && !programs::is_batch_file(program) {
+        return Ok(());
+    }
+    let dir = match dir {
+        Some(dir) => std::path::absolute(dir)?,
+        None => std::env::current_dir()?,
+    };
+    if path_text::is_on_drive(&dir.to_string_lossy()) {
+        return Ok(());
+    }
+    let text = format!(
+        "cmd, which also runs batch files, cannot work in {dir:?}, which is not on a drive: give the share the letter of \
+         a drive, or use another shell"
+    );
+    Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+}
+
+fn is_cmd(program: &Path) -> bool {
+    let name = program.file_name();
+    name.is_some_and(|name| name.eq_ignore_ascii_case("cmd.exe"))
+}
+
 /// Adds the arguments, each quoted as programs of C read them. cmd does not: what follows `/s /c` is one command, which
 /// is passed as it is, between the quotes that `/s` takes away.
 fn add_arguments(to: &mut std::process::Command, program: &Path, arguments: &[OsString]) {
-    let is_cmd = program
-        .file_name()
-        .is_some_and(|name| name.eq_ignore_ascii_case("cmd.exe"));
     match arguments {
-        [options @ .., s, c, text] if is_cmd && s == "/s" && c == "/c" => {
+        [options @ .., s, c, text] if is_cmd(program) && s == "/s" && c == "/c" => {
             let mut quoted = OsString::from("\"");
             quoted.push(text);
             quoted.push("\"");

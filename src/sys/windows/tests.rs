@@ -62,6 +62,7 @@ fn child() {
             std::process::abort();
         }
         "code" => std::process::exit(7),
+        "folder" => println!("folder {}", std::env::current_dir().unwrap().display()),
         "variables" => println!("[{:?}]", std::env::var_os(crate::process::SERVER_KEY)),
         _ => unreachable!(),
     }
@@ -420,4 +421,34 @@ fn the_memory_of_the_system_is_known_and_a_device_is_no_file() {
     assert!(crate::system_memory().unwrap() > 1 << 20);
     assert!(crate::memory_limit() < u64::MAX);
     assert!(fs::open_regular(Path::new("NUL")).is_err());
+}
+
+#[test]
+fn a_child_works_in_a_folder_whose_path_has_marks() {
+    let dir = std::fs::canonicalize(std::env::temp_dir()).unwrap();
+    assert!(dir.to_str().unwrap().starts_with(r"\\?\"));
+    let mut command = child_command("folder");
+    command.current_dir(&dir);
+    let (_process, pipes) = Process::spawn(command, Some(LONG), &Cancel::new()).unwrap();
+    let folder = wait_for("folder ", &mut BufReader::new(pipes.stdout));
+    assert!(!folder.contains(r"\\?\"), "{folder}");
+    let mut cmd = Command::new("cmd");
+    cmd.args(["/d", "/s", "/c", "cd"]).current_dir(&dir);
+    let (_process, pipes) = Process::spawn(cmd, Some(LONG), &Cancel::new()).unwrap();
+    let folder = wait_for(r":\", &mut BufReader::new(pipes.stdout));
+    let meant = std::fs::canonicalize(folder.trim()).unwrap();
+    assert_eq!(meant, dir);
+}
+
+#[test]
+fn cmd_is_not_started_in_a_folder_that_is_on_no_drive() {
+    // The marks of a device, behind which a drive is a folder that cmd does not take.
+    let dir = format!(r"\\.\{}", std::env::temp_dir().display());
+    assert!(Path::new(&dir).is_dir(), "{dir}");
+    let mut cmd = Command::new("cmd");
+    cmd.args(["/d", "/s", "/c", "cd"]).current_dir(&dir);
+    let error = Process::spawn(cmd, Some(LONG), &Cancel::new())
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("not on a drive"), "{error}");
 }
