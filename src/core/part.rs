@@ -215,8 +215,7 @@ pub fn reload() -> Vec<String> {
 
 static POLICY: OnceLock<Option<Arc<dyn Policy>>> = OnceLock::new();
 
-/// The policy of commands that are given no other.
-pub const SYSTEM_POLICY: &str = "/etc/gosling/policy.yaml";
+pub use crate::sys::SYSTEM_POLICY;
 
 /// Opens the policy of this process, in a file or that of the system, if it exists. Only the first call has an effect.
 ///

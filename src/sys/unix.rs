@@ -34,6 +34,9 @@ pub(crate) use system::limits;
 pub(super) use system::{PidFd, is_only_thread, limit_of, unmap_code};
 pub use system::{protect_memory, wait_signal_timeout};
 
+/// The policy of commands that are given no other.
+pub const SYSTEM_POLICY: &str = "/etc/gosling/policy.yaml";
+
 /// The signals that are sent to groups and processes.
 #[derive(Clone, Copy)]
 pub(super) enum Signal {

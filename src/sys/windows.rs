@@ -25,6 +25,9 @@ use std::io;
 /// Whether a system call has succeeded that returned this.
 fn checked(result: ffi::Bool) -> io::Result<()> {
     match result {
+/// The policy of commands that are given no other. Only administrators write in this folder.
+pub const SYSTEM_POLICY: &str = r"C:\Program Files\gosling\policy.yaml";
+
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }

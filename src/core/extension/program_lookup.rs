@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 const HOME_DIRECTORIES: &str = ".local/bin .cargo/bin .npm-global/bin .volta/bin .bun/bin .deno/bin .asdf/shims \
     .local/share/mise/shims .nvm/current/bin";
 
-/// System directories in which programs are installed.
+/// System directories in which programs are installed. On Windows they would be on the current drive, where all users
+/// can create them, so there are none.
 const DIRECTORIES: &str =
     "/usr/local/bin /opt/homebrew/bin /home/linuxbrew/.linuxbrew/bin /opt/local/bin /usr/bin /bin";
 
@@ -28,21 +29,16 @@ pub fn search_path() -> Vec<PathBuf> {
 /// The directories of PATH.
 pub fn on_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH");
-    path.map(|path| env::split_paths(&path).collect())
-        .unwrap_or_default()
+    path.iter().flat_map(env::split_paths).collect()
 }
 
 /// The usual directories that exist.
 pub fn usual_folders() -> Vec<PathBuf> {
-    let home = env::home_dir().filter(|home| home.is_absolute());
-    let below = |home: PathBuf| {
-        HOME_DIRECTORIES
-            .split(' ')
-            .map(move |place| home.join(place))
-    };
-    let of_home = home.into_iter().flat_map(below);
+    let home = env::home_dir().unwrap_or_default();
+    let of_home = HOME_DIRECTORIES.split(' ').map(|place| home.join(place));
     let usual = of_home.chain(DIRECTORIES.split(' ').map(PathBuf::from));
-    usual.filter(|folder| folder.is_dir()).collect()
+    let usual = usual.filter(|folder| folder.is_absolute() && folder.is_dir());
+    usual.collect()
 }
 
 /// The directories as the value of PATH, for a child process.

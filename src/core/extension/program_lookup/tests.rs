@@ -1,6 +1,14 @@
 use super::*;
 
 #[test]
+fn no_usual_folder_depends_on_where_this_process_works() {
+    let usual = usual_folders();
+    assert!(usual.iter().all(|folder| folder.is_absolute()), "{usual:?}");
+    let of_system = |folder: &PathBuf| DIRECTORIES.split(' ').any(|it| folder == Path::new(it));
+    assert_eq!(usual.iter().any(of_system), !cfg!(windows), "{usual:?}");
+}
+
+#[test]
 fn an_error_says_what_was_looked_for() {
     use io::ErrorKind::{NotFound, PermissionDenied};
     let folders = [PathBuf::from("/bin")];
