@@ -17,7 +17,7 @@ use gosling_core::sys::file_owner::has_owner_of;
 use gosling_core::sys::fs::{lockable_folder, private, private_dir};
 use gosling_core::text::{printable, split_command};
 use std::env;
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::iter;
 use std::path::{self, Path, PathBuf};
@@ -204,9 +204,6 @@ impl ScriptFolder {
 
     /// Removes the folders of processes that have ended.
     fn remove_leftovers(&self, root: &Path) {
-        let Ok(own) = fs::metadata(&self.path) else {
-            return;
-        };
         let entries = fs::read_dir(root).into_iter().flatten().flatten();
         for entry in entries.take(MAX_ENTRIES) {
             let name = entry.file_name();
@@ -214,8 +211,8 @@ impl ScriptFolder {
                 continue;
             }
             let path = entry.path();
-            let is_ours = |it: &Metadata| it.is_dir() && has_owner_of(it, &own);
-            if fs::symlink_metadata(&path).is_ok_and(|it| is_ours(&it))
+            if fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir())
+                && has_owner_of(&path, &self.path)
                 && let Ok(folder) = lockable_folder(&path)
                 && folder.try_lock().is_ok()
             {

@@ -110,3 +110,16 @@ fn errors_of_the_launcher_are_told_from_those_of_the_code() {
         assert_eq!(explained(stderr), (class, advised), "{stderr}");
     }
 }
+
+#[test]
+fn what_a_process_left_is_removed() {
+    let root = root();
+    let own = ScriptFolder::within(&root).unwrap();
+    let leftover = root.join(format!("{PREFIX}left"));
+    fs::create_dir(&leftover).unwrap();
+    fs::write(leftover.join(FILE_NAME), "").unwrap();
+    own.remove_leftovers(&root);
+    assert!(own.path.exists() && !leftover.exists());
+    drop(own);
+    fs::remove_dir(&root).unwrap();
+}

@@ -4,15 +4,18 @@
 //! thread.
 #![allow(unsafe_code)]
 
+pub(crate) mod access_list;
 mod console;
 mod ffi;
+#[cfg(feature = "parts")]
+pub(crate) mod file_streams;
 pub(crate) mod files;
 pub(crate) mod job;
+#[cfg_attr(not(feature = "parts"), allow(dead_code))]
+pub mod path_text;
 pub(crate) mod programs;
 pub(crate) mod transfer;
 pub(crate) mod wait;
-#[cfg_attr(not(feature = "parts"), allow(dead_code))]
-pub mod path_text;
 
 #[cfg(feature = "parts")]
 pub(crate) use console::terminate_self;
@@ -22,12 +25,12 @@ pub use console::{
 
 use std::io;
 
-/// Whether a system call has succeeded that returned this.
-fn checked(result: ffi::Bool) -> io::Result<()> {
-    match result {
 /// The policy of commands that are given no other. Only administrators write in this folder.
 pub const SYSTEM_POLICY: &str = r"C:\Program Files\gosling\policy.yaml";
 
+/// Whether a system call has succeeded that returned this.
+fn checked(result: ffi::Bool) -> io::Result<()> {
+    match result {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }

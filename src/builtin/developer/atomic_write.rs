@@ -8,7 +8,7 @@ use super::client_files::Files;
 use super::undo_history::{Edit, History};
 use crate::sys;
 use std::env;
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -114,9 +114,8 @@ pub(super) fn write(real: &Path, content: &str) -> Result<(), String> {
             _ => {}
         }
     }
-    let metadata = before.as_ref().map(File::metadata).transpose();
-    let has_names = |before: Metadata| sys::file_owner::links(&before) > 1;
-    if metadata.map_err(failed)?.is_some_and(has_names) {
+    let names = before.as_ref().map(sys::file_owner::has_other_names);
+    if names.transpose().map_err(failed)? == Some(true) {
         return write_in_place(real, folder, content.as_bytes());
     }
     match replace(real, folder, content.as_bytes(), before.as_ref()) {
@@ -225,6 +224,7 @@ impl Backup {
             len: 0,
             is_kept: false,
         };
+        sys::file_owner::copy_rights(file, &copy.path)?;
         file.rewind()?;
         copy.len = io::copy(file, &mut made)?;
         made.sync_all()?;

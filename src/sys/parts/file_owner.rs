@@ -25,6 +25,22 @@ pub fn links(metadata: &Metadata) -> u64 {
     metadata.nlink()
 }
 
+/// Whether a file has several names.
+///
+/// # Errors
+/// When the file cannot be reached.
+pub fn has_other_names(file: &File) -> io::Result<bool> {
+    file.metadata().map(|metadata| links(&metadata) > 1)
+}
+
+/// Gives the file `to`, a copy that only its owner uses, the rights of another one. On Unix it has its mode already.
+///
+/// # Errors
+/// When they cannot be set.
+pub fn copy_rights(_: &File, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Whether the path is a file with any execute permission; the system decides whether this process may run it.
 pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path)
@@ -45,9 +61,10 @@ pub fn make_executable(path: &Path) -> io::Result<()> {
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode | (mode & 0o444) >> 2))
 }
 
-/// Whether two files have the same owner.
-pub fn has_owner_of(one: &Metadata, other: &Metadata) -> bool {
-    one.uid() == other.uid()
+/// Whether two files, which are not followed if they are links, have the same owner.
+pub fn has_owner_of(one: &Path, other: &Path) -> bool {
+    let owner = |path: &Path| path.symlink_metadata().map(|it| it.uid()).ok();
+    owner(one).is_some_and(|one| owner(other) == Some(one))
 }
 
 /// Gives `file` the owner and group of another file; false if that is not permitted.

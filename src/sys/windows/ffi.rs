@@ -132,6 +132,33 @@ unsafe extern "system" {
     pub(super) fn GlobalMemoryStatusEx(status: *mut MemoryStatus) -> Bool;
 }
 
+#[cfg(feature = "parts")]
+#[link(name = "kernel32")]
+unsafe extern "system" {
+    pub(super) fn GetFileInformationByHandleEx(
+        file: Handle,
+        class: i32,
+        information: *mut c_void,
+        len: u32,
+    ) -> Bool;
+}
+
+#[link(name = "advapi32")]
+unsafe extern "system" {
+    pub(super) fn GetKernelObjectSecurity(
+        object: Handle,
+        wanted: u32,
+        descriptor: *mut c_void,
+        len: u32,
+        needed: *mut u32,
+    ) -> Bool;
+    pub(super) fn SetKernelObjectSecurity(
+        object: Handle,
+        wanted: u32,
+        descriptor: *const c_void,
+    ) -> Bool;
+}
+
 #[link(name = "ntdll")]
 unsafe extern "system" {
     /// Continues all threads of a process that was created suspended.

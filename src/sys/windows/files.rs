@@ -1,7 +1,7 @@
 //! Files and folders on Windows. Those of a user's profile are for that user, the administrators and the system only,
 //! by what they inherit, so files get no rights of their own.
 
-use super::{ffi, path_text};
+use super::{access_list, ffi, path_text};
 use crate::stamp::Stamp;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
@@ -43,12 +43,17 @@ pub fn make_private(_: &File) -> io::Result<bool> {
 }
 
 /// Gives a file or folder another name, and takes the place of a file that has it. Waits up to a second for other
-/// programs that have it open: before Windows 10, and on some file systems, a file cannot be replaced meanwhile.
+/// programs that have it open: before Windows 10, and on some file systems, a file cannot be replaced meanwhile. What
+/// takes the place of a file gets its rights first, if they can be set.
 ///
 /// # Errors
 /// As the function of std.
 pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     let (from, to) = (from.as_ref(), to.as_ref());
+    // Some shares do not let their users set rights.
+    if let Err(error) = access_list::keep(to, from) {
+        log::warn!("a new file does not get the rights of the old one path={to:?} error={error}");
+    }
     let begin = Instant::now();
     loop {
         match fs::rename(from, to) {
@@ -60,14 +65,14 @@ pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     }
 }
 
-fn is_in_use(error: &io::Error) -> bool {
-    let code = error.raw_os_error();
-    code.is_some_and(|code| [ACCESS_DENIED, SHARING_VIOLATION].contains(&code))
-}
-
 /// What stands for an absolute path in a `file:` URI, before it is encoded.
 pub fn uri_path(path: &Path) -> String {
     path_text::to_uri(&path.to_string_lossy())
+}
+
+fn is_in_use(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    code.is_some_and(|code| [ACCESS_DENIED, SHARING_VIOLATION].contains(&code))
 }
 
 /// Whether it is a pipe or a socket.
