@@ -1,5 +1,6 @@
 //! The names that the entries of an archive may have: those of files and folders below the folders of a root.
 
+use crate::sys::paths;
 use std::collections::HashSet;
 
 /// The folders of a root, as they are called in an archive.
@@ -57,12 +58,12 @@ fn place_of(name: &str) -> Result<(usize, &str), &'static str> {
     if name.len() > MAX_NAME || name.split('/').any(|part| part.len() > MAX_PART) {
         return Err("is too long");
     }
-    if name.contains(['\0', '\\', ':']) && cfg!(windows) || name.contains('\0') {
-        return Err("has characters that no name has");
-    }
     let is_odd = |part: &str| matches!(part, "" | "." | "..");
     if name.split('/').any(is_odd) {
         return Err("leads out of its folder");
+    }
+    if name.contains('\0') || !name.split('/').all(paths::is_file_name) {
+        return Err("has a part that is no name of a file on this system");
     }
     for (number, folder) in FOLDERS.iter().enumerate() {
         match name.strip_prefix(folder) {

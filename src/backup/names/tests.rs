@@ -25,6 +25,20 @@ fn names_stay_in_their_folders() {
     let long = format!("config/{}", "x".repeat(256));
     assert!(Names::default().take(&long, false).is_err());
     assert!(Names::default().take("config", false).is_err());
+    for name in [
+        "config/NUL",
+        "config/a:b",
+        "config/x.",
+        "config/x ",
+        "data/aux.txt/y",
+        r"data/a\b",
+    ] {
+        assert_eq!(
+            Names::default().take(name, false).is_err(),
+            cfg!(windows),
+            "{name}"
+        );
+    }
     assert_eq!(Names::default().take("config/..x", false), Ok((0, "..x")));
     assert_eq!(Names::default().take("state/tls/a", false), Ok((2, "a")));
 }

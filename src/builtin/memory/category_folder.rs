@@ -2,6 +2,7 @@
 
 use super::entry_format::{self, Entry};
 use crate::store::{Error, file_lock, files};
+use gosling_core::sys::paths::is_device;
 use gosling_core::text::printable;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ impl Category {
             "has characters that file names cannot have everywhere"
         } else if name.starts_with('.') || name.ends_with('.') {
             "begins or ends with a dot"
+        } else if is_device(name) {
+            "has the name of a device"
         } else if name.chars().count() > MAX_NAME || name.len() > MAX_NAME_BYTES {
             "is too long"
         } else {

@@ -3,6 +3,7 @@
 use super::{Error, Recipe};
 use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
 use crate::store::{self, files};
+use crate::sys::paths::path_text::is_device;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fs;
@@ -281,6 +282,10 @@ fn unused_path(folder: &Path, title: &str) -> PathBuf {
     let mut name: String = words.join("-").chars().take(MAX_NAME).collect();
     if name.is_empty() {
         name.push_str("untitled-recipe");
+    }
+    // On Windows it would be no file.
+    if is_device(&name) {
+        name.push_str("-recipe");
     }
     let names = (2..).map(|number| format!("{name}-{number}.yaml"));
     let paths = iter::once(format!("{name}.yaml"))

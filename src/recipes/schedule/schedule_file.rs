@@ -13,6 +13,7 @@ use crate::store::file_lock::FileLock;
 use crate::store::{self, Paths, files};
 use crate::sys::clock::Utc;
 use crate::sys::fs::Stamp;
+use crate::sys::paths::path_text::is_device;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -174,16 +175,21 @@ impl Job {
     }
 }
 
+/// Whether a schedule has this id, or one that differs only in case: on some systems their files would be the same.
+pub(super) fn is_taken(jobs: &[Job], id: &str) -> bool {
+    jobs.iter().any(|job| job.id().eq_ignore_ascii_case(id))
+}
+
 /// The schedule with this id.
 pub(super) fn find<'a>(jobs: &'a mut [Job], id: &str) -> Result<&'a mut Job, Error> {
     let found = jobs.iter_mut().find(|job| job.id() == id);
     found.ok_or_else(|| Error::NotFound(id.to_owned()))
 }
 
-/// Checks the id of a new schedule, which becomes a part of the name of a file.
+/// Checks the id of a new schedule, which becomes a part of the name of a file, and that of no device of Windows.
 pub(super) fn check_id(id: &str) -> Result<(), Error> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_ ".contains(&byte);
-    if !id.is_empty() && id.len() <= MAX_ID && id.bytes().all(allowed) {
+    if !id.is_empty() && id.len() <= MAX_ID && id.bytes().all(allowed) && !is_device(id) {
         Ok(())
     } else {
         Err(Error::Id(id.to_owned()))

@@ -15,7 +15,7 @@ use super::cron::Cron;
 use super::due::due_since;
 use super::error::Error;
 use super::local_time::{Zone, next_run};
-use super::schedule_file::{self, Job, ScheduleFile, Status, check_id, find};
+use super::schedule_file::{self, Job, ScheduleFile, Status, check_id, find, is_taken};
 use super::{MAX_RUNS, MAX_SCHEDULES};
 use crate::agent::Registry;
 use crate::recipe::Recipe;
@@ -23,6 +23,7 @@ use crate::store::file_lock::FileLock;
 use crate::store::{self, Paths, StoredSession, files};
 use crate::sys::alarm::Alarm;
 use crate::sys::cancel::Cancel;
+use crate::sys::paths::path_text::is_device;
 use crate::sys::threads::Threads;
 use crate::sys::{self, clock, lock};
 use gosling_core::activity::Caller;
@@ -157,7 +158,7 @@ impl Scheduler {
         let text = text.map_err(|reason| store::Error::unwritable(&path, reason))?;
         let mut written = false;
         let result = self.file.edit(|jobs| {
-            if find(jobs, id).is_ok() {
+            if is_taken(jobs, id) {
                 return Err(Error::Exists(id.to_owned()));
             }
             files::ensure_dir(self.file.recipes())?;
@@ -618,7 +619,7 @@ fn free_id(jobs: &[Job], path: &Path) -> String {
     let stem: String = stem.chars().take(super::MAX_ID - 5).map(allowed).collect();
     let numbered = (1..).map(|number| format!("{stem}_{number}"));
     let mut ids = std::iter::once(stem.clone()).chain(numbered);
-    let is_free = |id: &String| !jobs.iter().any(|job| job.id() == id);
+    let is_free = |id: &String| !is_taken(jobs, id) && !is_device(id);
     ids.find(is_free).unwrap_or(stem)
 }
 

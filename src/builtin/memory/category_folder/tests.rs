@@ -27,6 +27,9 @@ fn a_category_is_a_name_and_never_a_path() {
         let error = Category::named(name).unwrap_err();
         assert!(error.starts_with("The category"), "{error}");
     }
+    for device in ["nul", "COM1", "aux.notes"] {
+        assert_eq!(Category::named(device).is_err(), cfg!(windows), "{device}");
+    }
 }
 
 #[test]

@@ -86,3 +86,14 @@ fn large_and_hostile_files_are_refused_at_once() {
         assert!(start.elapsed().as_secs() < 10, "{name}");
     }
 }
+
+#[test]
+fn the_file_of_a_new_recipe_is_that_of_no_device() {
+    let folder = Path::new("/does/not/exist");
+    for (title, name) in [
+        ("Con", "con-recipe.yaml"),
+        ("Pros and con", "pros-and-con.yaml"),
+    ] {
+        assert_eq!(unused_path(folder, title), folder.join(name));
+    }
+}

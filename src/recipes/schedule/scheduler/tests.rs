@@ -48,6 +48,17 @@ fn each_due_time_is_claimed_once_among_processes() {
 fn ids_of_recipe_files_are_free_and_allowed() {
     let jobs = [Job::new("j", Path::new("/r.yaml"), "* * * * *", 0)];
     assert_eq!(free_id(&jobs, Path::new("/a/j.yaml")), "j_1");
+    assert_eq!(free_id(&jobs, Path::new("/a/J.yaml")), "J_1");
+    assert_eq!(free_id(&jobs, Path::new("/a/aux.yaml")), "aux_1");
+    assert!(is_taken(&jobs, "J") && !is_taken(&jobs, "k"));
+    for (id, allowed) in [
+        ("con", false),
+        ("COM1", false),
+        ("con 1", true),
+        ("x-1", true),
+    ] {
+        assert_eq!(check_id(id).is_ok(), allowed, "{id}");
+    }
     assert_eq!(free_id(&jobs, Path::new("/a/täglich.1.yaml")), "t-glich-1");
     let long = format!("/a/{}.yaml", "x".repeat(300));
     check_id(&free_id(&jobs, Path::new(&long))).unwrap();
