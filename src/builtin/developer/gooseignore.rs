@@ -176,7 +176,7 @@ impl IgnoreRules {
             "PWD" => Some(dir.to_string_lossy().into_owned()),
             name => std::env::var(name).ok(),
         };
-        let command = user_shell::with_unix_paths(command);
+        let command = user_shell::as_on_unix(command);
         let words = shell_words::words_of(&command, &variable).ok_or(
             "the command is too complex to find out which files it names; write it to a file with \
              text_editor and run that",

@@ -49,6 +49,43 @@ impl Dialect {
         }
     }
 
+    /// A command with the quotes and escapes of Unix. What only their reader finds, as the value of a variable, is left
+    /// as it is.
+    fn as_on_unix(self, text: &str) -> Cow<'_, str> {
+        let escape = match self {
+            Dialect::Posix => return Cow::Borrowed(text),
+            Dialect::PowerShell => '`',
+            Dialect::Cmd => '^',
+        };
+        let is_cmd = self == Dialect::Cmd;
+        // The quote that is open.
+        let mut open = None;
+        let mut made = String::with_capacity(text.len());
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            match c {
+                // Within quotes, `^` is a letter for cmd; PowerShell escapes within double quotes, too.
+                c if c == escape && (open.is_none() || !is_cmd && open == Some('"')) => {
+                    let escaped = chars.next().map(|c| if c == '\\' { '/' } else { c });
+                    made.extend(escaped.iter().flat_map(|c| ['\\', *c]));
+                }
+                '\\' => made.push('/'),
+                '"' | '\'' if !(is_cmd && c == '\'') => {
+                    open = match open {
+                        None => Some(c),
+                        Some(quote) => (quote != c).then_some(quote),
+                    };
+                    made.push(c);
+                }
+                '\'' | '`' | '$' | '#' if is_cmd => made.extend(['\\', c]),
+                // They separate words for cmd.
+                ',' | ';' | '=' if is_cmd && open.is_none() => made.push(' '),
+                c => made.push(c),
+            }
+        }
+        Cow::Owned(made)
+    }
+
     /// Whether it runs only the first line of this command.
     fn cuts(self, text: &str) -> bool {
         self == Dialect::Cmd && text.trim().contains(['\n', '\r'])
@@ -88,13 +125,9 @@ pub(super) fn about() -> &'static str {
     }
 }
 
-/// A command in which paths are written as on Unix, to look for those that it names.
-pub(super) fn with_unix_paths(text: &str) -> Cow<'_, str> {
-    match Dialect::of_user(&shell()) {
-        Dialect::Posix => Cow::Borrowed(text),
-        // Neither escapes with a backslash.
-        Dialect::PowerShell | Dialect::Cmd => Cow::Owned(text.replace('\\', "/")),
-    }
+/// A command as a shell of Unix would have it, with the paths of Unix, to look for those that it names.
+pub(super) fn as_on_unix(text: &str) -> Cow<'_, str> {
+    Dialect::of_user(&shell()).as_on_unix(text)
 }
 
 /// The user's shell with this command.
@@ -116,6 +149,7 @@ pub(super) fn refusal(text: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::developer::shell_words::words_of;
 
     #[test]
     fn each_shell_takes_a_command_in_its_way() {
@@ -130,6 +164,58 @@ mod tests {
         ] {
             let dialect = Dialect::of(Path::new(shell));
             assert_eq!(dialect.options().join(" "), options, "{shell}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_read_with_the_escapes_of_its_shell() {
+        for (dialect, text, meant) in [
+            (
+                Dialect::Cmd,
+                r"type pri^vate.txt",
+                &["type", "private.txt"][..],
+            ),
+            (Dialect::Cmd, r"type ^.^e^n^v", &["type", ".env"]),
+            (Dialect::Cmd, r"type a\^b", &["type", "a/b"]),
+            (Dialect::Cmd, r"type a^\b^", &["type", "a/b"]),
+            (Dialect::Cmd, r#"type "a^b c""#, &["type", "a^b c"]),
+            (
+                Dialect::Cmd,
+                r"type a^&b&type c",
+                &["type", "a&b", "type", "c"],
+            ),
+            (
+                Dialect::Cmd,
+                r"echo it's&type .env",
+                &["echo", "it's", "type", ".env"],
+            ),
+            (Dialect::Cmd, r"type x,.env", &["type", "x", ".env"]),
+            (Dialect::Cmd, r"type #x $HOME", &["type", "#x", "$HOME"]),
+            (
+                Dialect::Cmd,
+                r"C:\a.exe /f=.env",
+                &["C:/a.exe", "/f", ".env"],
+            ),
+            (
+                Dialect::PowerShell,
+                r"cat pri`vate.txt",
+                &["cat", "private.txt"],
+            ),
+            (
+                Dialect::PowerShell,
+                r#"cat "pri`vate.txt""#,
+                &["cat", "private.txt"],
+            ),
+            (
+                Dialect::PowerShell,
+                r"cat 'a`b' c\d",
+                &["cat", "a`b", "c/d"],
+            ),
+            (Dialect::Posix, r"cat a\ b", &["cat", "a b"]),
+        ] {
+            let words = words_of(&dialect.as_on_unix(text), &|_| None).unwrap();
+            let words: Vec<_> = words.into_iter().map(|word| word.text).collect();
+            assert_eq!(words, meant, "{dialect:?} {text}");
         }
     }
 
