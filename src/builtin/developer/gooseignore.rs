@@ -273,8 +273,8 @@ fn without_trailing_tabs(line: &[u8]) -> &[u8] {
     if is_spaces { line } else { trimmed }
 }
 
-/// The parts of a word that may be paths: the word itself, the text after `=`, `@` or `:`, that before the first `:`, and
-/// the text after the letter of a short option.
+/// The parts of a word that may be paths: the word itself, the text after `=`, `@` or `:`, the text before the first
+/// `:`, and the text after the letter of a short option.
 fn candidate_paths(word: &str) -> Vec<&str> {
     let behind = word
         .match_indices(['=', '@', ':'])

@@ -112,3 +112,24 @@ mod tests {
         fs::remove_dir_all(root).unwrap();
     }
 }
+
+#[cfg(all(test, windows))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_names_starts_in_its_folder() {
+        for (dir, name, refused) in [
+            ("", "sub.yaml", false),
+            ("recipes", "sub.yaml", false),
+            (r"C:\recipes", r"..\other\sub.yaml", false),
+            ("recipes", r"\\host\share\sub.yaml", true),
+            ("", "//host/share/sub.yaml", true),
+            (r"C:\recipes", "nul", true),
+            ("", "sub.yaml:stream", true),
+        ] {
+            let refusal = refusal_from(Path::new(dir), name);
+            assert_eq!(refusal.is_some(), refused, "{dir} {name}");
+        }
+    }
+}

@@ -1,5 +1,5 @@
-//! Access control lists of files: a new file gets that of its folder, and one that takes the place of a file gets that of
-//! the file.
+//! Access control lists of files: a new file gets that of its folder, and one that takes the place of a file gets that
+//! of the file.
 
 use super::{checked, ffi};
 use std::fs::{self, File, OpenOptions};

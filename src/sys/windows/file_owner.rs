@@ -72,8 +72,8 @@ pub fn copy_owner(_: &File, _: &Metadata) -> bool {
     true
 }
 
-/// What a new file does not have by itself: the names and sizes of other streams, marks such as *hidden*, and the access
-/// control list. As on Linux, the names of what each file has from the system begin with `security.`.
+/// What a new file does not have by itself: the names and sizes of other streams, marks such as *hidden*, and the
+/// access control list. As on Linux, the names of what each file has from the system begin with `security.`.
 ///
 /// # Errors
 /// When they cannot be read.

@@ -232,8 +232,8 @@ fn check_dir(program: &Path, dir: Option<&Path>) -> io::Result<()> {
         return Ok(());
     }
     let text = format!(
-        "cmd, which also runs batch files, cannot work in {dir:?}, which is not on a drive: give the share the letter of \
-         a drive, or use another shell"
+        "cmd, which also runs batch files, cannot work in {dir:?}, which is not on a drive: give the share the letter \
+         of a drive, or use another shell"
     );
     Err(io::Error::new(io::ErrorKind::InvalidInput, text))
 }
