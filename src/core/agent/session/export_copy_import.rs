@@ -7,6 +7,7 @@ use crate::agent::session::session_recipes;
 use crate::agent::{Error, Stores};
 use crate::conversation::{Export, ImportReport, Message, Session};
 use crate::mcp::jsonrpc::RawJson;
+use crate::mcp::types::Root;
 use crate::store::JournalEntry;
 use crate::text::printable;
 use serde::Serialize;
@@ -151,6 +152,13 @@ impl SessionFiles<'_> {
             left_out,
             ..ImportReport::default()
         };
+        // Windows would sign in there, as whoever exported the session wants it.
+        let is_elsewhere = |root: Root| !root.uri.starts_with("file:///");
+        if Root::of(&session.working_dir).is_some_and(is_elsewhere) {
+            let elsewhere = "the working directory on another machine";
+            imported.left_out.push(elsewhere.to_owned());
+            session.working_dir = absolute_or_home(PathBuf::new())?;
+        }
         session.extension_data.set_additional_dirs(&[]);
         keep_valid_recipe(&mut session, &mut imported);
         self.keep_stricter_mode(&mut session, &mut imported);
@@ -217,16 +225,10 @@ pub(in crate::agent) fn entries_before(
 /// # Errors
 /// When the user has no home directory.
 pub(in crate::agent) fn absolute_or_home(working_dir: PathBuf) -> Result<PathBuf, Error> {
-    let working_dir = if working_dir.as_os_str().is_empty() {
-        env::home_dir().ok_or_else(|| {
-            Error::config(
-                "`working_dir` is empty, and HOME names no directory that could be used; name a working directory",
-            )
-        })?
-    } else {
-        working_dir
-    };
-    Ok(absolute(&working_dir))
+    const NO_HOME: &str = "`working_dir` is empty, and HOME names no usable one; name a directory";
+    let is_named = !working_dir.as_os_str().is_empty();
+    let dir = is_named.then_some(working_dir).or_else(env::home_dir);
+    Ok(absolute(&dir.ok_or_else(|| Error::config(NO_HOME))?))
 }
 
 /// The absolute path, or the given one if the current directory is gone.
