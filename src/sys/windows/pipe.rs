@@ -23,8 +23,6 @@ struct WriteState {
     transfer: Transfer,
     /// How many bytes of the write under way the caller still has to bring again.
     owed: usize,
-    /// What the write under way was of, so that it can be taken up again.
-    len: usize,
 }
 
 impl PipeWriter {
@@ -37,7 +35,6 @@ impl PipeWriter {
         let state = Mutex::new(WriteState {
             transfer: Transfer::new(stdin.into(), event.clone()),
             owed: 0,
-            len: 0,
         });
         Ok(PipeWriter(Arc::new(Writer { event, state })))
     }
@@ -61,9 +58,9 @@ impl PipeWriter {
             match progress {
                 Progress::Moved(moved) => accepted += moved,
                 Progress::Closed => return Err(io::ErrorKind::BrokenPipe.into()),
-                Progress::Aborted(moved) => accepted += moved,
+                Progress::Aborted => return Err(aborted()),
                 Progress::UnderWay => {
-                    (state.owed, state.len) = (1, len);
+                    state.owed = 1;
                     accepted += len - 1;
                     break;
                 }
@@ -87,21 +84,16 @@ impl WriteState {
                 Progress::UnderWay => return Ok(None),
                 Progress::Moved(_) => {}
                 Progress::Closed => return Err(io::ErrorKind::BrokenPipe.into()),
-                Progress::Aborted(moved) => self.take_up(moved)?,
+                Progress::Aborted => return Err(aborted()),
             }
         }
         Ok(Some(std::mem::take(&mut self.owed)))
     }
+}
 
-    /// Writes what is left of a write that the system has ended after so many bytes.
-    fn take_up(&mut self, moved: usize) -> io::Result<()> {
-        let rest = self.transfer.buffer()[moved..self.len].to_vec();
-        self.len = rest.len();
-        match self.transfer.write(&rest)?.1 {
-            Progress::Closed => Err(io::ErrorKind::BrokenPipe.into()),
-            _ => Ok(()),
-        }
-    }
+/// How much of it the reader has taken is not known, so it cannot be taken up again.
+fn aborted() -> io::Error {
+    io::Error::other("the system has ended a write")
 }
 
 /// See [`PipeWriter::room`].
@@ -196,7 +188,9 @@ impl ReadState {
             };
             match progress {
                 Ok(Progress::UnderWay) => return,
-                Ok(Progress::Moved(n) | Progress::Aborted(n)) => self.unread = 0..n,
+                Ok(Progress::Moved(n)) => self.unread = 0..n,
+                // Nothing had come.
+                Ok(Progress::Aborted) => {}
                 Ok(Progress::Closed) => self.end = Some(Ok(())),
                 Err(error) => self.end = Some(Err(error.kind())),
             }

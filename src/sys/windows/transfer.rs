@@ -2,9 +2,11 @@
 
 use super::ffi::{self, Overlapped};
 use super::wait::Event;
+use crossbeam_channel::{Sender, bounded, unbounded};
 use std::io;
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -33,8 +35,46 @@ pub(crate) enum Progress {
     Moved(usize),
     /// The other end is closed.
     Closed,
-    /// The system has ended it after so many bytes, because the thread that began it has ended.
-    Aborted(usize),
+    /// The system has ended it, because the thread that began it has ended. A write is not ended so.
+    Aborted,
+}
+
+/// A write to begin, while the thread that asks for it waits for `reply`: the code of an error, if it fails at once.
+struct Write {
+    pipe: ffi::Handle,
+    buffer: *const u8,
+    len: u32,
+    overlapped: *mut Overlapped,
+    reply: Sender<Option<i32>>,
+}
+
+// SAFETY: what the pointers point to is lent until the reply, and then to the system.
+unsafe impl Send for Write {}
+
+/// The thread that begins all writes, and lives as long as this process: with a thread the system ends the operations
+/// that the thread has begun, and does not say how much of a write the reader has already taken.
+static WRITES: Mutex<Option<Sender<Write>>> = Mutex::new(None);
+
+/// Where writes are begun.
+fn writes() -> io::Result<Sender<Write>> {
+    let mut writes = WRITES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(writes) = &*writes {
+        return Ok(writes.clone());
+    }
+    let (sender, begun) = unbounded::<Write>();
+    let name = "pipe writes".to_owned();
+    crate::spawn(name, Some(crate::SMALL_STACK), move || {
+        for write in begun {
+            // SAFETY: an open handle, and a buffer and a state that stay until the operation has ended.
+            let done = unsafe {
+                let (buffer, len) = (write.buffer, write.len);
+                ffi::WriteFile(write.pipe, buffer, len, ptr::null_mut(), write.overlapped)
+            };
+            let failed = (done == 0).then(io::Error::last_os_error);
+            let _ = write.reply.send(failed.and_then(|it| it.raw_os_error()));
+        }
+    })?;
+    Ok(writes.insert(sender).clone())
 }
 
 impl Transfer {
@@ -84,7 +124,8 @@ impl Transfer {
                 &raw mut *self.overlapped,
             )
         };
-        self.begun(done)
+        let failed = (done == 0).then(io::Error::last_os_error);
+        self.begun(failed.and_then(|it| it.raw_os_error()))
     }
 
     /// Begins to write the beginning of these bytes, which is copied; returns its length, too. No operation may be
@@ -96,32 +137,32 @@ impl Transfer {
         assert!(!self.under_way);
         let len = bytes.len().min(self.buffer.len());
         self.buffer[..len].copy_from_slice(&bytes[..len]);
-        let (pipe, buffer, size) = (self.pipe.as_raw_handle(), self.buffer.as_ptr(), len as u32);
-        // SAFETY: as in `read`.
-        let done = unsafe {
-            ffi::WriteFile(
-                pipe,
-                buffer,
-                size,
-                ptr::null_mut(),
-                &raw mut *self.overlapped,
-            )
+        let (reply, answer) = bounded(1);
+        let write = Write {
+            pipe: self.pipe.as_raw_handle(),
+            buffer: self.buffer.as_ptr(),
+            len: len as u32,
+            overlapped: &raw mut *self.overlapped,
+            reply,
         };
-        Ok((len, self.begun(done)?))
+        let no_thread = "the thread that begins to write has ended";
+        let sent = writes()?.send(write);
+        sent.map_err(|_| io::Error::other(no_thread))?;
+        let failed = answer.recv().map_err(|_| io::Error::other(no_thread))?;
+        Ok((len, self.begun(failed)?))
     }
 
     /// An operation has begun, or has ended at once.
-    fn begun(&mut self, done: ffi::Bool) -> io::Result<Progress> {
-        let failed = (done == 0).then(io::Error::last_os_error);
+    fn begun(&mut self, failed: Option<i32>) -> io::Result<Progress> {
         match failed {
-            Some(error) if error.raw_os_error() == Some(ffi::ERROR_IO_PENDING) => {
+            Some(ffi::ERROR_IO_PENDING) => {
                 self.under_way = true;
                 Ok(Progress::UnderWay)
             }
-            Some(error) => {
+            Some(code) => {
                 // The start has reset it.
                 self.event.set();
-                ended_with(error, 0)
+                ended_with(io::Error::from_raw_os_error(code))
             }
             None => {
                 self.under_way = true;
@@ -149,15 +190,14 @@ impl Transfer {
             return Ok(Progress::UnderWay);
         }
         self.under_way = false;
-        let moved = moved as usize;
-        failed.map_or(Ok(Progress::Moved(moved)), |error| ended_with(error, moved))
+        failed.map_or(Ok(Progress::Moved(moved as usize)), ended_with)
     }
 }
 
-fn ended_with(error: io::Error, moved: usize) -> io::Result<Progress> {
+fn ended_with(error: io::Error) -> io::Result<Progress> {
     match error.raw_os_error() {
         Some(ffi::ERROR_BROKEN_PIPE) => Ok(Progress::Closed),
-        Some(ffi::ERROR_OPERATION_ABORTED) => Ok(Progress::Aborted(moved)),
+        Some(ffi::ERROR_OPERATION_ABORTED) => Ok(Progress::Aborted),
         _ => Err(error),
     }
 }
