@@ -9,6 +9,8 @@ pub(super) type Bool = i32;
 /// `INFINITE` of waits, in milliseconds.
 pub(super) const FOREVER: u32 = u32::MAX;
 pub(super) const WAIT_TIMEOUT: u32 = 258;
+pub(super) const WAIT_FAILED: u32 = u32::MAX;
+pub(super) const ERROR_LOCK_VIOLATION: i32 = 33;
 pub(super) const ERROR_BROKEN_PIPE: i32 = 109;
 pub(super) const ERROR_OPERATION_ABORTED: i32 = 995;
 pub(super) const ERROR_IO_INCOMPLETE: i32 = 996;

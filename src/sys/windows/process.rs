@@ -44,7 +44,7 @@ pub struct Process {
     child: Mutex<Child>,
     pid: i32,
     /// The child's process, which is set when it has exited.
-    exit: OwnedHandle,
+    exit: Arc<OwnedHandle>,
     pub(super) job: Arc<Job>,
     status: OnceLock<ExitStatus>,
     /// Whether it ended before it was killed.
@@ -94,7 +94,7 @@ impl Process {
 
     /// A handle that detects the child's exit, for the reader of its output.
     pub fn watch(&self) -> ExitWatch {
-        ExitWatch(self.exit.try_clone().ok())
+        ExitWatch(self.exit.clone())
     }
 
     /// The exit status, if the child ended before it was killed.
@@ -191,7 +191,7 @@ fn start(command: &Command) -> io::Result<(Process, Pipes)> {
     let process = Process {
         pid: child.id().cast_signed(),
         child: Mutex::new(child),
-        exit,
+        exit: Arc::new(exit),
         job: Arc::new(job),
         status: OnceLock::new(),
         by_itself: OnceLock::new(),
@@ -278,21 +278,18 @@ impl Drop for Process {
 }
 
 /// Detects the exit of a child.
-pub struct ExitWatch(Option<OwnedHandle>);
+pub struct ExitWatch(Arc<OwnedHandle>);
 
 impl ExitWatch {
     /// Waits until the child has exited or `output` is readable or at its end; true if the child has exited and
-    /// nothing is readable. Returns false at once where an exit cannot be detected.
+    /// nothing is readable.
     pub fn wait(&self, output: Option<&PipeReader>) -> bool {
-        let Some(exit) = self.handle() else {
-            return false;
-        };
         let output: Vec<_> = output.into_iter().collect();
-        wait_ready(&output, Some(exit), Duration::MAX);
-        !output.iter().any(|pipe| pipe.is_ready())
+        wait_ready(&output, Some(self.handle()), Duration::MAX);
+        !output.iter().any(|pipe| pipe.is_ready()) && wait_any(&[self.handle()], Duration::ZERO)
     }
 
-    pub(super) fn handle(&self) -> Option<BorrowedHandle<'_>> {
-        self.0.as_ref().map(AsHandle::as_handle)
+    pub(super) fn handle(&self) -> BorrowedHandle<'_> {
+        self.0.as_handle()
     }
 }

@@ -4,6 +4,7 @@ use super::ffi;
 use std::io;
 use std::os::windows::io::{AsRawHandle, BorrowedHandle, FromRawHandle, OwnedHandle};
 use std::ptr;
+use std::thread;
 use std::time::Duration;
 
 /// An event that stays set until an operation that uses it begins.
@@ -40,16 +41,29 @@ impl Event {
     }
 }
 
-/// Waits until an event is set or a process has ended; true if that is so. At most 64 handles.
+/// The shortest wait that fails, so that a caller that waits again does not spin.
+const FAILED_WAIT: Duration = Duration::from_millis(10);
+
+/// Waits until an event is set or a process has ended; true if that is so, and false when the limit passes first. At
+/// most 64 handles; without any it waits for the limit. False, after a short while, for a handle that cannot be waited
+/// for.
 pub(crate) fn wait_any(handles: &[BorrowedHandle<'_>], limit: Duration) -> bool {
+    if handles.is_empty() {
+        thread::sleep(limit);
+        return false;
+    }
     let handles: Vec<_> = handles.iter().map(AsRawHandle::as_raw_handle).collect();
     // SAFETY: open handles, as many as `len` says.
     let result = unsafe {
         let len = handles.len() as u32;
         ffi::WaitForMultipleObjects(len, handles.as_ptr(), 0, milliseconds(limit))
     };
-    // Everything else is an index, also of a handle that cannot be waited for.
-    result != ffi::WAIT_TIMEOUT
+    if result == ffi::WAIT_FAILED {
+        log::warn!("cannot wait for a handle: {}", io::Error::last_os_error());
+        thread::sleep(FAILED_WAIT.min(limit));
+    }
+    // Everything else is an index.
+    ![ffi::WAIT_TIMEOUT, ffi::WAIT_FAILED].contains(&result)
 }
 
 /// Rounded up, so that a wait does not end too early.

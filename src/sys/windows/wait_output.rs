@@ -7,14 +7,14 @@ use crate::windows::wait::wait_any;
 use std::time::Duration;
 
 /// Waits until a child has written something or exited, at most for `limit`. Arguments that are `None` are not
-/// waited for. Does not report an exit where it cannot be detected.
+/// waited for.
 pub fn wait_output(
     stdout: Option<&PipeReader>,
     stderr: Option<&PipeReader>,
     exit: Option<&ExitWatch>,
     limit: Duration,
 ) -> Ready {
-    let exit = exit.and_then(ExitWatch::handle);
+    let exit = exit.map(ExitWatch::handle);
     let pipes: Vec<_> = stdout.into_iter().chain(stderr).collect();
     wait_ready(&pipes, exit, limit);
     Ready {
