@@ -17,8 +17,18 @@ const BREAK: i32 = 21;
 static EVENTS: Mutex<VecDeque<i32>> = Mutex::new(VecDeque::new());
 static ARRIVED: Condvar = Condvar::new();
 
-/// Nothing is inherited here that must not be.
-pub fn reset_inherited_signals() {}
+/// Lets Ctrl-C arrive, which a process ignores whose parent has said so, and keeps the standard handles of this process
+/// from the children that it starts: each gets pipes, and would hold those of this process open, too.
+pub fn reset_inherited_signals() {
+    // SAFETY: no handler: the call changes a flag of this process. The handles are its own, or none.
+    unsafe {
+        ffi::SetConsoleCtrlHandler(None, 0);
+        for number in ffi::STANDARD_HANDLES {
+            let handle = ffi::GetStdHandle(number);
+            ffi::SetHandleInformation(handle, ffi::HANDLE_FLAG_INHERIT, 0);
+        }
+    }
+}
 
 /// From now on only a wait receives the events; before, they end the process.
 pub fn block_signals() {
@@ -28,18 +38,36 @@ pub fn block_signals() {
 
 /// Whether an event was dealt with.
 unsafe extern "system" fn handle(event: u32) -> Bool {
-    match event {
-        0 => tell(INTERRUPT),
-        1 => tell(BREAK),
-        _ => {
-            tell(TERMINATE);
-            loop {
-                // The system ends the process when this returns, or after some seconds.
-                thread::sleep(Duration::from_secs(60));
-            }
+    let Some(number) = number_of(event, is_service()) else {
+        return 1;
+    };
+    tell(number);
+    if number == TERMINATE {
+        loop {
+            // The system ends the process when this returns, or after some seconds.
+            thread::sleep(Duration::from_secs(60));
         }
     }
     1
+}
+
+/// The number of an event. `None` for the end of a session of a user that a service is told of, whose user goes on.
+pub(super) fn number_of(event: u32, is_service: bool) -> Option<i32> {
+    const LOG_OFF: u32 = 5;
+    match event {
+        0 => Some(INTERRUPT),
+        1 => Some(BREAK),
+        LOG_OFF if is_service => None,
+        _ => Some(TERMINATE),
+    }
+}
+
+/// Whether this process runs in the session of services, where no user logs on.
+fn is_service() -> bool {
+    let mut session = u32::MAX;
+    // SAFETY: a place for the number.
+    let is_known = unsafe { ffi::ProcessIdToSessionId(std::process::id(), &raw mut session) };
+    is_known != 0 && session == 0
 }
 
 /// Lets a wait receive this number.

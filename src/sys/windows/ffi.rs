@@ -15,7 +15,13 @@ pub(super) const ERROR_BROKEN_PIPE: i32 = 109;
 pub(super) const ERROR_OPERATION_ABORTED: i32 = 995;
 pub(super) const ERROR_IO_INCOMPLETE: i32 = 996;
 pub(super) const ERROR_IO_PENDING: i32 = 997;
+/// `STD_INPUT_HANDLE`, `STD_OUTPUT_HANDLE` and `STD_ERROR_HANDLE`.
+pub(super) const STANDARD_HANDLES: [u32; 3] = [-10_i32 as u32, -11_i32 as u32, -12_i32 as u32];
+pub(super) const HANDLE_FLAG_INHERIT: u32 = 1;
 pub(super) const FILE_TYPE_DISK: u32 = 1;
+pub(super) const INVALID_HANDLE: Handle = -1_isize as Handle;
+pub(super) const LOCK_AT_ONCE: u32 = 1;
+pub(super) const LOCK_EXCLUSIVE: u32 = 2;
 #[cfg(feature = "parts")]
 pub(super) const FILE_TYPE_PIPE: u32 = 3;
 
@@ -74,6 +80,20 @@ pub(super) struct MemoryStatus {
     pub(super) others: [u64; 6],
 }
 
+/// `BY_HANDLE_FILE_INFORMATION`.
+#[cfg(feature = "parts")]
+#[repr(C)]
+#[derive(Default)]
+pub(super) struct FileState {
+    pub(super) attributes: u32,
+    pub(super) times: [u32; 6],
+    pub(super) volume: u32,
+    pub(super) size: [u32; 2],
+    pub(super) links: u32,
+    pub(super) number_high: u32,
+    pub(super) number_low: u32,
+}
+
 #[link(name = "kernel32")]
 unsafe extern "system" {
     pub(super) fn CreateEventW(
@@ -130,6 +150,27 @@ unsafe extern "system" {
         handler: Option<unsafe extern "system" fn(u32) -> Bool>,
         add: Bool,
     ) -> Bool;
+    pub(super) fn ReOpenFile(file: Handle, access: u32, share: u32, flags: u32) -> Handle;
+    pub(super) fn LockFileEx(
+        file: Handle,
+        flags: u32,
+        reserved: u32,
+        len: u32,
+        len_high: u32,
+        place: *mut Overlapped,
+    ) -> Bool;
+    pub(super) fn UnlockFileEx(
+        file: Handle,
+        reserved: u32,
+        len: u32,
+        len_high: u32,
+        place: *mut Overlapped,
+    ) -> Bool;
+    pub(super) fn GetStdHandle(number: u32) -> Handle;
+    pub(super) fn SetHandleInformation(handle: Handle, mask: u32, flags: u32) -> Bool;
+    pub(super) fn ProcessIdToSessionId(pid: u32, session: *mut u32) -> Bool;
+    #[cfg(feature = "parts")]
+    pub(super) fn GetFileInformationByHandle(file: Handle, state: *mut FileState) -> Bool;
     pub(super) fn GetFileType(file: Handle) -> u32;
     pub(super) fn GlobalMemoryStatusEx(status: *mut MemoryStatus) -> Bool;
 }
