@@ -5,7 +5,7 @@ use crate::log_files::{self, Ending, Lines};
 use crate::record::{NO_HASH, Record};
 use crate::store::{Error, Result, files};
 use crate::sys;
-use crate::sys::fs::{Stamp, open_regular_with, private};
+use crate::sys::fs::{FileCalls, Stamp, open_regular_with, private};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -169,7 +169,8 @@ impl End {
         let written = (&*self.file).write_all(&self.unwritten);
         if written.is_err() {
             // What was written of them would be taken for records that were changed.
-            let _ = self.file.set_len(self.size - self.unwritten.len() as u64);
+            let size = self.size - self.unwritten.len() as u64;
+            let _ = FileCalls::set_len(&self.file, size);
         }
         self.unwritten.clear();
         written.map_err(Error::io("write", &self.path))

@@ -3,7 +3,7 @@
 use crate::store::disk::Files;
 use crate::store::file_lock::{FileLock, LockFile};
 use crate::store::{Error, Result};
-use crate::sys::fs::{open_regular_with, private};
+use crate::sys::fs::{FileCalls, open_regular_with, private};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -53,8 +53,10 @@ impl LogLock {
             free => return Ok((free?, false)),
         }
         let mut taken = None;
+        let mut has_said = false;
         for _ in 0..SIGNALS {
-            let _ = self.waiting.try_lock_shared();
+            // Windows would count a lock twice.
+            has_said = has_said || FileCalls::try_lock_shared(&self.waiting).is_ok();
             match self.lock.acquire(LOCK_TIMEOUT / SIGNALS) {
                 Err(Error::Locked { .. }) => {}
                 other => {
@@ -63,7 +65,7 @@ impl LogLock {
                 }
             }
         }
-        let _ = self.waiting.unlock();
+        let _ = FileCalls::unlock(&self.waiting);
         let late = || Error::Locked {
             path: self.path.clone(),
             waited: LOCK_TIMEOUT,
@@ -73,8 +75,8 @@ impl LogLock {
 
     /// Whether another process waits for the lock, which this one holds.
     pub(crate) fn is_wanted(&self) -> bool {
-        match self.waiting.try_lock() {
-            Ok(()) => self.waiting.unlock().is_err(),
+        match FileCalls::try_lock(&self.waiting) {
+            Ok(()) => FileCalls::unlock(&self.waiting).is_err(),
             Err(TryLockError::WouldBlock) => true,
             Err(TryLockError::Error(_)) => true,
         }

@@ -10,7 +10,7 @@ use crate::root_files;
 use crate::store::{Error, Paths, files};
 use crate::sys::clock::now_rfc3339;
 use crate::sys::file_owner::make_executable;
-use crate::sys::fs::{lockable_folder, private, private_dir, rename};
+use crate::sys::fs::{FileCalls, lockable_folder, private, private_dir, rename};
 use crate::sys::signal;
 use crate::tar::{Fault, Header, Reader};
 use crate::text::printable;
@@ -80,7 +80,7 @@ fn take_lock(paths: &Paths) -> Result<File, String> {
     let opened = files::ensure_dir(folder)
         .and_then(|()| lockable_folder(folder).map_err(Error::io("open", folder)));
     let opened = opened.map_err(|error| error.to_string())?;
-    opened.try_lock().map_err(|_| {
+    FileCalls::try_lock(&opened).map_err(|_| {
         format!(
             "{} is in use by a server or another command of gosling; end it first",
             paths.data.display()

@@ -14,7 +14,7 @@ use gosling_core::store::Config;
 use gosling_core::store::settings::{self, Setting};
 use gosling_core::sys;
 use gosling_core::sys::file_owner::has_owner_of;
-use gosling_core::sys::fs::{lockable_folder, private, private_dir};
+use gosling_core::sys::fs::{FileCalls, lockable_folder, private, private_dir};
 use gosling_core::text::{printable, split_command};
 use std::env;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -214,7 +214,7 @@ impl ScriptFolder {
             if fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir())
                 && has_owner_of(&path, &self.path)
                 && let Ok(folder) = lockable_folder(&path)
-                && folder.try_lock().is_ok()
+                && FileCalls::try_lock(&folder).is_ok()
             {
                 log::info!("removing the code of a process that has ended folder={path:?}");
                 remove(&path);
@@ -241,7 +241,7 @@ fn lock_folder(path: &Path) -> io::Result<Option<File>> {
         Err(error) => return gone(error),
     };
     // Where folders cannot be locked, no process removes leftovers.
-    if let Err(TryLockError::WouldBlock) = folder.try_lock() {
+    if let Err(TryLockError::WouldBlock) = FileCalls::try_lock(&folder) {
         return Ok(None);
     }
     match fs::symlink_metadata(path) {

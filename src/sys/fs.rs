@@ -1,8 +1,8 @@
 //! Private files and folders: modes, durability and identity.
 
 pub use super::os::files::{
-    Folder, lockable_folder, make_private, open_folder, open_regular_with, private, private_dir,
-    rename, uri_path,
+    FileCalls, Folder, lockable_folder, make_private, move_folder, open_folder, open_regular_with,
+    private, private_dir, rename, uri_path,
 };
 pub use super::stamp::Stamp;
 

@@ -7,6 +7,7 @@
 pub(crate) mod access_list;
 mod console;
 mod ffi;
+mod file_calls;
 #[cfg(feature = "parts")]
 pub(crate) mod file_streams;
 pub(crate) mod files;

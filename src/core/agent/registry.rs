@@ -35,7 +35,7 @@ use crate::provider::{Catalog, InProcessProvider};
 use crate::store::{NewSession, files, settings};
 use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
-use crate::sys::fs::lockable_folder;
+use crate::sys::fs::{FileCalls, lockable_folder};
 use crate::sys::lock;
 use crate::sys::threads::share;
 use serde_json::{Map, Value};
@@ -109,7 +109,7 @@ impl Registry {
             turns: TurnCount::default(),
             observers: SessionObservers::default(),
             housekeeper: Mutex::default(),
-            _in_use: folder.filter(|folder| folder.lock_shared().is_ok()),
+            _in_use: folder.filter(|folder| FileCalls::lock_shared(folder).is_ok()),
         }
     }
 

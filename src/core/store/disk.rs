@@ -1,7 +1,9 @@
 //! What the folders and files of sessions are made of: those of the system, unless a program has a store of its own.
 
 use super::{Error, Result, files};
-use crate::sys::fs::{Stamp, open_regular_with, private, private_dir, rename, sync_data};
+use crate::sys::fs::{
+    FileCalls, Stamp, move_folder, open_regular_with, private, private_dir, sync_data,
+};
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -56,7 +58,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
     }
     /// Renames a folder.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        rename(from, to)
+        move_folder(from, to)
     }
     /// Removes a folder with all that is in it.
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -97,7 +99,7 @@ impl Handle for File {
     }
 
     fn truncate(&self, len: u64) -> io::Result<()> {
-        self.set_len(len)
+        FileCalls::set_len(self, len)
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -105,11 +107,11 @@ impl Handle for File {
     }
 
     fn try_lock(&self) -> std::result::Result<(), TryLockError> {
-        File::try_lock(self)
+        FileCalls::try_lock(self)
     }
 
     fn unlock(&self) -> io::Result<()> {
-        File::unlock(self)
+        FileCalls::unlock(self)
     }
 
     fn describe(&self, text: &str) -> io::Result<()> {
@@ -121,6 +123,6 @@ impl Handle for File {
         }
         file.rewind()?;
         file.write_all(text.as_bytes())?;
-        file.set_len(text.len() as u64)
+        self.truncate(text.len() as u64)
     }
 }

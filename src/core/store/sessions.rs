@@ -450,20 +450,16 @@ impl Sessions {
     /// # Errors
     /// [`Error::Io`].
     pub fn delete(&self, id: &str) -> Result<bool> {
-        let Some(dir) = self.dir(id) else {
+        let Some(dir) = self.dir(id).filter(|dir| self.exists(dir)) else {
             return Ok(false);
         };
-        if !self.exists(&dir) {
-            return Ok(false);
-        }
         // First, so that a process that creates a folder of this name sees the marker: a client that still has
         // the id must not reach another session.
         let mark = self.mark(id);
-        match self.disk.create_dir(&mark) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Error::io("make the folder", &mark)(error));
-            }
-            _ => {}
+        if let Err(error) = self.disk.create_dir(&mark)
+            && error.kind() != io::ErrorKind::AlreadyExists
+        {
+            return Err(Error::io("make the folder", &mark)(error));
         }
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let unique = now.unwrap_or_default().as_nanos();

@@ -1,5 +1,6 @@
 use super::*;
 use std::fs;
+use std::io::Write;
 use std::time::{Duration, SystemTime};
 
 #[test]
@@ -50,5 +51,28 @@ fn large_files_and_times_after_2038_are_told_on_every_processor() {
     assert_eq!(stamp.modified, late);
     assert_eq!(stamp.len, if is_large { 5 << 30 } else { 0 });
     drop(file);
+    fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn a_log_is_cut_and_appended_to_again_and_what_is_locked_can_be_read() {
+    let root = std::env::temp_dir().join(format!("gosling-log-{}", std::process::id()));
+    fs::create_dir_all(&root).unwrap();
+    let path = root.join("log");
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    let mut log = open_regular_with(private(&mut options), &path).unwrap();
+    log.write_all(b"one\ntw").unwrap();
+    FileCalls::set_len(&log, 4).unwrap();
+    log.write_all(b"three\n").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "one\nthree\n");
+    FileCalls::try_lock(&log).unwrap();
+    let other = open_regular(&path).unwrap();
+    assert!(FileCalls::try_lock_shared(&other).is_err());
+    assert_eq!(read_start(&path, 3).unwrap(), b"one");
+    FileCalls::unlock(&log).unwrap();
+    FileCalls::try_lock_shared(&other).unwrap();
+    FileCalls::unlock(&other).unwrap();
+    drop((log, other));
     fs::remove_dir_all(&root).unwrap();
 }

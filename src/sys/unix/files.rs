@@ -76,8 +76,9 @@ pub fn make_private(file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Gives a file or folder another name, and takes the place of a file that has it.
-pub use std::fs::rename;
+/// Calls that Windows needs otherwise: of open files, and to give a file or a folder another name. A file takes the
+/// place of one that has it.
+pub use std::fs::{File as FileCalls, rename, rename as move_folder};
 
 /// As [`open_regular`](crate::fs::open_regular), with other options.
 ///

@@ -1,6 +1,8 @@
 //! Files and folders on Windows. Those of a user's profile are for that user, the administrators and the system only,
 //! by what they inherit, so files get no rights of their own.
 
+pub use super::file_calls::FileCalls;
+
 use super::{access_list, ffi, path_text};
 use crate::stamp::Stamp;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
@@ -68,6 +70,34 @@ pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
 /// What stands for an absolute path in a `file:` URI, before it is encoded.
 pub fn uri_path(path: &Path) -> String {
     path_text::to_uri(&path.to_string_lossy())
+}
+
+/// Gives a folder another name. The system refuses that while a file below it is open, in any process; then its files
+/// and folders get their new place one by one.
+///
+/// # Errors
+/// When something stands in the new place, or a file is open that its program does not share. What has its new place
+/// then keeps it.
+pub fn move_folder(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    let (from, to) = (from.as_ref(), to.as_ref());
+    match fs::rename(from, to) {
+        Err(error) if is_in_use(&error) && from.is_dir() => move_entries(from, to),
+        result => result,
+    }
+}
+
+pub(super) fn move_entries(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            move_folder(entry.path(), to)?;
+        } else {
+            rename(entry.path(), to)?;
+        }
+    }
+    fs::remove_dir(from)
 }
 
 fn is_in_use(error: &io::Error) -> bool {
