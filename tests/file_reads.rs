@@ -1,6 +1,9 @@
 //! Every file that another program can replace is opened with the checked functions of `sys::fs`, because a named
 //! pipe in its place would block and a device may have no end. This reads the sources: a plain read in the
 //! product's code needs an entry here, with its reason.
+//!
+//! Nor are the calls of std made with which Windows does something else than Unix: it does not change the size of a file
+//! that was opened to append to it, and lets nobody read what is locked. Wine hides both.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -89,6 +92,41 @@ const ALLOWED: [(&str, usize, &str); 15] = [
     ),
 ];
 
+/// The calls of std for which there are those of `sys::fs::FileCalls`.
+const UNLIKE: [&str; 5] = [
+    ".set_len(",
+    ".try_lock(",
+    ".try_lock_shared(",
+    ".lock_shared(",
+    ".unlock(",
+];
+
+/// The files with such calls, how many, and why.
+const ALLOWED_UNLIKE: [(&str, usize, &str); 6] = [
+    ("src/acp/web_socket/mod.rs", 1, "a mutex"),
+    (
+        "src/builtin/developer/atomic_write.rs",
+        2,
+        "a file that was opened to write anywhere",
+    ),
+    (
+        "src/core/store/file_lock.rs",
+        2,
+        "the methods of a handle, for which `Disk` makes the calls",
+    ),
+    ("src/core/tls/encrypted_connection.rs", 1, "a mutex"),
+    (
+        "src/service/health.rs",
+        1,
+        "a file that was opened to write anywhere",
+    ),
+    (
+        "src/service/port_file.rs",
+        1,
+        "a file that was opened to write anywhere",
+    ),
+];
+
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -133,40 +171,58 @@ fn plain_reads(source: &str) -> Vec<&'static str> {
     found
 }
 
-#[test]
-fn plain_reads_have_a_reason() {
+/// Each source file of the product with what `find` finds in it.
+fn found_in_sources(find: fn(&str) -> Vec<&'static str>) -> BTreeMap<String, Vec<&'static str>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     sources(&root.join("src"), &mut files);
     assert!(files.len() > 300, "{}", files.len());
-    let found: BTreeMap<String, Vec<&str>> = files
-        .iter()
-        .map(|path| {
-            let name = path
-                .strip_prefix(root)
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned();
-            (name, plain_reads(&fs::read_to_string(path).unwrap()))
-        })
-        .filter(|(_, reads)| !reads.is_empty())
-        .collect();
-    for (file, reads) in &found {
-        let allowed = ALLOWED.iter().find(|(name, ..)| name == file);
+    let found = files.iter().map(|path| {
+        let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+        let source = fs::read_to_string(path).unwrap();
+        (name.replace('\\', "/"), find(&source))
+    });
+    found.filter(|(_, found)| !found.is_empty()).collect()
+}
+
+/// Each of `found` must be in the list, as often as that says, and the other way round.
+fn check(found: &BTreeMap<String, Vec<&str>>, allowed: &[(&str, usize, &str)], advice: &str) {
+    for (file, calls) in found {
+        let allowed = allowed.iter().find(|(name, ..)| name == file);
         let count = allowed.map_or(0, |(_, count, _)| *count);
         assert_eq!(
-            reads.len(),
+            calls.len(),
             count,
-            "{file} reads with {reads:?}: use sys::fs::open_regular, open_regular_with or read_start, or say here why not"
+            "{file} has {calls:?}: {advice}, or say here why not"
         );
     }
-    for (file, ..) in ALLOWED {
-        assert!(
-            found.contains_key(file),
-            "{file} has no plain read any more"
-        );
+    for (file, ..) in allowed {
+        assert!(found.contains_key(*file), "{file} has none any more");
     }
+}
+
+#[test]
+fn plain_reads_have_a_reason() {
+    let advice = "use sys::fs::open_regular, open_regular_with or read_start";
+    check(&found_in_sources(plain_reads), &ALLOWED, advice);
+}
+
+/// The calls in a source text that Windows does otherwise than Unix, outside of its tests and comments.
+fn unlike_calls(source: &str) -> Vec<&'static str> {
+    let code = (source.lines()).take_while(|line| line.trim_start() != "mod tests {");
+    let code = code.filter(|line| !line.trim_start().starts_with("//"));
+    let code: Vec<&str> = code.collect();
+    let count = |call: &str| code.iter().map(|line| line.matches(call).count()).sum();
+    let found = UNLIKE.iter().flat_map(|call| vec![*call; count(call)]);
+    found.collect()
+}
+
+#[test]
+fn sizes_and_locks_are_those_of_this_program() {
+    let mut found = found_in_sources(unlike_calls);
+    // These make the calls.
+    found.retain(|name, _| !name.starts_with("src/sys/"));
+    check(&found, &ALLOWED_UNLIKE, "use sys::fs::FileCalls");
 }
 
 #[test]

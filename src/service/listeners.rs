@@ -145,10 +145,10 @@ fn listen_at(path: &Path, mode: u32) -> Result<Waiting, String> {
         Ok(_) => fs::remove_file(path).map_err(fault)?,
     }
     let socket = listen_privately(path).map_err(fault)?;
-    let own = path.symlink_metadata().map_err(fault)?;
+    let own = OwnFile::new(path).map_err(fault)?;
     let mut waiting = Waiting::new(socket, "")?;
     waiting.name = format!("{UNIX}{}", path.display());
-    waiting.file = Some(OwnFile::new(path, &own));
+    waiting.file = Some(own);
     open_path(path, mode).map_err(fault)?;
     Ok(waiting)
 }

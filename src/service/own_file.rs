@@ -1,7 +1,8 @@
 //! Files that this process has made and removes at its end.
 
 use crate::sys::file_owner::identity;
-use std::fs::{self, Metadata};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file that this process has made.
@@ -13,11 +14,15 @@ pub(crate) struct OwnFile {
 }
 
 impl OwnFile {
-    pub(crate) fn new(path: &Path, made: &Metadata) -> Self {
-        OwnFile {
+    /// The file that this process has just made at this path.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    pub(crate) fn new(path: &Path) -> io::Result<Self> {
+        Ok(OwnFile {
             path: path.to_owned(),
-            id: identity(made),
-        }
+            id: identity(path)?,
+        })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -30,8 +35,7 @@ impl OwnFile {
     }
 
     pub(crate) fn remove(&self) {
-        let found = self.path.symlink_metadata();
-        if !found.is_ok_and(|it| identity(&it) == self.id) {
+        if !identity(&self.path).is_ok_and(|id| id == self.id) {
             return;
         }
         if let Err(error) = fs::remove_file(&self.path) {

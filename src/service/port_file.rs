@@ -2,7 +2,7 @@
 
 use crate::own_file::OwnFile;
 use crate::store::files::beside;
-use crate::sys::fs::{open_regular, private, rename};
+use crate::sys::fs::{FileCalls, open_regular, private, rename};
 use crate::sys::random_hex;
 use serde_json::Value;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -42,10 +42,10 @@ impl PortFile {
         let temporary = beside(&path, ".", &format!(".{}", random_hex(4)?));
         let mut options = OpenOptions::new();
         let file = private(options.write(true).create_new(true)).open(&temporary)?;
-        let own = OwnFile::new(&temporary, &file.metadata()?);
+        let own = OwnFile::new(&temporary)?;
         let mut made = PortFile { path, file, own };
         made.file.write_all(&[b' '; RESERVED])?;
-        made.file.try_lock()?;
+        FileCalls::try_lock(&made.file)?;
         Ok(made)
     }
 
@@ -91,7 +91,7 @@ fn check_replaceable(path: &Path) -> Result<(), String> {
         Ok(_) => {}
     }
     let old = open_regular(path).map_err(|error| error.to_string())?;
-    match old.try_lock_shared() {
+    match FileCalls::try_lock_shared(&old) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             return Err("a server that runs has written it: choose another path".to_owned());

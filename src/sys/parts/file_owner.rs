@@ -15,9 +15,12 @@ pub fn owner_and_mode(metadata: &Metadata) -> Option<(u32, u32)> {
     Some((metadata.uid(), metadata.mode() & 0o7777))
 }
 
-/// What tells a file from all others that exist: its device and inode.
-pub fn identity(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
+/// What tells the file at a path from all others that exist: its device and inode. Follows no symbolic link.
+///
+/// # Errors
+/// When there is none, or it cannot be reached.
+pub fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    path.symlink_metadata().map(|it| (it.dev(), it.ino()))
 }
 
 /// The number of hard links of a file.

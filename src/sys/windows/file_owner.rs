@@ -1,7 +1,7 @@
 //! What a file has besides its content. Owners are not read here, and rights are only compared: they are not those of
 //! Unix, and have no numbers.
 
-use crate::windows::{access_list, file_streams, programs};
+use crate::windows::{access_list, file_streams, files, programs};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs::{File, Metadata};
@@ -17,9 +17,14 @@ pub fn owner_and_mode(_: &Metadata) -> Option<(u32, u32)> {
     None
 }
 
-/// What tells a file from others: when it was made.
-pub fn identity(metadata: &Metadata) -> (u64, u64) {
-    (0, metadata.creation_time())
+/// What tells the file at a path from all others that exist: its volume and its number there. Its times do not: a new
+/// file of the same name gets the time at which one was made that was removed some seconds before. Follows no symbolic
+/// link.
+///
+/// # Errors
+/// When there is none, or it cannot be opened.
+pub fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    files::identity(path)
 }
 
 /// The number of hard links of a file: not known, so one.

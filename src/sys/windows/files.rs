@@ -155,6 +155,24 @@ impl Folder {
     }
 }
 
+/// The number of the volume and that of the file there of what stands at a path, also a folder or a symbolic link.
+#[cfg(feature = "parts")]
+pub(crate) fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    const READ_ATTRIBUTES: u32 = 0x80;
+    const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+    let mut options = OpenOptions::new();
+    options.access_mode(READ_ATTRIBUTES);
+    let options = options.custom_flags(BACKUP_SEMANTICS | OPEN_REPARSE_POINT);
+    let file = options.open(path)?;
+    let mut state = ffi::FileState::default();
+    // SAFETY: the handle is open, and a place for the structure.
+    super::checked(unsafe {
+        ffi::GetFileInformationByHandle(file.as_raw_handle(), &raw mut state)
+    })?;
+    let number = u64::from(state.number_high) << 32 | u64::from(state.number_low);
+    Ok((state.volume.into(), number))
+}
+
 /// Opens a file in the folder `path` that stands for it: a folder cannot be locked here.
 ///
 /// # Errors

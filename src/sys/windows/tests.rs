@@ -1,13 +1,21 @@
 //! Processes and pipes. Each test runs the program of the tests again as a child: the test `child` does what a variable
 //! says.
 
+use super::ffi;
+use super::transfer::{Progress, Transfer};
+use super::wait::{Event, wait_any};
 use crate::cancel::Cancel;
+use crate::fs::FileCalls;
 use crate::pipe::{PipeReader, PipeWriter};
 use crate::process::{Command, Grace, Pipes, Process};
 use crate::{fs, signal};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
+#[cfg(feature = "parts")]
+use std::os::windows::fs::FileTimesExt;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,8 +45,21 @@ fn child() {
                 println!("{}", line.unwrap());
             }
         }
-        "count" => {
-            let n = io::copy(&mut io::stdin().lock(), &mut io::sink()).unwrap();
+        // Tells how many bytes have come in their order, and takes parts of what was written at once.
+        "count" | "count slowly" => {
+            let (mut n, mut bytes) = (0, [0; 999]);
+            loop {
+                let len = io::stdin().lock().read(&mut bytes).unwrap();
+                let is_next = |(at, byte): (usize, &u8)| *byte == byte_at(n + at);
+                if len == 0 || !bytes[..len].iter().enumerate().all(is_next) {
+                    break;
+                }
+                n += len;
+                if role == "count slowly" && n == len {
+                    println!("part");
+                    thread::sleep(Duration::from_millis(200));
+                }
+            }
             println!("{n}");
         }
         "sleep" => {
@@ -66,6 +87,11 @@ fn child() {
         "variables" => println!("[{:?}]", std::env::var_os(crate::process::SERVER_KEY)),
         _ => unreachable!(),
     }
+}
+
+/// What is written at this place.
+fn byte_at(at: usize) -> u8 {
+    (at % 251) as u8
 }
 
 /// Reads up to the line that contains `text`.
@@ -179,7 +205,7 @@ fn a_full_pipe_takes_no_more_and_loses_nothing() {
     const ALL: usize = 3 << 20;
     let (process, pipes) = start("count");
     let mut stdin = PipeWriter::new(pipes.stdin).unwrap();
-    let bytes = vec![b'x'; ALL];
+    let bytes: Vec<u8> = (0..ALL).map(byte_at).collect();
     let mut written = 0;
     while written < ALL {
         let (next, all) = (written, &bytes);
@@ -214,6 +240,71 @@ fn what_nobody_reads_is_not_accepted_for_ever() {
     process.end(Grace::SHORT);
     assert!(stdin.room().wait(LONG));
     assert!(stdin.write_some(b"x").is_err());
+}
+
+/// With a thread the system ends the operations that it has begun.
+#[test]
+fn a_write_goes_on_when_the_thread_that_writes_has_ended() {
+    let (process, pipes) = start("count slowly");
+    let event = Arc::new(Event::new().unwrap());
+    let mut transfer = Transfer::new(pipes.stdin.into(), event.clone());
+    let mut output = BufReader::new(pipes.stdout);
+    let mut written = 0;
+    while !transfer.is_under_way() {
+        let bytes: Vec<u8> = (written..written + 60_000).map(byte_at).collect();
+        written += bytes.len();
+        let transfer = &mut transfer;
+        thread::scope(|scope| scope.spawn(move || transfer.write(&bytes).unwrap()).join()).unwrap();
+    }
+    // It has taken a part.
+    wait_for("part", &mut output);
+    while transfer.progress().unwrap() == Progress::UnderWay {
+        assert!(wait_any(&[event.handle()], LONG));
+    }
+    drop(transfer);
+    wait_for(&written.to_string(), &mut output);
+    assert!(process.wait_exit(LONG));
+}
+
+#[test]
+fn a_wait_that_fails_or_has_nothing_to_wait_for_does_not_say_that_it_is_ready() {
+    let limit = Duration::from_millis(50);
+    let begin = Instant::now();
+    assert!(!wait_any(&[], limit));
+    assert!(begin.elapsed() >= limit);
+    let event = Event::new().unwrap();
+    event.set();
+    assert!(wait_any(&[event.handle()], LONG));
+    // SAFETY: no such handle is open, so the wait fails.
+    let none = unsafe { BorrowedHandle::borrow_raw(0x7fff_fff0 as ffi::Handle) };
+    let begin = Instant::now();
+    assert!(!wait_any(&[none], LONG));
+    assert!(begin.elapsed() >= Duration::from_millis(9));
+}
+
+#[test]
+fn a_service_outlives_the_users_who_log_off() {
+    use super::console::number_of;
+    assert_eq!(number_of(5, true), None);
+    assert_eq!(number_of(5, false), Some(15));
+    for is_service in [true, false] {
+        let numbers = [0, 1, 2, 6].map(|event| number_of(event, is_service));
+        assert_eq!(numbers, [Some(2), Some(21), Some(15), Some(15)]);
+    }
+}
+
+#[test]
+fn a_process_that_was_told_to_ignore_ctrl_c_gets_it_and_its_stdio_stays_its_own() {
+    signal::reset_inherited();
+    for number in ffi::STANDARD_HANDLES {
+        let mut flags = 0;
+        // SAFETY: a handle of this process or none, and a place for the flags.
+        let is_told = unsafe { GetHandleInformation(ffi::GetStdHandle(number), &raw mut flags) };
+        assert!(is_told == 0 || flags & ffi::HANDLE_FLAG_INHERIT == 0);
+    }
+    unsafe extern "system" {
+        fn GetHandleInformation(handle: ffi::Handle, flags: *mut u32) -> ffi::Bool;
+    }
 }
 
 #[test]
@@ -370,24 +461,158 @@ fn a_file_is_replaced_while_another_reads_it_and_locks_exclude() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
     let lock = |file: &Path| OpenOptions::new().write(true).open(file).unwrap();
     let (one, two) = (lock(&file), lock(&file));
-    one.try_lock().unwrap();
+    FileCalls::try_lock(&one).unwrap();
     assert!(matches!(
-        two.try_lock(),
-        Err(std::fs::TryLockError::WouldBlock)
+        FileCalls::try_lock(&two),
+        Err(TryLockError::WouldBlock)
     ));
     drop(one);
-    two.try_lock().unwrap();
+    FileCalls::try_lock(&two).unwrap();
     let [one, other, alone] = [0, 1, 2].map(|_| fs::lockable_folder(&root).unwrap());
-    one.try_lock_shared().unwrap();
-    other.try_lock_shared().unwrap();
-    assert!(alone.try_lock().is_err());
+    FileCalls::try_lock_shared(&one).unwrap();
+    FileCalls::lock_shared(&other).unwrap();
+    assert!(FileCalls::try_lock(&alone).is_err());
     drop((one, other));
-    alone.try_lock().unwrap();
+    FileCalls::try_lock(&alone).unwrap();
     fs::sync_dir(&root).unwrap();
     assert!(fs::open_regular(&root).is_err());
     assert!(fs::open_folder(&file).is_err());
     drop((two, alone));
     std::fs::remove_dir_all(&root).unwrap();
+}
+
+/// Wine renames a folder with open files.
+#[test]
+fn the_files_of_a_folder_move_while_they_are_open() {
+    let root = folder("moved");
+    let (from, to) = (root.join("from"), root.join("to"));
+    std::fs::create_dir_all(from.join("sub")).unwrap();
+    for name in ["file", "sub/file"] {
+        std::fs::write(from.join(name), "text").unwrap();
+    }
+    let mut options = OpenOptions::new();
+    let open = options.read(true).append(true);
+    let open = ["file", "sub/file"].map(|name| open.open(from.join(name)).unwrap());
+    super::files::move_entries(&from, &to).unwrap();
+    assert!(!from.exists());
+    assert_eq!(
+        std::fs::read_to_string(to.join("sub/file")).unwrap(),
+        "text"
+    );
+    drop(open);
+    assert!(super::files::move_entries(&to, &root).is_err());
+    assert!(to.exists());
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+/// A file that takes a name within seconds gets the creation time of the one that had it.
+#[cfg(feature = "parts")]
+#[test]
+fn a_file_is_told_from_one_that_had_its_name() {
+    use crate::file_owner::identity;
+    let root = folder("identity");
+    let (path, aside) = (root.join("file"), root.join("aside"));
+    std::fs::write(&path, "").unwrap();
+    let first = identity(&path).unwrap();
+    fs::rename(&path, &aside).unwrap();
+    std::fs::write(&path, "").unwrap();
+    let times = std::fs::FileTimes::new();
+    let made = std::fs::metadata(&aside).unwrap().created().unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_times(FileTimesExt::set_created(times, made))
+        .unwrap();
+    assert_ne!(identity(&path).unwrap(), first);
+    assert_eq!(identity(&aside).unwrap(), first);
+    assert_ne!(identity(&root).unwrap(), first);
+    assert!(identity(&root.join("none")).is_err());
+    drop(file);
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+/// Wine lets every process read what is locked. The system refuses it, as it refuses a second lock.
+#[test]
+fn what_is_locked_is_not_what_others_read() {
+    let root = folder("ranges");
+    let open = || fs::lockable_folder(&root).unwrap();
+    let (holder, other) = (open(), open());
+    FileCalls::try_lock(&holder).unwrap();
+    // All that a file can have, as the largest has 2^60 bytes at most.
+    assert!(lock_beginning(&other, 1 << 60));
+    assert!(!lock_beginning(&open(), 1));
+    // As std does.
+    assert!(open().try_lock().is_err());
+    drop((holder, other));
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+/// Whether the first bytes of a file can be locked.
+fn lock_beginning(file: &File, len: u64) -> bool {
+    let mut place = ffi::Overlapped {
+        internal: 0,
+        internal_high: 0,
+        offset: 0,
+        offset_high: 0,
+        event: std::ptr::null_mut(),
+    };
+    let flags = ffi::LOCK_AT_ONCE | ffi::LOCK_EXCLUSIVE;
+    let (low, high) = (len as u32, (len >> 32) as u32);
+    // SAFETY: an open handle, and a structure that the system does not use after the call.
+    unsafe { ffi::LockFileEx(file.as_raw_handle(), flags, 0, low, high, &raw mut place) != 0 }
+}
+
+/// std releases one lock, or two.
+#[test]
+fn a_lock_that_was_taken_often_is_released_at_once() {
+    let root = folder("stacked");
+    let [holder, other] = [0, 1].map(|_| fs::lockable_folder(&root).unwrap());
+    for _ in 0..5 {
+        FileCalls::try_lock_shared(&holder).unwrap();
+    }
+    assert!(FileCalls::try_lock(&other).is_err());
+    FileCalls::unlock(&holder).unwrap();
+    FileCalls::try_lock(&other).unwrap();
+    assert!(FileCalls::unlock(&holder).is_err());
+    drop((holder, other));
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+/// Wine changes the size of every file that can be written in some way. The system asks for the right to write
+/// anywhere, which std does not ask for when it opens a file to append to it.
+#[test]
+fn the_handle_that_changes_the_size_of_a_log_has_the_right_to_it() {
+    let root = folder("append");
+    let path = root.join("log");
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    let log = fs::open_regular_with(&mut options, &path).unwrap();
+    const WRITE_DATA: u32 = 2;
+    assert_eq!(access(&log) & WRITE_DATA, 0);
+    let writable = super::file_calls::FileCalls::writable(&log).unwrap();
+    assert_ne!(access(&writable) & WRITE_DATA, 0);
+    drop((log, writable));
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+/// What a handle may do.
+fn access(file: &File) -> u32 {
+    #[link(name = "ntdll")]
+    unsafe extern "system" {
+        fn NtQueryInformationFile(
+            file: ffi::Handle,
+            status: *mut [usize; 2],
+            information: *mut u32,
+            len: u32,
+            class: i32,
+        ) -> i32;
+    }
+    const FILE_ACCESS_INFORMATION: i32 = 8;
+    let (mut status, mut access) = ([0; 2], 0);
+    let (raw, place) = (file.as_raw_handle(), &raw mut access);
+    // SAFETY: an open handle, and places of the sizes of this class.
+    let result =
+        unsafe { NtQueryInformationFile(raw, &raw mut status, place, 4, FILE_ACCESS_INFORMATION) };
+    assert_eq!(result, 0);
+    access
 }
 
 #[test]
