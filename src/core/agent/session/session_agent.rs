@@ -555,8 +555,8 @@ impl Agent {
         self.cancel.is_cancelled()
     }
 
-    /// Cancels the running turn and ends every extension; returns when they have ended. A second call waits
-    /// for the first.
+    /// Cancels the running turn, closes its files and ends every extension; returns when they have ended. A second
+    /// call waits for the first.
     pub fn close(&self) {
         self.cancel.cancel();
         let mut activation = lock(&self.activation);
@@ -569,6 +569,7 @@ impl Agent {
             CANCELLED_TURN_TIMEOUT,
             in_use,
         );
+        drop(self.release_turn_state());
         self.extensions.close();
         // Not locked while it waits: one of the threads may be about to start another one.
         let background = std::mem::take(&mut *lock(&self.background));

@@ -280,17 +280,15 @@ impl Registry {
         if !matches!(self.stores().sessions.load(id), Ok(None)) {
             self.stores().record_session(id, "deleted")?;
         }
-        // Deleted first: an agent that starts now either is stopped here, or does not find its session.
+        // First, as Windows does not rename a folder below which a file is open.
+        self.stop(id);
         let deleted = self.stores().sessions.delete(id)?;
+        // An agent that has started since; a later one does not find its session.
         self.stop(id);
         for observer in self.observers.all() {
             observer.deleted(id);
         }
-        if deleted {
-            Ok(())
-        } else {
-            Err(Error::NoSession)
-        }
+        deleted.then_some(()).ok_or(Error::NoSession)
     }
 }
 
