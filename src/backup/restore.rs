@@ -180,10 +180,10 @@ impl Staged {
         };
         if let Err(error) = work() {
             for (folder, target) in done.into_iter().rev() {
-                let _ = fs::rename(target, folder);
+                let _ = rename(target, folder);
             }
             for (to, target) in aside.iter().rev() {
-                let _ = fs::rename(to, target);
+                let _ = rename(to, target);
             }
             return Err(error.to_string());
         }

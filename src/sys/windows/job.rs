@@ -13,7 +13,7 @@ const ENDED: u32 = 1;
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A job. When its only handle is closed, at the latest by the end of this process however that comes about, the
-/// system ends its processes. None can leave it.
+/// system ends its processes. None can leave it, but what it starts can be made another process's child.
 pub(crate) struct Job(OwnedHandle);
 
 impl Job {

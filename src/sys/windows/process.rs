@@ -1,12 +1,14 @@
 //! Child processes that never outlive their owner.
 //!
-//! Every child runs in a job object of its own, from before its first instruction on, and so do its descendants, which
-//! cannot leave it. Ending a child takes these steps: close its stdin, wait, and end all processes of the job. When
-//! the last handle of a job is closed, at the latest when this process ends however that comes about, the system ends
-//! its processes. So no guardian is needed, and nothing is left.
+//! Every child runs in a job object of its own, from before its first instruction on, and so do its descendants.
+//! Ending a child takes these steps: close its stdin, wait, and end all processes of the job. When the last handle of a
+//! job is closed, at the latest when this process ends however that comes about, the system ends its processes. So no
+//! guardian is needed, and nothing is left.
 //!
-//! The exceptions: a process that another service starts at a child's request is not the child's descendant, and
-//! what runs with higher rights than this process may not be ended by it.
+//! The exceptions: a process that another service starts at a child's request is not the child's descendant, nor is
+//! one for which the child names another parent, as it may with processes of the same user; and what runs with higher
+//! rights than this process may not be ended by it. If this process is killed after a child was created and before the
+//! child is in its job, the child stays, suspended: only with a nightly Rust does std create a process in a job.
 //!
 //! A child has no console window, and gets no Ctrl-C of this process's console. Windows has no request to end that
 //! every program understands, as SIGTERM is on Unix: [`Grace::term`] has no effect.
