@@ -3,10 +3,11 @@
 //!
 //! ureq's errors do not tell this, but retries and the order of messages depend on it. So this module
 //! wraps ureq's connector, whose interface ureq does not version. Nothing else uses that interface, except
-//! the resolver in `address_cache`.
+//! the resolver in `address_cache` and the connections of `interruptible_tcp`.
 
 use super::address_cache::AddressCache;
-use gosling_sys::lock;
+use super::interruptible_tcp;
+use gosling_sys::{STD_SHUTDOWN_ENDS_READS, lock};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -31,11 +32,17 @@ impl Connection {
     /// Connects with the first request.
     pub fn new(config: Config, addresses: AddressCache) -> Self {
         let progress = Arc::new(ExchangeProgress::default());
-        let connector = DefaultConnector::new().chain(TrackingConnector {
+        let tracking = TrackingConnector {
             progress: progress.clone(),
             has_proxy: config.proxy().is_some(),
-        });
-        let agent = Agent::with_parts(config, connector, addresses);
+        };
+        let agent = if STD_SHUTDOWN_ENDS_READS {
+            let connector = DefaultConnector::new().chain(tracking);
+            Agent::with_parts(config, connector, addresses)
+        } else {
+            let connector = interruptible_tcp::connector().chain(tracking);
+            Agent::with_parts(config, connector, addresses)
+        };
         Connection { agent, progress }
     }
 }

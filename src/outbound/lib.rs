@@ -15,6 +15,7 @@ mod exchange;
 mod fetch;
 #[cfg(any(test, fuzzing, feature = "testing"))]
 pub mod fuzzing;
+mod interruptible_tcp;
 mod ip_literal;
 mod proxy;
 mod redirect;

@@ -1,8 +1,8 @@
-//! Socket operations that the standard library lacks: a non-blocking peek, a longer backlog, waking a listener.
+//! Socket operations that the standard library lacks: a non-blocking peek, a longer backlog, waking what waits.
 #![allow(unsafe_code)]
 
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 
 /// The length of the accept queue. The standard library sets 128, which one burst fills; a client that connects
@@ -24,17 +24,19 @@ pub fn hung_up(stream: &TcpStream) -> bool {
     }
 }
 
-pub(crate) fn receive(
-    stream: &TcpStream,
-    buffer: &mut [u8],
-    flags: libc::c_int,
-) -> io::Result<usize> {
+pub(crate) fn receive(stream: &TcpStream, buffer: &mut [u8], flags: i32) -> io::Result<usize> {
     let (start, len) = (buffer.as_mut_ptr().cast(), buffer.len());
     let flags = flags | libc::MSG_DONTWAIT;
     // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel writes at most the
     // bytes that `buffer` has room for.
     let received = unsafe { libc::recv(stream.as_raw_fd(), start, len, flags) };
     usize::try_from(received).map_err(|_| io::Error::last_os_error())
+}
+
+/// Shuts down the input of a socket, or both sides, and ends reads and writes of these that wait in other threads.
+pub fn shutdown(stream: &TcpStream, how: Shutdown) {
+    // Fails if the peer has disconnected.
+    let _ = stream.shutdown(how);
 }
 
 /// Lengthens the accept queue, as far as the system allows.
@@ -56,3 +58,6 @@ pub fn wake_acceptor(listener: &TcpListener) {
 mod wake_by_connecting;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub use wake_by_connecting::wake_acceptor;
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,7 @@ pub mod paths;
 mod random_byte;
 #[cfg_attr(windows, path = "windows/self_signal.rs")]
 mod self_signal;
+mod socket_shutdown;
 mod started_children;
 mod trace;
 mod usage;
@@ -36,6 +37,7 @@ pub use listening_sockets::{
 };
 pub use random_byte::random_byte;
 pub use self_signal::{signal_of, terminate_self};
+pub use socket_shutdown::STD_SHUTDOWN_ENDS_READS;
 pub use started_children::CHILDREN_ARE_ASKED_TO_END;
 pub use trace::{Trace, current_trace, set_trace_source};
 pub use usage::{Usage, effective_user, os_version, resident_of_group, usage};

@@ -25,6 +25,8 @@ pub use console::{
 };
 
 use std::io;
+use std::os::windows::io::RawHandle;
+use std::ptr;
 
 /// The policy of commands that are given no other. Only administrators write in this folder.
 pub const SYSTEM_POLICY: &str = r"C:\Program Files\gosling\policy.yaml";
@@ -35,6 +37,12 @@ fn checked(result: ffi::Bool) -> io::Result<()> {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
+}
+
+/// Ends the operations of all threads that are under way at an open handle.
+pub(crate) fn cancel_operations(handle: RawHandle) {
+    // SAFETY: a system call with a handle; the memory of an operation is that of the thread that waits for it.
+    unsafe { ffi::CancelIoEx(handle, ptr::null_mut()) };
 }
 
 /// Does nothing: another process of the same user can read the memory of this one.

@@ -124,14 +124,12 @@ impl Stream {
     /// Breaks the connection, from any thread: both sides of the socket are shut down, without notice to the
     /// client. Wakes threads that wait in a read or a write.
     pub fn abort(&self) {
-        // Fails if the client has disconnected.
-        let _ = self.socket.shutdown(Shutdown::Both);
+        net::shutdown(&self.socket, Shutdown::Both);
     }
 
     /// Lets a thread that waits in a read notice the end of the input, from any thread.
     pub fn stop_reading(&self) {
-        // Fails if the client has disconnected.
-        let _ = self.socket.shutdown(Shutdown::Read);
+        net::shutdown(&self.socket, Shutdown::Read);
     }
 
     /// Whether the client has closed its side or the connection broke. Does not block. If the client sent

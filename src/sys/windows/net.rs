@@ -1,12 +1,13 @@
-//! Socket operations that the standard library lacks: a peek that does not block, waking a listener.
+//! Socket operations that the standard library lacks: a peek that does not block, waking what waits.
 #![allow(unsafe_code)]
 
 #[path = "../net/wake_by_connecting.rs"]
 mod wake_by_connecting;
 
+use crate::windows::cancel_operations;
 use std::io;
-use std::net::{TcpListener, TcpStream};
-use std::os::windows::io::{AsRawSocket, RawSocket};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::windows::io::{AsRawSocket, RawHandle, RawSocket};
 pub use wake_by_connecting::wake_acceptor;
 
 /// Input, or the end of it.
@@ -53,5 +54,17 @@ pub(crate) fn is_ready(stream: &TcpStream, events: i16) -> bool {
     unsafe { WSAPoll(&raw mut poll, 1, 0) != 0 }
 }
 
+/// Shuts down the input of a socket, or both sides, and ends reads and writes that wait in other threads, which fail
+/// with `TimedOut`. Both are ended also where only the input is shut down.
+pub fn shutdown(stream: &TcpStream, how: Shutdown) {
+    // Fails if the peer has disconnected. What begins later ends at once, but what waits already goes on to wait.
+    let _ = stream.shutdown(how);
+    cancel_operations(stream.as_raw_socket() as RawHandle);
+}
+
 /// Does nothing: this system does not lengthen the queue of a socket that listens already.
 pub fn lengthen_queue(_: &TcpListener) {}
+
+#[cfg(test)]
+#[path = "../net/tests.rs"]
+mod tests;
