@@ -132,7 +132,16 @@ pub fn threads(prefix: &str) -> usize {
     names.filter(|name| name.starts_with(prefix)).count()
 }
 
-#[cfg(not(target_os = "linux"))]
+/// The number of threads whose name has this prefix.
+#[cfg(windows)]
+pub fn threads(prefix: &str) -> usize {
+    #[path = "windows_threads.rs"]
+    mod windows_threads;
+    let names = windows_threads::names().into_iter();
+    names.filter(|name| name.starts_with(prefix)).count()
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
 pub fn threads(_prefix: &str) -> usize {
     0
 }
