@@ -58,6 +58,3 @@ pub fn wake_acceptor(listener: &TcpListener) {
 mod wake_by_connecting;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub use wake_by_connecting::wake_acceptor;
-
-#[cfg(test)]
-mod tests;

@@ -41,3 +41,7 @@ pub use socket_shutdown::STD_SHUTDOWN_ENDS_READS;
 pub use started_children::CHILDREN_ARE_ASKED_TO_END;
 pub use trace::{Trace, current_trace, set_trace_source};
 pub use usage::{Usage, effective_user, os_version, resident_of_group, usage};
+
+#[cfg(test)]
+#[path = "net/tests.rs"]
+mod net_tests;

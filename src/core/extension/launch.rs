@@ -85,7 +85,7 @@ fn names_file(argument: &str, folder: &Path) -> bool {
     let is_file = |path: &str| folder.join(path).exists();
     let mut words = once(argument).chain(parts).filter(|word| !word.is_empty());
     words.any(|word| {
-        Path::new(word).is_relative() && ENDINGS.iter().any(|end| is_file(&[word, end].concat()))
+        !Path::new(word).has_root() && ENDINGS.iter().any(|end| is_file(&[word, end].concat()))
     })
 }
 

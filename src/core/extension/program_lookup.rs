@@ -71,7 +71,7 @@ pub fn is_path(cmd: &str) -> bool {
 
 /// Whether `cmd` is a path from the working directory.
 pub(super) fn is_relative_path(cmd: &str) -> bool {
-    is_path(cmd) && !cmd.starts_with("~/") && Path::new(cmd).is_relative()
+    is_path(cmd) && !cmd.starts_with("~/") && !Path::new(cmd).has_root()
 }
 
 /// The error for a [`program`] that could not be started.

@@ -296,7 +296,16 @@ fn journals_on_the_same_file_take_in_what_the_other_wrote() {
     two.replace(vec![text_message("f")]).unwrap();
     assert!(one.refresh().unwrap());
     assert_eq!(of(&one), ["f"]);
+}
 
+#[test]
+#[cfg_attr(windows, ignore = "Wine 8 replaces no file that is open")]
+fn journals_take_in_a_file_that_took_the_place_of_theirs() {
+    let folder = Folder::new();
+    let mut one = folder.journal().unwrap();
+    let mut two = folder.journal().unwrap();
+    one.append(vec![text_message("a")]).unwrap();
+    assert!(two.refresh().unwrap());
     let other = folder.0.join("other");
     fs::write(&other, serde_json::to_vec(&text_message("new")).unwrap()).unwrap();
     fs::rename(&other, folder.file()).unwrap();
@@ -505,13 +514,21 @@ fn what_was_read_is_not_read_again() {
 }
 
 #[test]
-fn a_file_of_the_same_length_in_its_place_is_a_change_and_another_time_is_none() {
+fn another_time_of_the_file_is_no_change() {
+    let folder = Folder::new();
+    let mut journal = folder.journal().unwrap();
+    journal.append(vec![text_message("a")]).unwrap();
+    overwrite_start(&folder.file(), "");
+    assert!(!journal.refresh().unwrap());
+}
+
+#[test]
+#[cfg_attr(windows, ignore = "Wine 8 replaces no file that is open")]
+fn a_file_of_the_same_length_in_its_place_is_a_change() {
     let folder = Folder::new();
     let mut journal = folder.journal().unwrap();
     journal.append(vec![text_message("a")]).unwrap();
     let written = fs::read_to_string(folder.file()).unwrap();
-    overwrite_start(&folder.file(), "");
-    assert!(!journal.refresh().unwrap());
     let other = folder.0.join("other");
     fs::write(&other, written.replace("\"a\"", "\"b\"")).unwrap();
     fs::rename(&other, folder.file()).unwrap();
@@ -555,8 +572,8 @@ fn only_a_missing_file_is_none() {
     );
     assert!(Files.open_log(&folder.file(), true).unwrap().is_some());
     assert!(Files.open_log(&folder.0, false).is_err());
-    let mut journal = folder.journal().unwrap();
     fs::remove_file(folder.file()).unwrap();
+    let mut journal = folder.journal().unwrap();
     fs::create_dir(folder.file()).unwrap();
     assert!(matches!(journal.refresh(), Err(Error::Io { .. })));
 }

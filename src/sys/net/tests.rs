@@ -1,6 +1,6 @@
 //! Waits at a socket end when another thread shuts it down.
 
-use super::{shutdown, wake_acceptor};
+use crate::net::{shutdown, wake_acceptor};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, mpsc};

@@ -64,7 +64,3 @@ pub fn shutdown(stream: &TcpStream, how: Shutdown) {
 
 /// Does nothing: this system does not lengthen the queue of a socket that listens already.
 pub fn lengthen_queue(_: &TcpListener) {}
-
-#[cfg(test)]
-#[path = "../net/tests.rs"]
-mod tests;

@@ -34,28 +34,35 @@ fn the_root_wins_on_every_system() {
 
 #[test]
 fn linux_and_macos_follow_xdg() {
-    let home = paths(
-        "/h/.config/goose",
-        "/h/.local/share/goose",
-        "/h/.local/state/goose",
+    // Absolute also where these have a drive.
+    let [home, config, data, state] = ["/h", "/c", "/d", "/s"]
+        .map(|path| std::path::absolute(path).unwrap().display().to_string());
+    let in_home = paths(
+        &format!("{home}/.config/goose"),
+        &format!("{home}/.local/share/goose"),
+        &format!("{home}/.local/state/goose"),
     );
     for os in [Os::Linux, Os::MacOs] {
-        assert_eq!(choose(os, &[("HOME", "/h")]).unwrap(), home);
+        assert_eq!(choose(os, &[("HOME", &home)]).unwrap(), in_home);
         let ignored = [
-            ("HOME", "/h"),
+            ("HOME", &*home),
             ("GOOSE_PATH_ROOT", ""),
             ("XDG_CONFIG_HOME", ""),
             ("XDG_DATA_HOME", "relative"),
         ];
-        assert_eq!(choose(os, &ignored).unwrap(), home);
+        assert_eq!(choose(os, &ignored).unwrap(), in_home);
         let set = [
-            ("XDG_CONFIG_HOME", "/c"),
-            ("XDG_DATA_HOME", "/d"),
-            ("XDG_STATE_HOME", "/s"),
+            ("XDG_CONFIG_HOME", &*config),
+            ("XDG_DATA_HOME", &data),
+            ("XDG_STATE_HOME", &state),
         ];
         assert_eq!(
             choose(os, &set).unwrap(),
-            paths("/c/goose", "/d/goose", "/s/goose")
+            paths(
+                &format!("{config}/goose"),
+                &format!("{data}/goose"),
+                &format!("{state}/goose")
+            )
         );
         assert!(matches!(choose(os, &[]), Err(Error::NoHome)));
     }
