@@ -13,6 +13,7 @@ use crate::store::{Error, Result, Sessions};
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::TryLockError;
 use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -88,12 +89,14 @@ enum Place {
 
 impl Shared {
     fn place(&self, path: &Path) -> io::Result<Place> {
-        let inside = path.strip_prefix(&self.root).ok().and_then(Path::to_str);
-        let inside = inside.ok_or(ErrorKind::NotFound)?;
-        Ok(match inside.split_once('/') {
-            _ if inside.is_empty() => Place::Root,
-            None => Place::Folder(inside.to_owned()),
-            Some((folder, _)) => Place::File(folder.to_owned(), inside.to_owned()),
+        let inside = path.strip_prefix(&self.root).ok();
+        let parts = inside.and_then(|it| it.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>());
+        let parts = parts.ok_or(ErrorKind::NotFound)?;
+        // The names of documents are the same on every system.
+        Ok(match parts[..] {
+            [] => Place::Root,
+            [folder] => Place::Folder(folder.to_owned()),
+            [folder, ..] => Place::File(folder.to_owned(), parts.join("/")),
         })
     }
 

@@ -208,7 +208,8 @@ pub(crate) struct Folders(pub(crate) Vec<PathBuf>);
 impl<'de> Deserialize<'de> for Folders {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let check = |text: &str| {
-            let is_plain = !text.contains('*') && text.split('/').all(|part| part != "..");
+            let mut parts = text.split(std::path::is_separator);
+            let is_plain = !text.contains('*') && parts.all(|part| part != "..");
             match is_plain && Path::new(text).is_absolute() {
                 true => Ok(()),
                 false => Err("a directory is an absolute path without `*` and `..`; it stands for all below it, too".to_owned()),

@@ -19,6 +19,7 @@ fn report() -> Report {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "no path has such characters on Windows")]
 fn text_has_one_line_for_each_row_and_nothing_invisible() {
     assert_eq!(
         report().to_text(),
@@ -33,6 +34,7 @@ fn text_has_one_line_for_each_row_and_nothing_invisible() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "no path has such characters on Windows")]
 fn json_is_exact_and_in_ascii() {
     let text = report().to_json();
     assert!(

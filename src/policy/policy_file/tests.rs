@@ -38,6 +38,7 @@ quotas:
 ";
 
 #[test]
+#[cfg_attr(windows, ignore = "its folders are those of Unix")]
 fn a_policy_is_read_and_its_rules_have_lines() {
     let policy = read(POLICY.as_bytes()).unwrap();
     assert_eq!(policy.default, Decision::Deny);
