@@ -17,7 +17,7 @@ fn serve(responses: &'static [&str]) -> (String, JoinHandle<Vec<TcpStream>>) {
     let uri = format!("http://{}/", listener.local_addr().unwrap());
     let serve = move |response: &&str| {
         let (mut stream, _) = listener.accept().unwrap();
-        stream.read(&mut [0; 1024]).unwrap();
+        let _ = stream.read(&mut [0; 1024]).unwrap();
         stream.write_all(response.as_bytes()).unwrap();
         stream
     };
@@ -46,7 +46,7 @@ fn a_connection_is_used_again_unless_the_server_has_said_more() {
     let mut streams = server.join().unwrap();
     let again = thread::spawn(move || {
         let stream = &mut streams[1];
-        stream.read(&mut [0; 1024]).unwrap();
+        let _ = stream.read(&mut [0; 1024]).unwrap();
         stream.write_all(ONE.as_bytes()).unwrap();
         streams
     });
