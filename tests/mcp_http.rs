@@ -9,7 +9,7 @@ mod http_peer;
 
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
 use gosling::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
-use http_client::{Client, answer_as_usual, event, result, threads, wait_until};
+use http_client::{Client, Log, answer_as_usual, event, result, threads, wait_until};
 use http_peer::{
     AfterReply, Peer, TEST_TIMEOUT, accepted, answer, begin_events, chunk, json, send,
     wait_for_hangup,
@@ -552,4 +552,32 @@ fn what_needs_no_answer_goes_out_in_order_and_after_the_requests_before_it() {
         let cancelled = position(format!("cancelled{round}\""));
         assert!(cancelled < position(format!("after{round}\"")), "{round}");
     }
+}
+
+#[test]
+fn a_handler_that_panics_fails_the_request_of_its_message() {
+    struct Panics(Log);
+    impl MessageHandler for Panics {
+        fn message(&self, _: &[u8], _: Stream) {
+            panic!("a message");
+        }
+        fn failed(&self, request: i64, error: TransportError) {
+            self.0.failed(request, error);
+        }
+        fn closed(&self, error: TransportError) {
+            self.0.closed(error);
+        }
+    }
+    let peer = Peer::new(answer_as_usual);
+    let transport = HttpTransport::new(HttpOptions::new("panics", &peer.url)).unwrap();
+    let handler = Arc::new(Panics(Log::default()));
+    transport.start(handler.clone()).unwrap();
+    let message = r#"{"jsonrpc":"2.0","id":7,"method":"initialize"}"#;
+    transport.send(message.into(), Some(7)).unwrap();
+    let failure = handler.0.failure(7);
+    assert_eq!(
+        failure,
+        TransportError::ResponseLost("a message".to_owned())
+    );
+    transport.close();
 }

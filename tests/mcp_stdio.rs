@@ -4,6 +4,7 @@ mod support;
 
 use gosling::mcp::client::{CallOptions, Client, NotificationHandler, Options};
 use gosling::mcp::transport::stdio::{StdioOptions, StdioTransport};
+use gosling::mcp::typed::{Call, Event};
 use gosling::mcp::types::Implementation;
 use gosling::mcp::{Error, jsonrpc::RawJson};
 use gosling::sys::cancel::Cancel;
@@ -234,4 +235,56 @@ fn the_end_of_the_server_is_seen_by_those_who_wait_and_when_nobody_does() {
         let error = client.ping(&Cancel::new()).unwrap_err();
         assert!(error.to_string().contains("signal: 9"), "{error}");
     }
+}
+
+fn demo_program() -> Command {
+    let line = demo_command();
+    let mut command = Command::new(&line[0]);
+    command.args(&line[1..]);
+    command
+}
+
+#[test]
+fn a_callback_that_panics_loses_its_message_only() {
+    // The caller reads what comes at once, and the reader thread what comes later.
+    for step_ms in [1, 100] {
+        let client = Client::builder("test", "1").on_event(|_| panic!("an event"));
+        let client = client.spawn(demo_program()).unwrap();
+        let steps = serde_json::json!({"steps": 2, "step_ms": step_ms});
+        let progress = Call::new().on_progress(|_| panic!("progress"));
+        for call in [progress, Call::new(), Call::new()] {
+            let result = client.call_tool_with("slow", &steps, call);
+            assert_eq!(result.unwrap().is_error, None);
+        }
+        assert!(client.is_open());
+        let begin = Instant::now();
+        client.close();
+        assert!(begin.elapsed() < TEST_TIMEOUT);
+    }
+}
+
+#[test]
+fn a_callback_that_blocks_does_not_hold_the_end() {
+    let (entered, is_entered) = channel();
+    let (open, gate) = channel::<()>();
+    let gate = Mutex::new(gate);
+    let client = Client::builder("test", "1").on_event(move |event| {
+        let is_progress =
+            matches!(&event, Event::Other { method, .. } if method.ends_with("progress"));
+        if is_progress {
+            entered.send(()).unwrap();
+            let _ = gate.lock().unwrap().recv();
+        }
+    });
+    let client = client.spawn(demo_program()).unwrap();
+    let steps = serde_json::json!({"steps": 2, "step_ms": 300});
+    thread::scope(|scope| {
+        let call = scope.spawn(|| client.call_tool("slow", &steps));
+        is_entered.recv_timeout(TEST_TIMEOUT).unwrap();
+        let begin = Instant::now();
+        client.close();
+        assert!(begin.elapsed() < TEST_TIMEOUT);
+        assert!(call.join().unwrap().is_err());
+    });
+    drop(open);
 }

@@ -3,6 +3,7 @@
 
 use super::sync::atomic::{AtomicBool, Ordering};
 use super::sync::{Mutex, lock};
+use super::threads::caught;
 use crossbeam_channel::{Receiver, bounded, never, select};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -114,7 +115,7 @@ impl Cancel {
             std::mem::take(&mut hooks.waiting)
         };
         for hook in hooks.into_values() {
-            hook();
+            let _ = caught("hook of a token", hook);
         }
     }
 

@@ -42,7 +42,7 @@ pub use os::{SYSTEM_POLICY, limit_allocator_arenas, protect_memory, system_memor
 #[cfg(feature = "parts")]
 pub use parts::*;
 pub use taken_variables::take_variable;
-pub use threads::{SMALL_STACK, spawn};
+pub use threads::{SMALL_STACK, caught, spawn};
 pub use time_limit::TimeLimit;
 #[cfg(not(windows))]
 use unix as os;

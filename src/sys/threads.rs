@@ -1,12 +1,15 @@
-//! Threads: named ones, those of one owner, and work that several share.
+//! Threads: named ones, those of one owner, and work that several share; and calls of code that may panic.
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::io;
 use std::iter;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// What the work of a thread is for. The threads that it starts with the functions here inherit it.
 pub type Origin = Arc<dyn Any + Send + Sync>;
@@ -56,6 +59,24 @@ pub fn spawn(
     }
 }
 
+/// Calls code that is not gosling's own, or that calls such code. If it panics, the log says so of `what`, and the
+/// caller goes on with the message.
+///
+/// # Errors
+/// The panic's message.
+pub fn caught<T>(what: impl Display, work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        let text = text.unwrap_or("a panic without a message").to_owned();
+        log::error!("panic caught in=\"{what}\" reason={text:?}");
+        text
+    })
+}
+
+/// How long the end of something waits for its threads: they may be in code of an embedding program.
+const JOIN_LIMIT: Duration = Duration::from_secs(5);
+
 /// The threads of one owner, which joins them at its end.
 #[derive(Debug, Default)]
 pub struct Threads(Vec<JoinHandle<()>>);
@@ -73,20 +94,29 @@ impl Threads {
         self.0.iter().any(|thread| thread.thread().id() == this)
     }
 
-    /// Joins all, which waits for those that run, or only those that have ended; never the calling thread. Returns
-    /// how many others are left.
+    /// Joins all, which waits for those that run, but not for ever, or only those that have ended; never the calling
+    /// thread. Returns how many others are left.
     pub fn join(self, all: bool) -> usize {
-        let this = thread::current().id();
-        let mut left = 0;
-        for thread in self.0 {
-            if thread.thread().id() == this {
-                continue;
+        self.join_within(if all { JOIN_LIMIT } else { Duration::ZERO })
+    }
+
+    /// As [`join`](Self::join), of those that end within `limit`. Logs which ones do not, unless it is 0.
+    pub fn join_within(self, limit: Duration) -> usize {
+        let (this, begin, mut left) = (thread::current().id(), Instant::now(), 0);
+        for thread in self.0.into_iter().filter(|it| it.thread().id() != this) {
+            let mut pause = Duration::from_micros(20);
+            while !thread.is_finished() && begin.elapsed() < limit {
+                thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(10));
             }
-            if all || thread.is_finished() {
+            if thread.is_finished() {
                 // The panic hook has reported a panic of the thread.
                 let _ = thread.join();
-            } else {
-                left += 1;
+                continue;
+            }
+            left += 1;
+            if !limit.is_zero() {
+                log::warn!("thread left running name={:?}", thread.thread().name());
             }
         }
         left

@@ -188,3 +188,21 @@ fn changes_are_heard_over_memory_and_pipes() {
     // The clients are gone, and nothing is said to them.
     server.add_tool(tool("more")).unwrap();
 }
+
+#[test]
+fn a_client_that_panics_disturbs_neither_its_server_nor_the_others() {
+    use gosling::mcp::server::InProcess;
+    let server = Arc::new(growing().changing(&[Listing::Tools]));
+    let panics = McpClient::builder("panics", "1").on_event(|_| panic!("an event"));
+    let panics = panics.connect(InProcess::new(server.clone())).unwrap();
+    let (sender, heard) = channel();
+    let hears = McpClient::builder("hears", "1");
+    let hears = hears.on_event(move |event| sender.send(event).expect("the test listens"));
+    let hears = hears.connect(InProcess::new(server.clone())).unwrap();
+    server.add_tool(tool("more")).unwrap();
+    let event = heard.recv_timeout(DEADLINE);
+    assert!(matches!(event, Ok(Event::ToolsChanged)), "{event:?}");
+    for client in [panics, hears] {
+        assert_eq!(client.list_tools(&Cancel::new()).unwrap().len(), 2);
+    }
+}

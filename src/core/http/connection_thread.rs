@@ -2,7 +2,6 @@
 
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,7 +19,7 @@ use super::{
 };
 use crate::activity::Caller;
 use crate::metric_counters::{METRICS, Refusal};
-use crate::sys::TimeLimit;
+use crate::sys::{TimeLimit, caught};
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
@@ -305,12 +304,9 @@ impl<'a> Connection<'a> {
                 connection: &self.connection.stream,
             };
             let keys = self.shared.router.keys();
-            let client = catch(|| access_control.authenticate(&credentials, keys));
-            let client = client.unwrap_or_else(|reason| {
-                log::error!(
-                    "authentication failed path={:?} reason={reason:?}",
-                    head.path
-                );
+            let what = format_args!("authentication path={:?}", head.path);
+            let client = caught(what, || access_control.authenticate(&credentials, keys));
+            let client = client.unwrap_or_else(|_| {
                 Err(Error::internal(
                     "The server could not find out who you are; its log says why",
                 ))
@@ -379,13 +375,11 @@ impl<'a> Connection<'a> {
             Ok(begun) => begun.flatten(),
             Err(error) => return Ok(error.into()),
         };
-        let mut response = match catch(|| (found.route.handler)(&request)) {
+        let what = format_args!("handler method={method} path={path:?}");
+        let mut response = match caught(what, || (found.route.handler)(&request)) {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => error.into(),
-            Err(reason) => {
-                log::error!("handler failed method={method} path={path:?} reason={reason:?}");
-                Error::internal("The server failed at this request; its log says how").into()
-            }
+            Err(_) => Error::internal("The server failed at this request; its log says how").into(),
         };
         router.redact(&mut response);
         match (begun, &subject) {
@@ -467,9 +461,8 @@ impl<'a> Connection<'a> {
             self.shared.limits.write_timeout,
             events.keep_alive,
         );
-        if let Err(reason) = catch(|| (events.run)(&mut stream)) {
+        if caught("handler of an event stream", || (events.run)(&mut stream)).is_err() {
             // The missing final chunk tells the client that the body is incomplete.
-            log::error!("handler of an event stream failed reason={reason:?}");
             drop(stream);
             self.connection.stream.abort();
             return Err(Failure::Gone);
@@ -480,9 +473,8 @@ impl<'a> Connection<'a> {
     /// Sends the head of the response that changes the protocol, and runs its handler; the connection ends with it.
     fn upgrade(&mut self, head: &Response, run: Upgrade) -> Result<bool, Failure> {
         self.send(head, Some("Upgrade"), BodyEnd::Length, &[])?;
-        match catch(|| run(&mut self.socket)) {
-            Ok(()) => self.socket.linger(),
-            Err(reason) => log::error!("handler of an upgrade failed reason={reason:?}"),
+        if caught("handler of an upgrade", || run(&mut self.socket)).is_ok() {
+            self.socket.linger();
         }
         Ok(false)
     }
@@ -521,13 +513,4 @@ fn unread(part: &str, limit: Duration, error: &io::Error) -> Failure {
         ErrorKind::UnexpectedEof => ended_early(),
         _ => Failure::Gone,
     }
-}
-
-/// Runs a handler; if it panics, returns the message. It may leave its own data inconsistent, but not the connection's.
-fn catch<T>(handler: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(handler)).map_err(|panic| {
-        let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        text.unwrap_or("a panic without a message").to_owned()
-    })
 }

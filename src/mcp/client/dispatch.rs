@@ -8,6 +8,7 @@ use crate::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, RawJson
 use crate::pending_requests::Outcome;
 use crate::transport::{MessageHandler, Stream, TransportError};
 use crate::types::Progress;
+use gosling_sys::caught;
 use gosling_text::{Cut, printable, redact, redact_excerpt};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -54,7 +55,9 @@ impl Inner {
             }
             Message::Notification { method, params } => {
                 self.counters.notifications.fetch_add(1, Ordering::Relaxed);
-                self.notified(&method, params.as_deref(), stream);
+                // A callback that panics loses its message only.
+                let notified = || self.notified(&method, params.as_deref(), stream);
+                let _ = caught("callback for a notification", notified);
             }
             Message::Request { id, method, params } => {
                 self.answer(&id, &method, params.as_deref(), stream);

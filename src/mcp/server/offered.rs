@@ -3,7 +3,7 @@
 use super::reply::ReplySink;
 use super::{Prompt, Resource, ResourceTemplate, Tool};
 use crate::jsonrpc;
-use gosling_sys::lock;
+use gosling_sys::{caught, lock};
 use serde_json::Map;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,36 +86,24 @@ pub(super) trait Keyed {
     fn key(&self) -> &str;
 }
 
-impl Keyed for Tool {
-    const WHAT: &'static str = "tool";
+/// Says what each is called, and which member has its name or URI.
+macro_rules! keyed {
+    ($($type:ty: $what:literal by $key:ident;)*) => {$(
+        impl Keyed for $type {
+            const WHAT: &'static str = $what;
 
-    fn key(&self) -> &str {
-        &self.wire.name
-    }
+            fn key(&self) -> &str {
+                &self.wire.$key
+            }
+        }
+    )*};
 }
 
-impl Keyed for Resource {
-    const WHAT: &'static str = "resource";
-
-    fn key(&self) -> &str {
-        &self.wire.uri
-    }
-}
-
-impl Keyed for ResourceTemplate {
-    const WHAT: &'static str = "template";
-
-    fn key(&self) -> &str {
-        &self.wire.uri_template
-    }
-}
-
-impl Keyed for Prompt {
-    const WHAT: &'static str = "prompt";
-
-    fn key(&self) -> &str {
-        &self.wire.name
-    }
+keyed! {
+    Tool: "tool" by name;
+    Resource: "resource" by uri;
+    ResourceTemplate: "template" by uri_template;
+    Prompt: "prompt" by name;
 }
 
 /// One list of what a server offers, in the order in which it was added.
@@ -203,7 +191,7 @@ impl Listeners {
         let all: Vec<_> = lock(&self.0).iter().filter_map(Weak::upgrade).collect();
         for listener in all {
             if listener.is_ready.load(Ordering::SeqCst) {
-                (listener.sink)(message.clone());
+                let _ = caught("callback of a client", || (listener.sink)(message.clone()));
             }
         }
     }

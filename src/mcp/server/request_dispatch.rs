@@ -16,11 +16,10 @@ use crate::types::{
     CallToolResult, GetPromptResult, Implementation, InitializeResult, ReadResourceResult, VERSIONS,
 };
 use gosling_sys::cancel::Cancel;
-use gosling_sys::lock;
+use gosling_sys::{caught, lock};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -462,7 +461,7 @@ impl Connection {
         );
         let spare = (!quick).then(|| pending.clone());
         let work = move || {
-            let outcome = catch_unwind(AssertUnwindSafe(|| handler(&context)))
+            let outcome = caught(context.logger(), || handler(&context))
                 .unwrap_or_else(|_| Err(handler_panicked(context.logger())));
             drop(context);
             if guard.finish() {

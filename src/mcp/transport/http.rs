@@ -40,8 +40,8 @@ use exchange::Exchange;
 use gosling_outbound::sse::Decoder;
 use gosling_outbound::{AddressCache, Connection, Target, TargetOptions};
 use gosling_sys as sys;
-use gosling_sys::lock;
 use gosling_sys::threads::Threads;
+use gosling_sys::{caught, lock};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -326,7 +326,10 @@ impl Shared {
     }
 
     fn request(self: &Arc<Self>, exchange: &Exchange, id: i64, message: &[u8]) {
-        let outcome = self.post_request(exchange, id, message);
+        let outcome = caught("handler of a response", || {
+            self.post_request(exchange, id, message)
+        });
+        let outcome = outcome.unwrap_or_else(|reason| Err(TransportError::ResponseLost(reason)));
         let error = match outcome {
             Ok(()) => return self.reopen_broken_stream(),
             _ if exchange.is_aborted() && lock(&self.state).closed => TransportError::Closed,

@@ -141,3 +141,12 @@ fn a_token_with_a_deadline_is_cancelled_then() {
     let late = nested.child().receive(&inbox, Duration::MAX);
     assert_eq!(late, Err(NoMessage::Cancelled));
 }
+
+#[test]
+fn a_hook_that_panics_holds_no_other_back() {
+    let token = Cancel::new();
+    let _panics = token.on_cancel(|| panic!("on purpose"));
+    let child = token.child();
+    token.cancel();
+    assert!(child.is_cancelled());
+}

@@ -60,3 +60,34 @@ fn a_thread_does_not_wait_for_itself() {
     ready.wait();
     assert_eq!(joined.recv(), Ok((true, 0)));
 }
+
+#[test]
+fn a_thread_that_does_not_end_is_left() {
+    let end = Arc::new(Barrier::new(2));
+    let waits = end.clone();
+    let mut threads = Threads::default();
+    let stays = spawn("stays".to_owned(), None, move || drop(waits.wait()));
+    threads.add(stays.unwrap());
+    threads.add(spawn("ends".to_owned(), None, || {}).unwrap());
+    assert_eq!(threads.join_within(Duration::from_millis(50)), 1);
+    end.wait();
+}
+
+#[test]
+fn a_panic_that_is_caught_is_its_message() {
+    assert_eq!(caught("work", || 1), Ok(1));
+    let text = String::from("made up");
+    assert_eq!(
+        caught("work", || panic!("fixed")),
+        Err::<(), _>("fixed".to_owned())
+    );
+    assert_eq!(
+        caught("work", || panic!("{text}")),
+        Err::<(), _>(text.clone())
+    );
+    let other = || std::panic::panic_any(7);
+    assert_eq!(
+        caught("work", other),
+        Err::<(), _>("a panic without a message".to_owned())
+    );
+}

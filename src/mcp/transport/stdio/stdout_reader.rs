@@ -8,6 +8,7 @@
 
 use super::line_splitter::LineSplitter;
 use crate::transport::{MessageHandler, Stream, TransportError};
+use gosling_sys::caught;
 use gosling_sys::pipe::PipeReader;
 use gosling_sys::sync::{Clock, Condvar, Mutex, lock};
 use std::io::Read;
@@ -139,7 +140,10 @@ where
 
     fn read_once(&self, splitter: &mut LineSplitter) -> Result<bool, TransportError> {
         splitter.read(&mut &self.stdout, |line| {
-            self.handler.message(line, Stream::Shared);
+            // The splitter, which is the right to read, comes back also if it panics.
+            let _ = caught("handler of a line", || {
+                self.handler.message(line, Stream::Shared)
+            });
         })
     }
 
