@@ -8,7 +8,6 @@ pub(super) mod import_notice;
 pub(super) mod left_out_tools;
 pub(super) mod model_selection;
 pub(super) mod observers;
-pub(super) mod parallel_activation;
 pub(super) mod session_agent;
 pub(super) mod session_changes;
 pub(super) mod session_extensions;

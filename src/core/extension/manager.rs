@@ -16,8 +16,8 @@ use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
 use crate::sorting::sort_by;
 use crate::store::ToolOrigin;
 use crate::sys::cancel::Cancel;
-use crate::sys::lock;
-use crate::sys::threads::share;
+use crate::sys::threads::{Threads, share};
+use crate::sys::{self, lock};
 use crate::text::printable;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
@@ -26,6 +26,8 @@ use std::time::{Duration, Instant};
 
 /// How long the end of a session waits for starting extensions.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long it waits for the active ones to end, which each have their own time limits.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often a wait for another start of the same extension checks whether the client has left.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -296,7 +298,7 @@ impl Manager {
             (table.active.remove(&key), table.starting.get(&key).cloned())
         };
         if let Some(extension) = &removed {
-            self.end(extension);
+            end(&self.context, extension);
         }
         if let Some(starting) = &starting {
             starting.cancel();
@@ -310,24 +312,25 @@ impl Manager {
         removed.is_some() || starting.is_some()
     }
 
-    fn end(&self, extension: &Extension) {
-        extension.close();
-        self.context.activity.note(Entry {
-            extension: extension.config.name(),
-            outcome: "stopped",
-            ..Entry::new("extension", &self.context.session_id)
-        });
-    }
-
-    /// Ends all extensions in parallel, cancels those that are starting, and refuses further activations.
+    /// Ends all extensions in parallel, cancels those that are starting, and refuses further activations. A server of the
+    /// program that does not end is left.
     pub fn close(&self) {
-        let all: Vec<_> = {
+        let all = {
             let mut table = lock(&self.table);
             table.closed = true;
-            std::mem::take(&mut table.active).into_values().collect()
+            std::mem::take(&mut table.active)
         };
         self.cancel.cancel();
-        share(all.len(), all.len(), "end", &|n| self.end(&all[n]));
+        let mut ending = Threads::default();
+        for extension in all.into_values() {
+            let (context, ended) = (self.context.clone(), extension.clone());
+            let name = format!("end {}", extension.key);
+            match sys::spawn(name, None, move || end(&context, &ended)) {
+                Ok(thread) => ending.add(thread),
+                Err(_) => end(&self.context, &extension),
+            }
+        }
+        ending.join_within(END_TIMEOUT);
         let starting = |table: &mut Table| !table.starting.is_empty();
         let _ = self
             .start_finished
@@ -612,6 +615,15 @@ fn call_of(
     let is_done = (result.as_ref()).is_ok_and(|result| result.is_error != Some(true));
     server.record(begin.elapsed(), !is_done);
     result
+}
+
+fn end(context: &Context, extension: &Extension) {
+    extension.close();
+    context.activity.note(Entry {
+        extension: extension.config.name(),
+        outcome: "stopped",
+        ..Entry::new("extension", &context.session_id)
+    });
 }
 
 fn removed_error(name: &str) -> Error {

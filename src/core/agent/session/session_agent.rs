@@ -3,7 +3,6 @@
 
 use crate::agent::Error;
 use crate::agent::session::left_out_tools::LeftOutTools;
-use crate::agent::session::parallel_activation::parallel_map;
 use crate::agent::turn::turn_channel::TurnChannel;
 use crate::agent::turn::turn_state::TurnState;
 use crate::builtin::WorkspaceSlot;
@@ -17,8 +16,8 @@ use crate::mcp::client::CallOptions;
 use crate::mcp::types::{CallToolResult, ReadResourceResult};
 use crate::sys;
 use crate::sys::cancel::{Cancel, NoMessage};
-use crate::sys::lock;
-use crate::sys::threads::Threads;
+use crate::sys::threads::{Threads, share};
+use crate::sys::{caught, lock};
 use crossbeam_channel::{Receiver, bounded};
 use serde::Serialize;
 use serde_json::Value;
@@ -26,7 +25,6 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often a thread that waits for the activation or a turn checks whether its request was cancelled.
@@ -113,7 +111,7 @@ pub struct Agent {
     results: OnceLock<Vec<ExtensionResult>>,
     /// Closed when the activation ends.
     ready: Receiver<()>,
-    activation: Mutex<Option<JoinHandle<()>>>,
+    activation: Mutex<Threads>,
 }
 
 /// When requests used the session.
@@ -224,41 +222,40 @@ impl Agent {
             let _ = this.results.set(results);
             drop(activating);
         });
-        *slot = Some(thread.map_err(|error| no_thread(&error))?);
+        slot.add(thread.map_err(|error| no_thread(&error))?);
         drop(slot);
         Ok(agent)
     }
 
+    /// Activates the extensions in parallel.
     fn activate(&self, plans: &[Result<ExtensionConfig, ExtensionResult>]) -> Vec<ExtensionResult> {
-        let activate = |plan: &Result<ExtensionConfig, ExtensionResult>| match plan {
-            Ok(config) => self.activate_one(config),
-            Err(failed) => failed.clone(),
-        };
-        let panicked = |plan: &Result<ExtensionConfig, ExtensionResult>| match plan {
-            Ok(config) => {
-                let name = config.name();
-                let reason = "gosling itself failed at the start of it; its log says how";
-                let reason = format!("extension {name:?}, setup: {reason}");
-                failure(name, reason, Some(Class::Setup))
-            }
-            Err(failed) => failed.clone(),
-        };
-        parallel_map(plans, MAX_PARALLEL, activate, panicked)
+        let results: Vec<_> = plans.iter().map(|_| OnceLock::new()).collect();
+        share(plans.len(), MAX_PARALLEL, "activate", &|n| {
+            let _ = results[n].set(match &plans[n] {
+                Ok(config) => self.activate_one(config),
+                Err(failed) => failed.clone(),
+            });
+        });
+        let results = results.into_iter();
+        results.filter_map(OnceLock::into_inner).collect()
     }
 
     fn activate_one(&self, config: &ExtensionConfig) -> ExtensionResult {
-        let activated = if self.extensions.has(config.name()) {
-            self.extensions.resume_one(config.name(), &self.cancel)
-        } else {
-            self.extensions.add_initial(config, &self.cancel)
-        };
+        let name = config.name();
+        let activated = caught(format_args!("start of the extension {name:?}"), || {
+            if self.extensions.has(name) {
+                self.extensions.resume_one(name, &self.cancel)
+            } else {
+                self.extensions.add_initial(config, &self.cancel)
+            }
+        });
         match activated {
-            Ok(()) => ExtensionResult {
-                name: config.name().to_owned(),
+            Ok(Ok(())) => ExtensionResult {
+                name: name.to_owned(),
                 success: true,
                 ..ExtensionResult::default()
             },
-            Err(error) => {
+            Ok(Err(error)) => {
                 let report = if unsupported::is_first_report(config) {
                     failure
                 } else {
@@ -266,8 +263,12 @@ impl Agent {
                 };
                 ExtensionResult {
                     screening: error.screening.clone(),
-                    ..report(config.name(), error.to_string(), error.class)
+                    ..report(name, error.to_string(), error.class)
                 }
+            }
+            Err(reason) => {
+                let reason = format!("extension {name:?}, setup: it has panicked: {reason}");
+                failed(name, reason, Some(Class::Setup))
             }
         }
     }
@@ -440,7 +441,7 @@ impl Agent {
         self.unnamed.swap(false, Ordering::SeqCst)
     }
 
-    /// Runs `work` in a thread that the end of the agent joins.
+    /// Runs `work`, which may panic, in a thread that the end of the agent joins.
     ///
     /// # Errors
     /// [`Error::Cancelled`] if the agent is ending, [`Error::Busy`] if no thread can be started.
@@ -454,7 +455,8 @@ impl Agent {
         if self.is_ending() {
             return Err(Error::Cancelled);
         }
-        let thread = sys::spawn(format!("{name} {}", self.session_id), None, work);
+        let what = format!("{name} {}", self.session_id);
+        let thread = sys::spawn(what.clone(), None, move || drop(caught(what, work)));
         let thread = thread.map_err(|error| {
             log::warn!("background thread not started task={name} reason={error}");
             no_thread(&error)
@@ -555,14 +557,12 @@ impl Agent {
         self.cancel.is_cancelled()
     }
 
-    /// Cancels the running turn, closes its files and ends every extension; returns when they have ended. A second
-    /// call waits for the first.
+    /// Cancels the running turn, closes its files and ends every extension; returns when they have ended, but does not
+    /// wait for code of the program that does not end. A second call waits for the first.
     pub fn close(&self) {
         self.cancel.cancel();
         let mut activation = lock(&self.activation);
-        if let Some(activation) = activation.take() {
-            let _ = activation.join();
-        }
+        std::mem::take(&mut *activation).join(true);
         let in_use = |slot: &mut TurnStateSlot| matches!(slot, TurnStateSlot::InUse(_));
         let _ = self.turn_ended.wait_timeout_while(
             lock(&self.turn_state),
@@ -587,6 +587,7 @@ fn no_thread(error: &std::io::Error) -> Error {
 fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
     let mut keys = HashSet::new();
     let mut plans = Vec::new();
+    let invalid = |name: &str, reason| Err(failure(name, reason, Some(Class::Config)));
     for config in configs {
         plans.push(match ExtensionConfig::from_value(config.clone()) {
             Ok(config @ ExtensionConfig::Platform(_))
@@ -602,23 +603,16 @@ fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
             }
             Ok(config) if !keys.insert(config.key()) => {
                 let (name, key) = (config.name(), config.key());
-                Err(failure(
-                    name,
-                    format!(
-                        "extension {name:?}, config: another extension of this session has the key \
-                         `{key}` already; rename one of them"
-                    ),
-                    Some(Class::Config),
-                ))
+                let reason = format!(
+                    "extension {name:?}, config: another extension of this session has the key `{key}` \
+                     already; rename one of them"
+                );
+                invalid(name, reason)
             }
             Ok(config) => Ok(config),
             Err(reason) => {
                 let name = config["name"].as_str().unwrap_or("?");
-                Err(failure(
-                    name,
-                    format!("its configuration is not valid: {reason}"),
-                    Some(Class::Config),
-                ))
+                invalid(name, format!("its configuration is not valid: {reason}"))
             }
         });
     }
