@@ -7,6 +7,7 @@
     feature = "search"
 ))]
 
+mod faults;
 mod store;
 #[path = "../support/mod.rs"]
 mod support;

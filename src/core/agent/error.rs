@@ -47,6 +47,11 @@ pub enum Error {
     Model(provider::Error),
     /// The client disconnected, or the server is stopping.
     Cancelled,
+    /// Code of the program, such as its model, has panicked.
+    Panicked {
+        /// The message of the panic.
+        reason: String,
+    },
     /// Too many turns are running, or no thread could be started.
     Busy {
         /// A sentence about that.
@@ -87,7 +92,9 @@ impl fmt::Display for Error {
                 f.write_str("no turn of the session is running; send it as a message of its own")
             }
             Error::WorkingDir { path } => write!(f, "{path:?} is not a directory"),
-            Error::Config { reason } | Error::Recipe { reason, .. } => f.write_str(reason),
+            Error::Config { reason } | Error::Recipe { reason, .. } | Error::Busy { reason } => {
+                f.write_str(reason)
+            }
             Error::Extension(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
             Error::Working { holder } => store::Error::TurnInProgress {
@@ -96,7 +103,7 @@ impl fmt::Display for Error {
             .fmt(f),
             Error::Model(error) => error.fmt(f),
             Error::Cancelled => f.write_str("the request was cancelled"),
-            Error::Busy { reason } => f.write_str(reason),
+            Error::Panicked { reason } => write!(f, "the program has panicked: {reason}"),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::conversation::{Message, TokenState};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider;
+use crate::sys::caught;
 use serde::Serialize;
 
 /// One event of a turn, in the JSON shape of Goose's API (`MessageEvent` of its OpenAPI document).
@@ -79,7 +80,7 @@ pub trait EventSink {
     fn call_begins(&mut self, _request: &str) {}
 }
 
-/// Passes on all events to several sinks.
+/// Passes on all events to several sinks. One of the others that panics gets no more.
 pub(in crate::agent) struct FanOut<'s> {
     pub(in crate::agent) first: &'s mut dyn EventSink,
     pub(in crate::agent) others: Vec<Box<dyn EventSink>>,
@@ -88,7 +89,8 @@ pub(in crate::agent) struct FanOut<'s> {
 impl FanOut<'_> {
     fn each(&mut self, act: impl Fn(&mut dyn EventSink)) {
         act(self.first);
-        self.others.iter_mut().for_each(|other| act(&mut **other));
+        (self.others)
+            .retain_mut(|other| caught("sink of an observer", || act(&mut **other)).is_ok());
     }
 }
 

@@ -36,8 +36,8 @@ use crate::store::{NewSession, files, settings};
 use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::{FileCalls, lockable_folder};
-use crate::sys::lock;
 use crate::sys::threads::share;
+use crate::sys::{caught, lock};
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -302,11 +302,9 @@ impl Registry {
         };
         session.conversation = self.stores.sessions.conversation(id)?;
         if let Some(messages) = &mut session.conversation {
-            for observer in self.observers.all() {
-                if let Some(count) = observer.before_followed_turn(id, messages) {
-                    messages.truncate(count);
-                }
-            }
+            let counts = (self.observers).ask(|it| it.before_followed_turn(id, messages));
+            let least = counts.flatten().min();
+            messages.truncate(least.unwrap_or(usize::MAX));
         }
         self.models().show(&mut session);
         Ok((session, results))
@@ -390,7 +388,10 @@ impl Registry {
         let _counted = self.turns.count();
         let begun = self.stores.activity.begin(Entry::new("turn", id));
         let outcome = match &begun {
-            Ok(begun) => begun.within(|| self.run_turn(id, input, events, cancel)),
+            Ok(begun) => caught(format_args!("turn session={id}"), || {
+                begun.within(|| self.run_turn(id, input, events, cancel))
+            })
+            .unwrap_or_else(|reason| Err(Error::Panicked { reason })),
             Err(reason) => Err(Error::config(reason.as_str())),
         };
         self.turn_states.release_surplus();
@@ -468,9 +469,7 @@ impl Registry {
             housekeeper.stop();
         }
         share(agents.len(), agents.len(), "stop", &|n| agents[n].close());
-        for observer in self.observers.all() {
-            observer.closed();
-        }
+        self.observers.tell(|it| it.closed());
     }
 
     /// The session and its agent; starts the agent if it does not run.
@@ -615,13 +614,10 @@ pub(in crate::agent) fn check_dirs(dirs: &[PathBuf]) -> Result<(), Error> {
             "a session has at most {MAX_DIRS} folders besides its working directory"
         )));
     }
-    for dir in dirs {
-        if !dir.is_absolute() {
-            return Err(Error::WorkingDir { path: dir.clone() });
-        }
-        check_dir(dir)?;
+    match (dirs.iter()).find(|dir| !(dir.is_absolute() && dir.is_dir())) {
+        Some(path) => Err(Error::WorkingDir { path: path.clone() }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 pub(in crate::agent) fn check_dir(path: &Path) -> Result<(), Error> {

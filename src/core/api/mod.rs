@@ -136,6 +136,7 @@ impl From<agent::Error> for Error {
                 return Error::new(503, message).header("Retry-After", "1");
             }
             agent::Error::Cancelled => 503,
+            agent::Error::Panicked { .. } => 500,
         };
         Error::new(status, message)
     }

@@ -9,6 +9,7 @@ use super::{Error, ErrorClass, ModelConfig, Provider};
 use crate::features;
 use crate::store::Config;
 use crate::store::settings::PROVIDER;
+use crate::sys::caught;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -78,14 +79,16 @@ impl InProcessCatalog {
     /// Makes a provider.
     ///
     /// # Errors
-    /// [`ErrorClass::Config`] if its settings are wrong, or it has another name than it is listed with.
+    /// [`ErrorClass::Config`] if its settings are wrong, it panics, or it has another name than it is listed with.
     pub fn make(&self, provider: &InProcessProvider) -> Result<Arc<dyn Provider>, Error> {
-        let made = (provider.make)(&self.config)?;
-        if made.name() != provider.name {
-            let message = format!("it calls itself {:?}", made.name());
-            return Err(Error::new(ErrorClass::Config, message));
+        let made = caught("provider of the program", || (provider.make)(&self.config));
+        match made.unwrap_or_else(|reason| Err(Error::new(ErrorClass::Config, reason))) {
+            Ok(made) if made.name() != provider.name => {
+                let message = format!("it calls itself {:?}", made.name());
+                Err(Error::new(ErrorClass::Config, message))
+            }
+            made => made,
         }
-        Ok(made)
     }
 
     fn existing(&self, name: &str) -> Result<&InProcessProvider, Error> {

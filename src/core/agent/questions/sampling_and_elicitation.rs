@@ -83,9 +83,8 @@ impl ExtensionRequestHandler {
     fn ask(&self, data: Action) -> bool {
         let content = vec![Content::ActionRequired(ActionRequired { data })];
         let question = Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY);
-        let mut observers = self.observers.all();
-        self.channel.send(Notice::Message(question.clone()))
-            || observers.any(|it| it.asked(&self.session_id, &question))
+        let mut asked = (self.observers).ask(|it| it.asked(&self.session_id, &question));
+        self.channel.send(Notice::Message(question.clone())) || asked.any(|is_shown| is_shown)
     }
 
     /// Asks the user whether the model may answer the server. An error if not.

@@ -6,10 +6,10 @@ use crate::agent::Agent;
 use crate::agent::session::agent_table::AgentTable;
 use crate::agent::session::observers::SessionObservers;
 use crate::sys;
+use crate::sys::threads::Threads;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The shortest and the longest interval between two checks.
@@ -18,7 +18,7 @@ const POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(100), Durati
 pub(in crate::agent) struct Housekeeper {
     /// Nothing is ever sent: the thread ends when this is dropped.
     _open: Sender<()>,
-    thread: JoinHandle<()>,
+    threads: Threads,
 }
 
 impl Housekeeper {
@@ -32,20 +32,21 @@ impl Housekeeper {
         idle_limit: impl Fn() -> Option<Duration> + Send + 'static,
     ) -> io::Result<Self> {
         let (open, closed) = bounded(0);
-        let thread = sys::spawn("housekeeper".to_owned(), None, move || {
+        let mut threads = Threads::default();
+        threads.add(sys::spawn("housekeeper".to_owned(), None, move || {
             run(&live, &observers, &idle_limit, &closed);
-        })?;
+        })?);
         Ok(Housekeeper {
             _open: open,
-            thread,
+            threads,
         })
     }
 
     /// Ends the thread after the check that it is at.
     pub(in crate::agent) fn stop(self) {
-        let Housekeeper { _open, thread } = self;
+        let Housekeeper { _open, threads } = self;
         drop(_open);
-        let _ = thread.join();
+        threads.join(true);
     }
 }
 
@@ -68,8 +69,8 @@ fn run(
                 .into_iter()
                 .for_each(|agent| rest(live, agent, limit));
         }
-        let freed = observers.all().filter(|it| it.release_unused());
-        let has_freed = freed.count() > 0;
+        let freed = observers.ask(|it| it.release_unused());
+        let has_freed = freed.filter(|has_freed| *has_freed).count() > 0;
         let agents = live.all();
         let last_used = agents.iter().map(|agent| agent.last_used()).max();
         memory.note(agents.len(), last_used, has_freed);

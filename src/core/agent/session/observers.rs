@@ -4,10 +4,11 @@
 use crate::agent::EventSink;
 use crate::conversation::Message;
 use crate::sys::cancel::Cancel;
-use crate::sys::lock;
+use crate::sys::{caught, lock};
 use std::sync::{Arc, Mutex, Weak};
 
-/// Learns what becomes of the sessions of a registry. Its methods must not block.
+/// Learns what becomes of the sessions of a registry. Its methods must not block. The log tells of one that panics; a
+/// sink that panics gets no more events.
 pub trait SessionObserver: Send + Sync {
     /// The session of this process got this name.
     fn named(&self, _id: &str, _name: &str) {}
@@ -54,10 +55,20 @@ impl SessionObservers {
         all.push(observer);
     }
 
-    /// The observers, in the order in which they were added. They are called, and may be dropped, without the lock.
-    pub(in crate::agent) fn all(&self) -> impl Iterator<Item = Arc<dyn SessionObserver>> {
-        let all = lock(&self.0).clone();
-        all.into_iter().filter_map(|observer| observer.upgrade())
+    /// Calls the observers, in the order in which they were added, for their answers. They are called, and may be
+    /// dropped, without the lock. One that panics has no answer.
+    pub(in crate::agent) fn ask<T>(
+        &self,
+        call: impl Fn(&dyn SessionObserver) -> T,
+    ) -> impl Iterator<Item = T> {
+        let all = lock(&self.0).clone().into_iter();
+        let all = all.filter_map(|observer| observer.upgrade());
+        all.filter_map(move |it| caught("observer of sessions", || call(&*it)).ok())
+    }
+
+    /// As [`ask`](Self::ask), of all.
+    pub(in crate::agent) fn tell(&self, call: impl Fn(&dyn SessionObserver)) {
+        self.ask(call).for_each(drop);
     }
 }
 

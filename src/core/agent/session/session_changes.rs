@@ -82,9 +82,7 @@ impl Registry {
             session.name = name.to_owned();
             session.user_set_name = true;
         })?;
-        for observer in self.observers.all() {
-            observer.named(id, name);
-        }
+        self.observers.tell(|it| it.named(id, name));
         Ok(())
     }
 
@@ -285,9 +283,7 @@ impl Registry {
         let deleted = self.stores().sessions.delete(id)?;
         // An agent that has started since; a later one does not find its session.
         self.stop(id);
-        for observer in self.observers.all() {
-            observer.deleted(id);
-        }
+        self.observers.tell(|it| it.deleted(id));
         deleted.then_some(()).ok_or(Error::NoSession)
     }
 }

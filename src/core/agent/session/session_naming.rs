@@ -98,9 +98,7 @@ impl SessionNamer {
         });
         match stored {
             Ok(session) => {
-                for observer in self.observers.all() {
-                    observer.named(&self.id, &session.name);
-                }
+                (self.observers).tell(|it| it.named(&self.id, &session.name));
             }
             Err(error) => log::debug!(
                 "name of a session not stored session={} reason={error}",

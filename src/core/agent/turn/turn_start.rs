@@ -113,9 +113,8 @@ impl TurnStart<'_> {
             return Ok(TurnReport::default());
         }
         let mut fan_out;
-        let others = self.observers.all();
-        let others = others.filter_map(|it| it.turn_begins(&session.id, &input.user, cancel));
-        let others: Vec<Box<dyn EventSink>> = others.collect();
+        let others = (self.observers).ask(|it| it.turn_begins(&session.id, &input.user, cancel));
+        let others: Vec<Box<dyn EventSink>> = others.flatten().collect();
         if !others.is_empty() {
             let first = output.events;
             fan_out = FanOut { first, others };

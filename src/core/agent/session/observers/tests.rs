@@ -17,7 +17,7 @@ fn an_observer_gets_names_until_it_is_dropped() {
     observers.add(weak(&stays));
     observers.add(weak(&leaves));
     drop(leaves);
-    observers.all().for_each(|it| it.named("1", "a"));
+    observers.tell(|it| it.named("1", "a"));
     assert_eq!(*lock(&stays.0), ["1: a"]);
-    assert_eq!(observers.all().count(), 1);
+    assert_eq!(observers.ask(|_| ()).count(), 1);
 }
