@@ -1,6 +1,6 @@
 //! Where a program keeps sessions instead of in files.
 
-use crate::sys::lock;
+use crate::sys::{caught, lock};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -20,7 +20,7 @@ pub trait Storage: Send + Sync + 'static {
     /// The names of all documents.
     ///
     /// # Errors
-    /// The store cannot be read. The client is told, as with those of the other functions.
+    /// The store cannot be read. The client is told, as with those of the other functions, and of panics.
     fn names(&self) -> io::Result<Vec<String>>;
 
     /// The content of a document; `None` if there is none.
@@ -67,6 +67,42 @@ impl<S: Storage> Storage for Arc<S> {
 
     fn remove(&self, name: &str) -> io::Result<()> {
         S::remove(self, name)
+    }
+}
+
+/// A store whose panics are errors.
+pub(crate) struct Caught<S>(pub(crate) S);
+
+impl<S: Storage> Caught<S> {
+    fn call<T>(&self, call: impl FnOnce(&S) -> io::Result<T>) -> io::Result<T> {
+        let called = caught("storage of the program", || call(&self.0));
+        called.unwrap_or_else(|reason| {
+            Err(io::Error::other(format!(
+                "the store has panicked: {reason}"
+            )))
+        })
+    }
+}
+
+impl<S: Storage> Storage for Caught<S> {
+    fn names(&self) -> io::Result<Vec<String>> {
+        self.call(|it| it.names())
+    }
+
+    fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        self.call(|it| it.read(name))
+    }
+
+    fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.call(|it| it.replace(name, content))
+    }
+
+    fn append(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.call(|it| it.append(name, content))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.call(|it| it.remove(name))
     }
 }
 

@@ -6,7 +6,7 @@
 //! A deletion takes no lock of the session. So whoever writes into a folder locks the folder, and fails if it was
 //! removed. What was in it besides `session.json` is left over until the store has removed it, also after a new start.
 
-use crate::storage::Storage;
+use crate::storage::{Caught, Storage};
 use crate::store::disk::{Disk, Handle};
 use crate::store::session_file_names::{MESSAGES, SESSION};
 use crate::store::{Error, Result, Sessions};
@@ -29,7 +29,7 @@ pub fn sessions(storage: impl Storage) -> Sessions {
     // A path for errors and locks, different from that of other stores.
     let root = PathBuf::from(format!("store {}", NEXT.fetch_add(1, Ordering::Relaxed)));
     let disk = StorageDisk(Arc::new(Shared {
-        storage: Box::new(storage),
+        storage: Box::new(Caught(storage)),
         root: root.clone(),
         state: Mutex::default(),
         locks: Mutex::default(),

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A store in memory, of which one write fails.
+/// A store in memory, of which one write fails, or panics if its number is even.
 #[derive(Default)]
 struct Failing {
     memory: Memory,
@@ -30,6 +30,7 @@ impl Failing {
     fn write(&self) -> io::Result<()> {
         let number = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
         match number == self.failing.load(Ordering::SeqCst) {
+            true if number.is_multiple_of(2) => panic!("the store is out of order"),
             true => Err(io::Error::other("the store is out of order")),
             false => Ok(()),
         }
