@@ -5,7 +5,6 @@ use crate::conversation::{Action, Content, Message};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use serde_json::Value;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -65,7 +64,8 @@ pub struct UserHandle {
 
 /// Asks `user` what the sessions of the registry ask, from now on. Other fronts may answer, too; the first answer counts.
 pub fn ask(registry: &Arc<Registry>, user: impl User) -> UserHandle {
-    let asker = Arc::new(Asker {
+    let asker = Arc::new_cyclic(|this| Asker {
+        this: this.clone(),
         questions: Questions {
             registry: Arc::downgrade(registry),
             user: Arc::new(user),
@@ -77,13 +77,15 @@ pub fn ask(registry: &Arc<Registry>, user: impl User) -> UserHandle {
 }
 
 struct Asker {
+    /// For turns, which may last longer than the handle.
+    this: Weak<Asker>,
     questions: Questions,
 }
 
 impl SessionObserver for Asker {
     fn turn_begins(&self, id: &str, _: &Message, cancel: &Cancel) -> Option<Box<dyn EventSink>> {
         Some(Box::new(TurnQuestions {
-            questions: self.questions.clone(),
+            asker: self.this.clone(),
             session: id.to_owned(),
             cancel: cancel.child(),
         }))
@@ -100,15 +102,17 @@ impl SessionObserver for Asker {
 
 /// Sees the questions of a turn.
 struct TurnQuestions {
-    questions: Questions,
+    asker: Weak<Asker>,
     session: String,
     cancel: Cancel,
 }
 
 impl EventSink for TurnQuestions {
     fn event(&mut self, event: Event<'_>) {
-        if let Event::Message { message, .. } = event {
-            self.questions.ask(&self.session, message, &self.cancel);
+        if let Event::Message { message, .. } = event
+            && let Some(asker) = self.asker.upgrade()
+        {
+            (asker.questions).ask(&self.session, message, &self.cancel);
         }
     }
 
@@ -153,18 +157,19 @@ impl Questions {
     }
 
     fn put(&self, question: &Question) {
-        let asked = catch_unwind(AssertUnwindSafe(|| match &question.kind {
-            Kind::Approval(approval) => {
-                let answer = self.user.approve(approval);
-                self.confirm(question, answer);
+        let asked = sys::caught("user of the program, who declines", || {
+            match &question.kind {
+                Kind::Approval(approval) => {
+                    let answer = self.user.approve(approval);
+                    self.confirm(question, answer);
+                }
+                Kind::Elicitation(elicitation) => {
+                    let answer = self.user.elicit(elicitation);
+                    self.answer(question, answer);
+                }
             }
-            Kind::Elicitation(elicitation) => {
-                let answer = self.user.elicit(elicitation);
-                self.answer(question, answer);
-            }
-        }));
+        });
         if asked.is_err() {
-            log::error!("the program's user panicked, which declines its question");
             self.declined(question);
         }
         self.open.fetch_sub(1, Ordering::Relaxed);

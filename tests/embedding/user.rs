@@ -2,19 +2,24 @@
 //! using the session that asks.
 
 use crate::support::{TEST_TIMEOUT, temp_dir};
-use crate::{Told, adder, own_user, start, with_calculator};
-use gosling::agent::{Confirmation, Error, ModelChoice, Registry, Stores, TurnInput};
-use gosling::conversation::{Message, Role};
-use gosling::embedding::{Approval, Elicitation, User, ask};
+use crate::{Adder, Told, adder, own_user, start, with_calculator};
+use gosling::agent::{
+    Confirmation, Error, Event, EventSink, ModelChoice, Registry, Stores, TurnInput,
+};
+use gosling::conversation::{Action, Content, Message, Role};
+use gosling::embedding::{Approval, Elicitation, User, UserHandle, ask};
 use gosling::mcp::server::InProcess;
 use gosling::parts::PARTS;
+use gosling::provider::{
+    self, Completion, CompletionRequest, DeltaSink, InProcessProvider, Provider,
+};
 use gosling::store::Paths;
 use gosling::sys::cancel::Cancel;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak, mpsc};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A registry in which the user is asked before each call.
 fn registry(root: &Path) -> Arc<Registry> {
@@ -235,6 +240,86 @@ fn a_user_may_use_the_session_that_asks() -> Result<(), Error> {
     let error = inner.expect_err("a second turn at the same time");
     assert!(error.to_string().contains("still busy"), "{error}");
     drop(user);
+    registry.close();
+    Ok(())
+}
+
+/// Drops the handle of the user in the turn, before it calls the tool.
+struct Dropping(Adder, Arc<Mutex<Option<UserHandle>>>);
+
+impl Provider for Dropping {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn complete(
+        &self,
+        request: &CompletionRequest<'_>,
+        cancel: &Cancel,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<Completion, provider::Error> {
+        self.1.lock().unwrap().take();
+        self.0.complete(request, cancel, sink)
+    }
+
+    fn models(&self, cancel: &Cancel) -> Result<Vec<String>, provider::Error> {
+        self.0.models(cancel)
+    }
+}
+
+/// Tells the ids of the questions whether a tool may be called.
+struct Questions(mpsc::Sender<String>);
+
+impl EventSink for Questions {
+    fn event(&mut self, event: Event<'_>) {
+        if let Event::Message { message, .. } = event {
+            for part in &message.content {
+                if let Content::ActionRequired(action) = part
+                    && let Action::ToolConfirmation { id, .. } = &action.data
+                {
+                    self.0.send(id.clone()).unwrap();
+                }
+            }
+        }
+    }
+    fn flush(&mut self) {}
+}
+
+#[test]
+fn a_user_is_not_asked_once_the_handle_is_dropped() -> Result<(), Error> {
+    let root = temp_dir();
+    let stores = Stores::new(&Paths::under(root.path()));
+    let approve = json!("approve");
+    stores.config.upsert("GOOSE_MODE", &approve).unwrap();
+    let handle: Arc<Mutex<Option<UserHandle>>> = Arc::default();
+    let dropped = handle.clone();
+    let model = InProcessProvider::new("user_adder", "sum", move |_| {
+        let adder = Adder("user_adder".to_owned());
+        Ok(Arc::new(Dropping(adder, dropped.clone())))
+    });
+    let registry = Registry::new(stores, PARTS, true).with_providers([model]);
+    let registry = Arc::new(with_calculator(registry, "calculator"));
+    let id = begin(root.path(), &registry)?;
+    let (asked, is_asked) = mpsc::channel();
+    let user = approving(move |_| {
+        asked.send(()).unwrap();
+        Confirmation::AllowOnce
+    });
+    *handle.lock().unwrap() = Some(ask(&registry, user));
+    let (question, questions) = mpsc::channel();
+    thread::scope(|scope| {
+        let turn = scope.spawn(|| {
+            let input = TurnInput::new(Message::text(Role::User, "What is 1 + 2?"));
+            let outcome = registry.reply(&id, input, &mut Questions(question), &Cancel::new());
+            outcome.map(drop)
+        });
+        let question = questions.recv_timeout(TEST_TIMEOUT).expect("a question");
+        let asked = is_asked.recv_timeout(Duration::from_millis(300));
+        assert!(asked.is_err(), "the user is asked without a handle");
+        let questions = registry.questions(&id);
+        assert!(questions.confirm(&question, Confirmation::DenyOnce));
+        turn.join().unwrap()
+    })?;
     registry.close();
     Ok(())
 }
