@@ -21,13 +21,13 @@ typedef struct gosling gosling;
 typedef struct gosling_turn gosling_turn;
 
 /* Opens the folders of gosling. `options` is a JSON object, or NULL: "root" is the folder to use instead of the user's,
- * "offline" forbids extensions and models on other machines. NULL if that fails.
+ * "offline" forbids extensions and models on other machines. NULL if that fails, or the options are something else.
  *
  * Where SIGPIPE would end the program, it is ignored from then on: an MCP server that ends would cause it. */
 gosling *gosling_open(const char *options, char **error);
 
-/* Ends all agents and their extensions, waits for that, and frees the handle. Turns that run end; their handles stay
- * until gosling_turn_end. NULL is allowed. */
+/* Ends all agents and their extensions, waits for that, and frees the handle. Turns that run end, also if no one takes
+ * their events; their handles stay until gosling_turn_end. NULL is allowed. */
 void gosling_close(gosling *handle);
 
 /* Calls a route of the HTTP API, without a network and a key: `method` in capitals, `path` with its query, `body` in JSON
@@ -40,7 +40,7 @@ char *gosling_request(gosling *handle, const char *method, const char *path, con
 char *gosling_call_tool(gosling *handle, const char *session, const char *tool, const char *arguments, char **error);
 
 /* Starts a turn with a message of the user. Its events wait to be taken; the turn pauses while many do. NULL if it
- * cannot be started. */
+ * cannot be started, for example as there is no such session. */
 gosling_turn *gosling_turn_start(gosling *handle, const char *session, const char *message, char **error);
 
 /* What gosling_turn_next found. */
@@ -67,7 +67,7 @@ void gosling_turn_end(gosling_turn *turn);
  * argument is not valid. */
 int gosling_approve(gosling *handle, const char *session, const char *request, const char *action);
 
-/* Answers an elicitation with `data` in JSON, or declines it with NULL. Returns what gosling_approve does. */
+/* Answers an elicitation with `data`, a JSON object, or declines it with NULL. Returns what gosling_approve does. */
 int gosling_answer(gosling *handle, const char *session, const char *request, const char *data);
 
 /* Frees a text. NULL is allowed. */

@@ -17,7 +17,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Arc, Mutex};
@@ -83,10 +82,13 @@ impl EventSink for Events {
 impl Gosling {
     fn open(options: Option<&str>) -> Result<Self, String> {
         let options: Options = match options {
-            Some(options) => parsed("options", options)?,
+            Some(options) => parsed("options", object("options", options)?)?,
             None => Options::default(),
         };
         let paths = match &options.root {
+            Some(root) if root.as_os_str().is_empty() => {
+                return Err("options: root is empty".to_owned());
+            }
             Some(root) => Paths::under(root),
             None => Paths::from_env().map_err(|error| error.to_string())?,
         };
@@ -103,6 +105,9 @@ impl Gosling {
         path: &str,
         body: Option<&str>,
     ) -> Result<(u16, Vec<u8>), String> {
+        if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            return Err("the method is not in capitals".to_owned());
+        }
         let method = method.parse::<Method>();
         let method = method.map_err(|_| "unknown method".to_owned())?;
         if !path.starts_with('/') {
@@ -117,7 +122,7 @@ impl Gosling {
     }
 
     fn call_tool(&self, session: &str, tool: &str, arguments: &str) -> Result<String, String> {
-        let arguments: Box<RawValue> = parsed("arguments", arguments)?;
+        let arguments: Box<RawValue> = parsed("arguments", object("arguments", arguments)?)?;
         let agent = self.registry.active_agent(session);
         let agent = agent.map_err(|error| error.to_string())?;
         let result = agent.call(tool, &arguments, agent.cancel());
@@ -126,8 +131,11 @@ impl Gosling {
     }
 
     fn start_turn(&self, session: &str, message: &str) -> Result<Turn, String> {
+        let found = self.registry.files().session(session);
+        found.map_err(|error| error.to_string())?;
         let (sender, receiver) = bounded(MAX_EVENTS);
-        let cancel = Cancel::new();
+        // It ends with the registry, too, even if no one takes its events.
+        let cancel = self.registry.cancel().child();
         let mut events = Events {
             sender,
             writer: EventWriter::default(),
@@ -192,6 +200,14 @@ fn parsed<'t, T: Deserialize<'t>>(name: &str, text: &'t str) -> Result<T, String
     serde_json::from_str(text).map_err(|error| format!("{name}: {error}"))
 }
 
+/// The text of this name, which is a JSON object: only names say what its values are.
+fn object<'t>(name: &str, text: &'t str) -> Result<&'t str, String> {
+    let is_object = text.trim_start().starts_with('{');
+    is_object
+        .then_some(text)
+        .ok_or_else(|| format!("{name} is not an object"))
+}
+
 /// Ignores SIGPIPE as programs in Rust do, unless the program has said what is to happen.
 fn ignore_broken_pipes() {
     #[cfg(unix)]
@@ -207,7 +223,8 @@ fn ignore_broken_pipes() {
 
 /// Runs `work`; a panic is an error.
 fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("gosling has panicked".to_owned()))
+    let caught = gosling::sys::caught("function for C", work);
+    caught.unwrap_or_else(|reason| Err(format!("gosling has panicked: {reason}")))
 }
 
 /// The text for the caller; what comes behind a zero byte is cut off, which no JSON has.
@@ -466,7 +483,7 @@ pub unsafe extern "C" fn gosling_answer(
 ) -> c_int {
     // SAFETY: the caller's pointers, as the header demands.
     outcome(caught(|| unsafe {
-        let data = optional("data", data)?.map(|data| parsed("data", data));
+        let data = optional("data", data)?.map(|data| parsed("data", object("data", data)?));
         let questions = handle(gosling)?
             .registry
             .questions(required("session", session)?);

@@ -1,5 +1,6 @@
 /* A program in C with gosling in it: ./program FOLDER. It is an MCP server, too: ./program mcp. */
 #include "gosling.h"
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,8 @@ static void call_a_tool(void)
     check(!result && error);
     gosling_free(error);
     check(!gosling_call_tool(handle, session, "demo__add", "{", NULL));
+    check(!gosling_call_tool(handle, session, "demo__add", "[20, 22]", &error) && strstr(error, "object"));
+    gosling_free(error);
     check(!gosling_call_tool(handle, "no session", "demo__add", "{}", &error) && error);
     gosling_free(error);
 }
@@ -135,13 +138,20 @@ static void refuse_what_is_not_valid(void)
     gosling_free(error);
     check(!gosling_open("\xff", &error) && strstr(error, "UTF-8"));
     gosling_free(error);
+    check(!gosling_open("[]", &error) && strstr(error, "object"));
+    gosling_free(error);
+    check(!gosling_open("{\"root\": \"\"}", &error) && strstr(error, "root"));
+    gosling_free(error);
     check(!gosling_request(NULL, "GET", "/status", NULL, &status) && status == 0);
     check(!gosling_request(handle, "GET", "status", NULL, &status) && status == 0);
+    check(!gosling_request(handle, "", "/status", NULL, &status) && status == 0);
+    check(!gosling_request(handle, "get", "/status", NULL, &status) && status == 0);
     check(!gosling_turn_start(handle, NULL, "text", &error) && strstr(error, "NULL"));
     gosling_free(error);
     check(!gosling_turn_next(NULL, 0, &status) && status == GOSLING_INVALID);
     check(gosling_approve(handle, session, NULL, "allow_once") == -1);
     check(gosling_answer(handle, session, "another", "{") == -1);
+    check(gosling_answer(handle, session, "another", "[]") == -1);
     check(gosling_answer(handle, session, "another", NULL) == 0);
     gosling_turn_cancel(NULL);
     gosling_turn_end(NULL);
@@ -152,16 +162,54 @@ static void refuse_what_is_not_valid(void)
     ask("GET", "/status", NULL, 200);
 }
 
-/* A turn of a session that does not exist tells it as its last event. */
-static void tell_why_a_turn_fails(void)
+/* A turn of a session that does not exist is not started. */
+static void refuse_a_turn_without_a_session(void)
 {
-    int state;
-    gosling_turn *turn = gosling_turn_start(handle, "20200101_1", "text", NULL);
-    char *event = gosling_turn_next(turn, 30000, &state);
-    check(event && strstr(event, "\"type\":\"Error\""));
-    gosling_free(event);
-    check(!gosling_turn_next(turn, 30000, &state) && state == GOSLING_ENDED);
-    gosling_turn_end(turn);
+    char *error;
+    check(!gosling_turn_start(handle, "20200101_1", "text", &error) && strstr(error, "not found"));
+    gosling_free(error);
+}
+
+/* How many threads of this program have this name. */
+static int threads(const char *name)
+{
+    char path[300], comm[32];
+    int found = 0;
+    struct dirent *task;
+    DIR *tasks = opendir("/proc/self/task");
+    check(tasks);
+    while ((task = readdir(tasks))) {
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        FILE *file = fopen(path, "r");
+        if (!file)
+            continue;
+        if (fgets(comm, sizeof comm, file)) {
+            comm[strcspn(comm, "\n")] = 0;
+            found += !strcmp(comm, name);
+        }
+        fclose(file);
+    }
+    closedir(tasks);
+    return found;
+}
+
+/* Closes gosling while a turn waits for an answer, and another one for somebody who takes its events. */
+static void close_with_turns(const char *folder)
+{
+    gosling_turn *asking, *telling;
+    asking = gosling_turn_start(handle, session, "What is 20 and 22?", NULL);
+    start(folder, "{\"type\":\"builtin\",\"name\":\"demo\"}");
+    telling = gosling_turn_start(handle, session, "A long story", NULL);
+    check(asking && telling);
+    usleep(1000000);
+    check(threads("turn") == 2);
+    gosling_close(handle);
+    for (int waited = 0; threads("turn"); waited++) {
+        check(waited < 100);
+        usleep(100000);
+    }
+    gosling_turn_end(asking);
+    gosling_turn_end(telling);
 }
 
 /* The server of this program closes its stdin, and so does not end this program when something is written to it. */
@@ -220,12 +268,10 @@ int main(int count, char **arguments)
     run_a_turn("allow_once", ":42");
     run_a_turn("deny_once", "It is");
     end_a_turn_that_waits();
-    tell_why_a_turn_fails();
+    refuse_a_turn_without_a_session();
     outlive_a_server(arguments[0], folder);
     start(folder, "{\"type\":\"builtin\",\"name\":\"demo\"}");
-    gosling_turn *turn = gosling_turn_start(handle, session, "What is 20 and 22?", NULL);
-    gosling_close(handle);
-    gosling_turn_end(turn);
+    close_with_turns(folder);
     puts("all of it works");
     return 0;
 }
