@@ -50,7 +50,6 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
@@ -547,7 +546,7 @@ impl ConnectionState {
                 }
             });
             let run = || state.run_prompt(&session, params, &cancel);
-            let outcome = catch_unwind(AssertUnwindSafe(run));
+            let outcome = sys::caught("prompt of a client", run);
             // The next prompt may follow the answer at once.
             drop(turn);
             pending.answer(outcome.unwrap_or_else(|_| Err(panicked())));
@@ -581,7 +580,7 @@ impl PendingAnswer {
     {
         self.spawn(method, move |pending| {
             let (state, cancel) = (pending.state.clone(), pending.guard.cancel.clone());
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(&state, &cancel)));
+            let outcome = sys::caught("request of a client", || work(&state, &cancel));
             pending.answer(outcome.unwrap_or_else(|_| Err(panicked())));
         });
     }
@@ -613,7 +612,8 @@ impl PendingAnswer {
         let name = method.to_owned();
         self.spawn(method, move |pending| {
             let (state, cancel) = (pending.state.clone(), pending.guard.cancel.clone());
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(&state, &name, params, &cancel)));
+            let work = || work(&state, &name, params, &cancel);
+            let outcome = sys::caught("request that opens a session", work);
             match outcome.unwrap_or_else(|_| Err(panicked())) {
                 Ok(_) if cancel.is_cancelled() => {
                     let error = ErrorObject::new(REQUEST_CANCELLED, "The request was cancelled");

@@ -312,8 +312,8 @@ impl Manager {
         removed.is_some() || starting.is_some()
     }
 
-    /// Ends all extensions in parallel, cancels those that are starting, and refuses further activations. A server of the
-    /// program that does not end is left.
+    /// Ends all extensions in parallel, cancels those that are starting, and refuses further activations. A server of
+    /// the program that does not end is left.
     pub fn close(&self) {
         let all = {
             let mut table = lock(&self.table);
