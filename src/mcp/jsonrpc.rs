@@ -410,25 +410,20 @@ fn message(text: &str) -> Result<Message, Malformed> {
     }
 }
 
+/// The bytes of a message, as one line.
+type Written = serde_json::Result<Vec<u8>>;
+
 /// The bytes of a request. `params` is left out if it is `None`.
 ///
 /// # Errors
 /// `params` cannot be written as JSON, which is a bug of the caller.
-pub fn request(
-    id: &Id,
-    method: &str,
-    params: Option<&impl Serialize>,
-) -> serde_json::Result<Vec<u8>> {
+pub fn request(id: &Id, method: &str, params: Option<&impl Serialize>) -> Written {
     let params = params.map(serde_json::to_string).transpose()?;
     request_raw(id, method, params.as_deref())
 }
 
 /// As [`request`], with the JSON text of `params`.
-pub(super) fn request_raw(
-    id: &Id,
-    method: &str,
-    params: Option<&str>,
-) -> serde_json::Result<Vec<u8>> {
+pub(super) fn request_raw(id: &Id, method: &str, params: Option<&str>) -> Written {
     let mut message = begin(params);
     message.extend_from_slice(br#","id":"#);
     serde_json::to_writer(&mut message, id)?;
@@ -439,7 +434,7 @@ pub(super) fn request_raw(
 ///
 /// # Errors
 /// As [`request`].
-pub fn notification(method: &str, params: Option<&impl Serialize>) -> serde_json::Result<Vec<u8>> {
+pub fn notification(method: &str, params: Option<&impl Serialize>) -> Written {
     let params = params.map(serde_json::to_string).transpose()?;
     let params = params.as_deref();
     end_with_method(begin(params), method, params)
@@ -454,11 +449,7 @@ fn begin(content: Option<&str>) -> Vec<u8> {
     message
 }
 
-fn end_with_method(
-    mut message: Vec<u8>,
-    method: &str,
-    params: Option<&str>,
-) -> serde_json::Result<Vec<u8>> {
+fn end_with_method(mut message: Vec<u8>, method: &str, params: Option<&str>) -> Written {
     message.extend_from_slice(br#","method":"#);
     serde_json::to_writer(&mut message, method)?;
     if let Some(params) = params {
@@ -473,10 +464,7 @@ fn end_with_method(
 ///
 /// # Errors
 /// As [`request`].
-pub fn response(
-    id: Option<&Id>,
-    outcome: Result<&impl Serialize, &ErrorObject>,
-) -> serde_json::Result<Vec<u8>> {
+pub fn response(id: Option<&Id>, outcome: Result<&impl Serialize, &ErrorObject>) -> Written {
     let (member, content) = match outcome {
         Ok(result) => (&br#","result":"#[..], serde_json::to_string(result)?),
         Err(error) => (&br#","error":"#[..], serde_json::to_string(error)?),
