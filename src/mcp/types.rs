@@ -61,7 +61,7 @@ impl Root {
         let path = fs::uri_path(folder);
         let name = folder.file_name().map(|name| name.to_string_lossy());
         folder.has_root().then(|| Root {
-            uri: format!("file://{}", percent_encode(path.as_ref(), PLAIN)),
+            uri: format!("file://{}", percent_encode(&path, PLAIN)),
             name: name.map(Into::into),
         })
     }

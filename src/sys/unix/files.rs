@@ -2,6 +2,7 @@
 
 use super::state;
 use crate::stamp::Stamp;
+use std::borrow::Cow;
 use std::ffi::CStr;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
@@ -47,8 +48,8 @@ impl Folder {
 }
 
 /// What stands for an absolute path in a `file:` URI, before it is encoded.
-pub fn uri_path(path: &Path) -> &[u8] {
-    path.as_os_str().as_encoded_bytes()
+pub fn uri_path(path: &Path) -> Cow<'_, [u8]> {
+    path.as_os_str().as_encoded_bytes().into()
 }
 
 /// Makes `options` create files with mode 0600.

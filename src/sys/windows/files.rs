@@ -5,6 +5,7 @@ pub use super::file_calls::FileCalls;
 
 use super::{access_list, ffi, path_text};
 use crate::stamp::Stamp;
+use std::borrow::Cow;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
@@ -68,8 +69,10 @@ pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
 }
 
 /// What stands for an absolute path in a `file:` URI, before it is encoded.
-pub fn uri_path(path: &Path) -> String {
+pub fn uri_path(path: &Path) -> Cow<'_, [u8]> {
     path_text::to_uri(&path.to_string_lossy())
+        .into_bytes()
+        .into()
 }
 
 /// Gives a folder another name. The system refuses that while a file below it is open, in any process; then its files
