@@ -6,11 +6,10 @@ mod support;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 use support::server::{RunningServer, Server, gosling};
+use support::system::has_mode;
 use support::temp_dir;
 
 /// Runs gosling on the files of this root.
@@ -73,8 +72,7 @@ fn backed_up(folder: &Path, options: &[&str]) -> (RunningServer, String, PathBuf
 fn what_a_running_server_has_is_there_again_elsewhere() {
     let folder = temp_dir();
     let (server, id, archive) = backed_up(folder.path(), &[]);
-    let mode = fs::metadata(&archive).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    assert!(has_mode(&archive, 0o600));
     let again = Server::new();
     fs::remove_dir(again.root().join("config")).unwrap();
     let said = succeeds(&on(again.root(), &["restore", text(&archive)]));
@@ -180,12 +178,13 @@ fn damaged_and_newer_archives_are_refused() {
 }
 
 #[test]
+#[cfg(unix)] // A limit of the size of files.
 fn a_full_disk_leaves_nothing_behind() {
     let folder = temp_dir();
     let (server, _, archive) = backed_up(folder.path(), &[]);
     server.kill();
     let limited = |root: &Path, arguments: &[&str]| {
-        let mut command = Command::new("sh");
+        let mut command = std::process::Command::new("sh");
         command.args([
             "-c",
             "ulimit -f 1; exec \"$0\" \"$@\"",
@@ -261,26 +260,29 @@ fn a_session_of_a_newer_version_stays_as_it_is() {
 
 /// Everything belongs to a user who may not write there.
 #[test]
+#[cfg(unix)] // Another user.
 fn a_read_only_root_is_backed_up_and_not_restored_to() {
+    use std::os::unix::fs::chown;
+    use std::os::unix::process::CommandExt;
+    use support::system::{is_root, set_mode};
+
     const USER: u32 = 65534;
     let (root, folder) = (temp_dir(), temp_dir());
     succeeds(&on(root.path(), &["keys", "add", "one", "--role", "read"]));
     let archive = folder.path().join("a.tar");
-    let is_root = fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0);
-    let mode = |path: &Path, mode| fs::set_permissions(path, PermissionsExt::from_mode(mode));
     let mut all: Vec<PathBuf> = tree(root.path()).into_keys().collect();
     for folder in ["", "config", "data", "data/audit"] {
         all.push(root.path().join(folder));
     }
     for path in all.iter().chain([&folder.path().to_owned()]) {
-        if is_root {
+        if is_root() {
             chown(path, Some(USER), Some(USER)).unwrap();
         }
     }
-    all.iter().for_each(|path| mode(path, 0o500).unwrap());
+    all.iter().for_each(|path| set_mode(path, 0o500));
     let run = |arguments: &[&str]| {
         let mut command = gosling();
-        if is_root {
+        if is_root() {
             command.uid(USER).gid(USER);
         }
         command.env("GOOSE_PATH_ROOT", root.path()).args(arguments);
@@ -290,5 +292,5 @@ fn a_read_only_root_is_backed_up_and_not_restored_to() {
     succeeds(&run(&["backup", text(&archive)]));
     fails(&run(&["restore", "--force", text(&archive)]), "cannot");
     assert_eq!(tree(root.path()), before);
-    all.iter().for_each(|path| mode(path, 0o700).unwrap());
+    all.iter().for_each(|path| set_mode(path, 0o700));
 }

@@ -4,10 +4,8 @@
 mod support;
 
 use serde_json::{Value, json};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use support::process::{descendants, signal};
@@ -320,9 +318,12 @@ fn a_chat_without_a_message_leaves_no_session() {
 
 /// A terminal that does not echo: what the user types, and what a program reads.
 #[cfg(target_os = "linux")]
-fn terminal() -> (File, File) {
+fn terminal() -> (fs::File, fs::File) {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::OpenOptionsExt;
+
     let open = |path: &str| {
-        let mut options = File::options();
+        let mut options = fs::File::options();
         options.read(true).write(true).custom_flags(libc::O_NOCTTY);
         options.open(path).unwrap()
     };

@@ -198,7 +198,7 @@ fn a_list_of_more_sessions_than_memory_holds_is_whole_and_in_order() {
             fs::write(file(&name, "messages.jsonl"), &messages).unwrap();
         } else {
             // Files of their own would take minutes to remove.
-            std::os::unix::fs::symlink(id(1), folder.join(name)).unwrap();
+            support::system::symlink(id(1), folder.join(name)).unwrap();
         }
     }
     let ids = |numbers: std::ops::RangeInclusive<usize>| numbers.rev().map(id).collect::<Vec<_>>();

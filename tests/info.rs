@@ -6,14 +6,11 @@ mod support;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::server::gosling;
+use support::system::{is_root, mode, set_mode};
 use support::temp_dir;
-
-const USER: u32 = 65_534;
 
 /// The command on the files of this root.
 fn info(root: &Path) -> Command {
@@ -50,10 +47,6 @@ fn faults(of: &Value) -> Vec<&str> {
     faults.iter().map(|it| it.as_str().unwrap()).collect()
 }
 
-fn set_mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
-}
-
 /// Writes a file of this root with this mode, and makes its folders.
 fn write(root: &Path, name: &str, mode: u32, text: &str) {
     let path = root.join(name);
@@ -66,9 +59,9 @@ fn write(root: &Path, name: &str, mode: u32, text: &str) {
 }
 
 /// All that is below a folder, with modes and contents.
-fn snapshot(of: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+fn snapshot(of: &Path) -> BTreeMap<PathBuf, (Option<u32>, Vec<u8>)> {
     let mut all = BTreeMap::new();
-    let mode = fs::metadata(of).unwrap().permissions().mode();
+    let mode = mode(of);
     if !of.is_dir() {
         all.insert(of.to_owned(), (mode, fs::read(of).unwrap()));
         return all;
@@ -78,12 +71,6 @@ fn snapshot(of: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
         all.append(&mut snapshot(&entry.unwrap().path()));
     }
     all
-}
-
-/// Whether the tests run as root.
-fn is_root() -> bool {
-    // SAFETY: a system call without arguments.
-    unsafe { libc::geteuid() == 0 }
 }
 
 #[test]
@@ -270,7 +257,7 @@ fn nothing_is_written_or_corrected_and_no_secret_is_shown() {
         "one: {role: admin}\n",
     );
     write(root.path(), "data/audit/1.jsonl", 0o600, "{}\n");
-    set_mode(&root.path().join("data"), 0o755);
+    set_mode(root.path().join("data"), 0o755);
     let before = snapshot(root.path());
     let found = as_json(&mut info(root.path()));
     let text = printed(&mut info(root.path()));
@@ -298,7 +285,6 @@ fn nothing_is_written_or_corrected_and_no_secret_is_shown() {
 #[test]
 fn a_root_that_cannot_be_used_is_said() {
     let root = temp_dir();
-    write(root.path(), "closed/config/config.yaml", 0o600, "a: 1\n");
     write(root.path(), "file", 0o600, "");
     let not_a_folder = as_json(&mut info(&root.path().join("file")));
     assert_eq!(not_a_folder["folders"]["config"]["exists"], Value::Null);
@@ -307,9 +293,20 @@ fn a_root_that_cannot_be_used_is_said() {
         found[0].contains("it cannot be reached: Not a directory"),
         "{found:?}"
     );
+}
+
+#[cfg(unix)] // Another user.
+#[test]
+fn a_root_of_another_user_is_said() {
+    use std::os::unix::fs::chown;
+    use std::os::unix::process::CommandExt;
+
+    const USER: u32 = 65_534;
     if !is_root() {
         return;
     }
+    let root = temp_dir();
+    write(root.path(), "closed/config/config.yaml", 0o600, "a: 1\n");
     // Another user's files, which this one can reach; then a folder that it cannot enter.
     set_mode(root.path(), 0o755);
     let closed = root.path().join("closed");

@@ -390,7 +390,7 @@ fn every_signal_ignored() {
     leaves.echoes("leaves");
     // A missing interpreter affects only its own extension.
     let path = server.work().join("broken");
-    support::script(&path, "#!/does/not/exist\n");
+    support::system::script(&path, "#!/does/not/exist\n");
     server.refuses(Extension::stdio("broken", path.to_str().unwrap(), &[]));
     all_works(&server, &session);
     // A server receives SIGTERM, whatever it inherited.

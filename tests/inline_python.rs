@@ -1,16 +1,16 @@
 //! Extensions of type `inline_python` on a real server. In the place of `uvx` and Python there is a shell script
 //! that runs the code as a shell script, so the tests need neither.
-#![cfg(feature = "inline-python")]
+#![cfg(all(feature = "inline-python", unix))]
 
 mod support;
 
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use support::scripted::{Action, Script};
 use support::server::{Extension, RunningServer, Server, as_argument, scripted_mcp};
-use support::{script, until};
+use support::system::{has_mode, script, symlink};
+use support::until;
 
 /// The launcher: notes its arguments and its environment, fails as uv does if a package does not exist, and
 /// runs the last argument.
@@ -109,8 +109,7 @@ fn the_code_runs_as_a_server_with_its_packages() {
     };
     let file = folder.join("inline_extension.py");
     assert_eq!(fs::read_to_string(&file).unwrap(), extension.0["code"]);
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(folder), mode(&file)), (0o700, 0o600));
+    assert!(has_mode(folder, 0o700) && has_mode(&file, 0o600));
     let words = [
         "--with",
         "mcp",
@@ -438,7 +437,7 @@ fn the_next_start_after_a_kill_removes_the_file_and_no_file_in_use() {
     let elsewhere = first.root().join("work/keep");
     fs::write(&elsewhere, "").unwrap();
     let link = first.root().join("tmp/gosling-python-link");
-    std::os::unix::fs::symlink(first.root().join("work"), &link).unwrap();
+    symlink(first.root().join("work"), &link).unwrap();
 
     let second = first.restart_after_kill();
     assert!(left[0].exists());

@@ -6,7 +6,8 @@
     feature = "developer",
     feature = "acp",
     feature = "chat",
-    feature = "schedules"
+    feature = "schedules",
+    unix // A policy's file has an owner and a mode.
 ))]
 
 #[path = "support/policy_file.rs"]

@@ -4,7 +4,8 @@
     feature = "policy",
     feature = "scripted",
     feature = "developer",
-    feature = "demo"
+    feature = "demo",
+    unix // A policy's file has an owner and a mode.
 ))]
 
 #[cfg(feature = "openai")]

@@ -21,7 +21,7 @@ use support::server::{Extension, RunningServer, Server};
 /// A script whose interpreter does not exist: it is found and executable, but exec fails.
 fn without_interpreter(server: &RunningServer) -> Extension {
     let path = server.work().join("broken");
-    support::script(&path, "#!/does/not/exist\n");
+    support::system::script(&path, "#!/does/not/exist\n");
     Extension::stdio("broken", path.to_str().unwrap(), &[])
 }
 
@@ -218,7 +218,7 @@ fn a_program_is_looked_up_in_the_path_that_it_is_given() {
     std::fs::create_dir(first.join("folder")).unwrap();
     assert_eq!(kind("folder"), std::io::ErrorKind::PermissionDenied);
     // A script without an interpreter line is run as shells run it.
-    support::script(&second.join("program"), "echo $0");
+    support::system::script(&second.join("program"), "echo $0");
     let (process, mut pipes) = spawn("program").unwrap();
     let mut text = String::new();
     pipes.stdout.read_to_string(&mut text).unwrap();
@@ -336,7 +336,7 @@ fn a_server_inherits_no_descriptor_but_its_pipes() {
 fn a_script_that_does_not_name_its_interpreter_runs() {
     let server = Server::new().start();
     let path = server.work().join("plain");
-    support::script(&path, "exec \"$1\" \"$2\"\n");
+    support::system::script(&path, "exec \"$1\" \"$2\"\n");
     let (path, mcp) = (path.to_str().unwrap(), support::server::scripted_mcp());
     let script = support::server::as_argument(&Script::new());
     let extension = Extension::stdio("plain", path, &[&mcp, &script]);

@@ -13,13 +13,12 @@ mod http_peer;
 mod model_server;
 mod support;
 
-use model_server::{ModelServer, Reply, says};
+use model_server::{ModelServer, Reply};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::TcpStream;
 use support::client::{Answer, KEY};
 use support::server::{RunningServer, Server};
-use support::{script, temp_dir};
 
 /// A provider as goosed lists it.
 const RECORDED: &str = r#"{
@@ -57,17 +56,18 @@ fn server_with(model: &ModelServer) -> RunningServer {
 
 #[cfg(feature = "azure")]
 #[test]
+#[cfg(unix)] // The program is a script.
 fn azure_takes_the_token_of_its_command_line_program() {
     let model = ModelServer::with(|seen| match seen.header("authorization") {
-        Some("Bearer of-the-user") => Reply::stream(says(&["hello"])),
+        Some("Bearer of-the-user") => Reply::stream(model_server::says(&["hello"])),
         _ => Reply::json("401 No", r#"{"error":{"message":"who are you?"}}"#),
     });
-    let folder = temp_dir();
+    let folder = support::temp_dir();
     let az = r#"#!/bin/sh
 [ "$*" = "account get-access-token --output json --resource https://cognitiveservices.azure.com" ] || exit 1
 [ -z "$OPENAI_API_KEY" ] && echo '{"accessToken": "of-the-user", "expires_on": 4102444800}'
 "#;
-    script(&folder.path().join("az"), az);
+    support::system::script(&folder.path().join("az"), az);
     let path = format!("{}:/usr/bin:/bin", folder.path().display());
     let server = Server::new()
         .env("PATH", &path)

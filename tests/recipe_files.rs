@@ -131,7 +131,7 @@ fn json_files_stay_json_and_links_are_replaced() {
     let outside = server.work().join("outside.yaml");
     let text = "title: O\ndescription: D\nprompt: go\n";
     fs::write(&outside, text).unwrap();
-    std::os::unix::fs::symlink(&outside, folder.join("link.yaml")).unwrap();
+    support::system::symlink(&outside, folder.join("link.yaml")).unwrap();
     for entry in manifests(&server) {
         let body = json!({"id": entry["id"], "recipe": recipe("Changed")});
         server.post("/recipes/save", body).is(200);

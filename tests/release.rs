@@ -5,14 +5,12 @@ mod support;
 
 use serde_json::{Value, json};
 use std::fs::{self, File};
-use std::os::unix::fs::symlink;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use support::server::gosling;
+use support::system::symlink;
 use support::{TempDir, temp_dir};
 
-const USER: u32 = 65_534;
 const CONTENTS: [(&str, &[u8]); 3] = [
     ("gosling-1.2.3-static", b"\x7fELF and so on"),
     ("gosling_1.2.3-1_amd64.deb", b"!<arch>\n"),
@@ -306,18 +304,18 @@ fn huge_files_are_not_read() {
 }
 
 #[test]
+#[cfg(unix)] // Another user.
 fn a_file_that_cannot_be_read_is_a_problem() {
-    // SAFETY: a system call without arguments.
-    if unsafe { libc::geteuid() } != 0 {
+    use std::os::unix::process::CommandExt;
+    use support::system::{is_root, set_mode};
+
+    const USER: u32 = 65_534;
+    if !is_root() {
         return;
     }
     let release = release();
     let name = CONTENTS[0].0;
     // Of root, which the command is not.
-    let set_mode = |path: &Path, mode: u32| {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
-    };
     set_mode(release.path(), 0o755);
     let file = release.path().join(name);
     set_mode(&file, 0o600);

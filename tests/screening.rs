@@ -1,6 +1,6 @@
 //! The screening of packages, on a real server and at the command line. In the place of `npx` and `uvx` there is a
 //! script that leaves a trace, so that a test sees whether anything ran.
-#![cfg(feature = "screening")]
+#![cfg(all(feature = "screening", unix))]
 
 #[path = "support/http_peer.rs"]
 #[allow(dead_code)] // Each test file uses its own part.
@@ -14,7 +14,8 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use support::scripted::Script;
 use support::server::{Extension, RunningServer, Server, as_argument, gosling, scripted_mcp};
-use support::{script, temp_dir};
+use support::system::script;
+use support::temp_dir;
 
 /// A server whose `npx`, `uvx` and `docker` note that they ran, and then run the scripted MCP server.
 fn server() -> Server {

@@ -15,11 +15,9 @@ mod support;
 
 use model_server::{ModelServer, Reply};
 use serde_json::{Value, json};
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use support::scripted::{Action, Script};
-use support::server::{Extension, RunningServer, Server, gosling};
+use support::server::{Extension, RunningServer, Server};
 
 /// A model server that answers every request with `Hello.`
 fn model() -> ModelServer {
@@ -250,7 +248,11 @@ fn a_name_that_is_nearly_a_setting_is_reported_once() {
 }
 
 #[test]
+#[cfg(unix)] // Variables are Unicode there, or nearly.
 fn a_variable_that_is_not_unicode_does_not_count_as_unset() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
     let script = "export GOOSE_MODE=$(printf 'a\\377') GOOSE_LOG=loud; exec \"$@\"";
     let server = Server::scripted(json!({"turns": []}));
     let server = server.through("sh", &["-c", script, "sh"]).start();
@@ -258,7 +260,7 @@ fn a_variable_that_is_not_unicode_does_not_count_as_unset() {
     server.logs("GOOSE_MODE in the environment is \"a\u{fffd}\", but must be one of auto");
     server.logs("`approve` is used");
     server.logs("GOOSE_LOG is \"loud\", but levels are");
-    let mut refused = gosling();
+    let mut refused = support::server::gosling();
     let name = OsStr::from_bytes(b"\xff.pem");
     let output = refused
         .arg("agent")

@@ -2,7 +2,7 @@
 
 use crate::support::client::KEY;
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Record, Server, scripted_mcp};
+use crate::support::server::{Extension, Record, Server};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -35,6 +35,7 @@ fn a_child_knows_its_session_and_works_in_its_folder() {
 }
 
 #[test]
+#[cfg(unix)] // Programs have names as they like, and `/bin/false` is one.
 fn a_package_runner_starts_outside_of_the_working_directory_unless_its_entry_says_otherwise() {
     let server = Server::new().start();
     let bin = server.root().join("bin");
@@ -43,7 +44,7 @@ fn a_package_runner_starts_outside_of_the_working_directory_unless_its_entry_say
     let started = |program: &str, cwd: Value| {
         let path = bin.join(program);
         if !path.exists() {
-            std::os::unix::fs::symlink(scripted_mcp(), &path).unwrap();
+            crate::support::system::symlink(crate::support::server::scripted_mcp(), &path).unwrap();
         }
         let record = Record::new();
         let script = Script::new().recorded(&record.path());
@@ -64,7 +65,7 @@ fn a_package_runner_starts_outside_of_the_working_directory_unless_its_entry_say
     assert_eq!(started("npx", json!("session")).0, work);
     assert_eq!(started("server", Value::Null).0, work);
     assert_eq!(started("server", json!("own")).0, own);
-    std::os::unix::fs::symlink("/bin/false", bin.join("bunx")).unwrap();
+    crate::support::system::symlink("/bin/false", bin.join("bunx")).unwrap();
     let error = server.refuses(Extension::stdio(
         "ends",
         bin.join("bunx").to_str().unwrap(),

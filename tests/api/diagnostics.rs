@@ -166,7 +166,7 @@ fn the_archive_has_what_a_fault_needs() {
         .join(format!("data/sessions/{}/answers", session.id));
     fs::create_dir_all(&outputs).unwrap();
     fs::write(outputs.join("ö.txt"), "stored output").unwrap();
-    std::os::unix::fs::symlink("/etc/passwd", outputs.join("link.txt")).unwrap();
+    crate::support::system::symlink("/etc/passwd", outputs.join("link.txt")).unwrap();
 
     let (head, zip) = fetch(&server, &session.id);
     let name = format!("filename=\"diagnostics_{}.zip\"", session.id);

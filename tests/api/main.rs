@@ -29,6 +29,7 @@ mod metrics;
 #[cfg(feature = "desktop")]
 mod not_offered;
 #[cfg(feature = "desktop")]
+#[cfg(unix)] // Named pipes and devices.
 mod replaced_files;
 mod resources_and_prompts;
 mod session_history;

@@ -3,9 +3,9 @@
 
 use crate::diagnostics::fetch;
 use crate::support::server::{RunningServer, Server};
+use crate::support::system::symlink;
 use serde_json::json;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

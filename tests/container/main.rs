@@ -1,6 +1,6 @@
 //! Extensions in a container. The container runtime is a script that runs commands on this machine.
 // Some tests and their helpers need features that a build may leave out.
-#![cfg(feature = "containers")]
+#![cfg(all(feature = "containers", unix))] // The runtime is a script of a shell.
 #![cfg_attr(not(feature = "developer"), allow(dead_code, unused_imports))]
 
 #[path = "../support/mod.rs"]
@@ -8,14 +8,14 @@ mod support;
 
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use support::process::{children, descendants};
 use support::scripted::Script;
 use support::server::{
     Extension, GOSLING, Record, RunningServer, Server, Session, as_argument, scripted_mcp,
 };
-use support::{TempDir, script, temp_dir, until};
+use support::system::{script, symlink};
+use support::{TempDir, temp_dir, until};
 
 const TOKEN: &str = "tr0ub4dor-and-3";
 

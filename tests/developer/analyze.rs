@@ -3,11 +3,11 @@
 use crate::stdio_server::StdioServer;
 use crate::support::client::Answer;
 use crate::support::server::Session;
+use crate::support::system::symlink;
 use crate::support::{TempDir, temp_dir, until};
 use crate::{model_text, user_text, with_developer};
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};

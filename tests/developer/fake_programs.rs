@@ -1,7 +1,8 @@
 //! Fakes of helper programs: scripts on their own `PATH` that record their calls.
 
 use crate::support::server::Server;
-use crate::support::{TempDir, script, temp_dir};
+use crate::support::system::script;
+use crate::support::{TempDir, temp_dir};
 use std::fs;
 use std::path::PathBuf;
 

@@ -1,10 +1,10 @@
 //! `.gooseignore`.
 
 use crate::support::server::{Extension, Server, Session};
+use crate::support::system::symlink;
 use crate::{model_text, with_developer};
 use serde_json::json;
 use std::fs;
-use std::os::unix::fs::symlink;
 
 fn refuses(session: &Session<'_>, tool: &str, arguments: serde_json::Value) {
     let shown = arguments.to_string();

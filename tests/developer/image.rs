@@ -4,12 +4,12 @@ use crate::fake_programs::{FakePrograms, jpeg, png};
 use crate::model_text;
 use crate::support::client::Answer;
 use crate::support::server::{Extension, Session};
+use crate::support::system::symlink;
 use crate::support::until;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::process::Command;
 
 fn show(session: &Session<'_>, path: &str) -> Answer {

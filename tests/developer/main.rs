@@ -6,20 +6,24 @@ mod support;
 
 #[cfg(feature = "analyze")]
 mod analyze;
-#[cfg(feature = "image")]
+#[cfg(all(feature = "image", unix))] // The programs are scripts.
 mod fake_programs;
+#[cfg(unix)] // Limits and users.
 mod full_disk;
 mod gooseignore;
-#[cfg(feature = "image")]
+#[cfg(all(feature = "image", unix))]
 mod image;
+#[cfg(unix)] // Signals, and commands of a Unix shell.
 mod process_lifetime;
 mod prompts;
 mod refused_calls;
 #[cfg(feature = "analyze")]
 mod repair_session;
-#[cfg(feature = "screen")]
+#[cfg(all(feature = "screen", unix))]
 mod screen;
+#[cfg(unix)] // Commands of a Unix shell.
 mod shell;
+#[cfg_attr(not(unix), allow(dead_code))] // Other tests need all of it.
 mod stdio_server;
 mod text_editor;
 mod working_directory;

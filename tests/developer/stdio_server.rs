@@ -1,11 +1,11 @@
 //! A `gosling mcp developer` process, and the messages on its stdin and stdout.
 
 use crate::support::server::gosling;
+use crate::support::system::set_mode;
 use crate::support::{TEST_TIMEOUT, TempDir, temp_dir, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ impl StdioServer {
     pub fn start_by(mut command: Command) -> StdioServer {
         let root = temp_dir();
         // The command may run it as another user.
-        fs::set_permissions(root.path(), PermissionsExt::from_mode(0o777)).unwrap();
+        set_mode(root.path(), 0o777);
         let mut process = command
             .args(["mcp", "developer"])
             .env("GOOSE_PATH_ROOT", root.path())

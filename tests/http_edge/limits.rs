@@ -1,8 +1,7 @@
 //! Sizes, deadlines, the limit on connections, and stopping the server.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Command, Stdio};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -421,6 +420,10 @@ impl log::Log for ToStderr {
 #[cfg(unix)]
 #[test]
 fn out_of_descriptors_the_server_goes_on_accepting() {
+    use std::io::{BufRead, BufReader};
+    use std::net::SocketAddr;
+    use std::process::{Command, Stdio};
+
     let mut child = Command::new("sh")
         .args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())

@@ -14,12 +14,12 @@ use gosling::sys::cancel::Cancel;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use support::client::Answer;
 use support::server::{Extension, GOSLING, RunningServer, Server, Session};
+use support::system::symlink;
 
 /// Runs the test in a session with the extension.
 fn with_memory(test: impl FnOnce(&Session<'_>)) {

@@ -141,7 +141,7 @@ fn always_does_not_hold_for_the_same_words_in_another_folder_or_for_other_values
     let folders = ["one", "two"].map(|name| server.work().join(name));
     let place = |folder: &std::path::Path| {
         std::fs::create_dir_all(folder).unwrap();
-        std::os::unix::fs::symlink(scripted_mcp(), folder.join("server")).unwrap();
+        crate::support::system::symlink(scripted_mcp(), folder.join("server")).unwrap();
     };
     folders.iter().for_each(|folder| place(folder));
     let begin = |folder: &std::path::Path, secret: &str, values: Value| {
@@ -173,7 +173,7 @@ fn always_does_not_hold_for_a_file_of_another_folder_that_is_gone_once_it_runs()
     let record = Record::new();
     let server = approving("approve");
     let program = server.work().join("server");
-    std::os::unix::fs::symlink(scripted_mcp(), &program).unwrap();
+    crate::support::system::symlink(scripted_mcp(), &program).unwrap();
     let mut args = vec![json!("./server")];
     args.extend(tool(&record).0["args"].as_array().unwrap().iter().cloned());
     let extension = tool(&record).with("cmd", "env").with("args", args.clone());

@@ -3,9 +3,9 @@
 use crate::support::client::KEY;
 use crate::support::scripted::Script;
 use crate::support::server::{Extension, Server, Session};
+use crate::support::system::symlink;
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::symlink;
 
 /// A model that repeats its system prompt and the news behind the messages, or calls a tool.
 fn telling() -> Value {

@@ -4,7 +4,6 @@ use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server};
 use crate::support::turns::{Stream, user};
 use serde_json::{Value, json};
-use std::os::unix::fs::PermissionsExt;
 
 /// A model that makes these calls at once and then repeats the last result.
 fn calling(calls: Value) -> Value {
@@ -323,7 +322,7 @@ fn an_answer_that_is_too_large_goes_to_a_file() {
     let path = path.split_once(". It begins").expect("a head").0;
     let metadata = std::fs::metadata(path).unwrap();
     assert_eq!(metadata.len(), 300_000);
-    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    assert!(crate::support::system::has_mode(path, 0o600));
     assert!(path.contains(&session.id), "{path}");
     server.delete(&format!("/sessions/{}", session.id)).is(200);
     assert!(!std::path::Path::new(path).exists());

@@ -1,7 +1,7 @@
 //! The end of a server whose turns may end first, and servers that share the numbers of sessions.
 
-use crate::Manager;
 use crate::listeners::activated;
+use crate::manager::Manager;
 use crate::support::client::{Answer, KEY};
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, RunningServer, Server, gosling};

@@ -1,13 +1,50 @@
 //! What a service manager and probes are told, over real sockets, and the units for systemd.
 
-use crate::Manager;
 use crate::support::server::{RunningServer, Server, gosling};
 use crate::support::{temp_dir, until};
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
+
+/// The socket of a service manager.
+pub struct Manager(UnixDatagram);
+
+impl Manager {
+    pub fn at(socket: UnixDatagram) -> Self {
+        socket
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        Manager(socket)
+    }
+
+    /// The next message. A process that was stopped or frozen goes on with `Interrupted`, not with what it waited for.
+    #[track_caller]
+    pub fn heard(&self) -> String {
+        let mut buffer = [0; 4096];
+        let length = loop {
+            match self.0.recv(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                length => break length.expect("a message in time"),
+            }
+        };
+        String::from_utf8(buffer[..length].to_vec()).unwrap()
+    }
+
+    /// Waits for a message with this line.
+    #[track_caller]
+    pub fn hears(&self, line: &str) -> String {
+        for _ in 0..1000 {
+            let heard = self.heard();
+            if heard.lines().any(|it| it == line) {
+                return heard;
+            }
+        }
+        panic!("{line} was not heard");
+    }
+}
 
 #[test]
 fn a_manager_hears_that_the_server_is_ready_lives_and_stops() {

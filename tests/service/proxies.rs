@@ -7,8 +7,6 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::thread;
 use std::time::Instant;
@@ -203,7 +201,11 @@ fn a_page_that_came_without_tls_is_another_site() {
 }
 
 #[test]
+#[cfg(unix)] // Unix sockets.
 fn a_proxy_over_a_unix_socket_is_believed_if_the_list_says_so() {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
     let folder = temp_dir();
     let path = folder.path().join("gosling.sock");
     let place = format!("unix:{}", path.display());

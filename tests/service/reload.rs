@@ -1,6 +1,6 @@
 //! SIGHUP: files are read again, and nothing is dropped.
 
-use crate::Manager;
+use crate::manager::Manager;
 use crate::policy_file::PolicyFile;
 use crate::support::server::{RunningServer, Server, gosling};
 use crate::support::{TempDir, process, temp_dir, until};

@@ -9,6 +9,7 @@ pub mod process;
 pub mod scripted;
 pub mod server;
 pub mod session_events;
+pub mod system;
 pub mod turns;
 pub mod watchdog;
 pub mod web_socket;
@@ -56,14 +57,6 @@ pub fn temp_dir() -> TempDir {
             }
         }
     }
-}
-
-/// Writes an executable script.
-pub fn script(path: &Path, text: &str) {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt;
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Polls until `look` returns a value.

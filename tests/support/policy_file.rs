@@ -2,9 +2,9 @@
 #![allow(dead_code)] // Each test file uses its own part.
 
 use crate::support::server::{RunningServer, Server, gosling};
+use crate::support::system::{is_root, set_mode};
 use crate::support::{TempDir, temp_dir};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -17,8 +17,7 @@ impl PolicyFile {
     pub fn new(text: &str) -> Option<Self> {
         let file = PolicyFile(temp_dir());
         file.write(text);
-        // SAFETY: a system call without arguments.
-        if unsafe { libc::geteuid() } != 0 {
+        if !is_root() {
             let output = file.run(&["extensions", "list"]);
             assert_eq!(output.status.code(), Some(2), "{output:?}");
             return None;
@@ -44,7 +43,7 @@ impl PolicyFile {
     pub fn write(&self, text: &str) {
         let new = self.0.path().join("new");
         fs::write(&new, text).unwrap();
-        fs::set_permissions(&new, PermissionsExt::from_mode(0o644)).unwrap();
+        set_mode(&new, 0o644);
         fs::rename(&new, self.path()).unwrap();
     }
 

@@ -3,14 +3,13 @@
 use super::client::{Answer, KEY, send};
 use super::process::{Census, GUARDIAN, Proc, census, descendants, inventory, memory, signal};
 use super::scripted::Script;
+use super::system::{self, StartOptions};
 use super::{TEST_TIMEOUT, TempDir, temp_dir, until};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, Read};
+use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -31,14 +30,7 @@ pub fn gosling() -> Command {
 
 fn like_gosling(program: &str) -> Command {
     let mut command = Command::new(program);
-    // SAFETY: `signal` may be called there, and takes the usual disposition.
-    unsafe {
-        command.pre_exec(|| {
-            libc::signal(libc::SIGINT, libc::SIG_DFL);
-            libc::signal(libc::SIGHUP, libc::SIG_DFL);
-            Ok(())
-        });
-    }
+    system::prepare(&mut command);
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let models = ["_API_KEY", "_HOST", "_TOKEN"]
@@ -56,21 +48,9 @@ fn like_gosling(program: &str) -> Command {
 pub struct Server {
     root: Arc<TempDir>,
     variables: Vec<(String, String)>,
-    ignored: Vec<i32>,
-    /// The user that it runs as.
-    user: Option<u32>,
-    /// A descriptor that is closed at its start.
-    closed: Option<i32>,
-    /// What it gets as descriptors from 3 on.
-    passed: Vec<Arc<OwnedFd>>,
-    /// Its stdin; without, `/dev/null`.
-    stdin: Option<Arc<OwnedFd>>,
+    pub(super) start: StartOptions,
     /// A program that executes gosling, and its arguments before gosling's.
     through: Vec<String>,
-    /// Whether it and its children may not read other processes' memory, even where the tests run as root.
-    without_ptrace: bool,
-    /// What its process does to itself before it runs gosling.
-    confine: Option<fn() -> io::Result<()>>,
 }
 
 impl Server {
@@ -82,14 +62,8 @@ impl Server {
         Server {
             root: Arc::new(root),
             variables: Vec::new(),
-            ignored: Vec::new(),
-            user: None,
-            closed: None,
-            passed: Vec::new(),
-            stdin: None,
+            start: StartOptions::default(),
             through: Vec::new(),
-            without_ptrace: false,
-            confine: None,
         }
     }
 
@@ -120,36 +94,6 @@ impl Server {
         self
     }
 
-    /// Ignores these signals at the start, as a parent process may arrange.
-    pub fn ignoring(mut self, signals: &[i32]) -> Self {
-        self.ignored.extend(signals);
-        self
-    }
-
-    /// Runs it as this user, to whom its files already belong.
-    pub fn user(mut self, user: u32) -> Self {
-        self.user = Some(user);
-        self
-    }
-
-    /// Closes this descriptor at the start, as `2>&-` does.
-    pub fn without_descriptor(mut self, fd: i32) -> Self {
-        self.closed = Some(fd);
-        self
-    }
-
-    /// Passes this at the next descriptor from 3 on, as a service manager does.
-    pub fn passing(mut self, descriptor: impl Into<OwnedFd>) -> Self {
-        self.passed.push(Arc::new(descriptor.into()));
-        self
-    }
-
-    /// Gives it this stdin.
-    pub fn with_stdin(mut self, descriptor: impl Into<OwnedFd>) -> Self {
-        self.stdin = Some(Arc::new(descriptor.into()));
-        self
-    }
-
     /// Starts it through this program, which gets its own arguments, then gosling's command line, and executes
     /// gosling.
     pub fn through(mut self, program: &str, arguments: &[&str]) -> Self {
@@ -159,31 +103,15 @@ impl Server {
         self
     }
 
-    /// Removes the privilege to inspect other processes from it and its children, as for an ordinary user.
-    #[cfg(target_os = "linux")]
-    pub fn without_ptrace(mut self) -> Self {
-        self.without_ptrace = true;
-        self
-    }
-
-    /// Has its process do this to itself before it runs gosling. It makes system calls alone.
-    pub fn confined(mut self, confine: fn() -> io::Result<()>) -> Self {
-        self.confine = Some(confine);
-        self
-    }
-
     /// Starts it and waits until it listens.
     pub fn start(self) -> RunningServer {
-        match self.closed {
-            // It cannot report its address.
-            Some(_) => {
-                let free = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-                let port = free.local_addr().unwrap().port();
-                drop(free);
-                self.start_at(&["agent", "--port", &port.to_string()], Some(port))
-            }
-            None => self.start_as(&["agent", "--port", "0"]),
+        if self.start.reports() {
+            return self.start_as(&["agent", "--port", "0"]);
         }
+        let free = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        self.start_at(&["agent", "--port", &port.to_string()], Some(port))
     }
 
     /// Starts another command that serves HTTP.
@@ -201,60 +129,13 @@ impl Server {
                 command
             }
         };
-        if let Some(user) = self.user {
-            command.uid(user).gid(user);
-        }
-        let (ignored, closed) = (self.ignored.clone(), self.closed);
-        let passed = self.passed.clone();
-        // SAFETY: these may be called there; what cannot be ignored is not.
-        unsafe {
-            command.pre_exec(move || {
-                for signal in &ignored {
-                    libc::signal(*signal, libc::SIG_IGN);
-                }
-                if let Some(fd) = closed {
-                    libc::close(fd);
-                }
-                // First out of the way of each other.
-                let mut moved = [-1; 8];
-                for (passed, moved) in passed.iter().zip(&mut moved) {
-                    *moved = libc::fcntl(passed.as_raw_fd(), libc::F_DUPFD, 100);
-                }
-                for (at, moved) in (3..).zip(moved).take(passed.len()) {
-                    libc::dup2(moved, at);
-                    libc::close(moved);
-                }
-                Ok(())
-            });
-        }
-        #[cfg(target_os = "linux")]
-        if self.without_ptrace {
-            // CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_PERFMON, each of which is sufficient.
-            const INSPECT: [libc::c_ulong; 3] = [19, 21, 38];
-            // SAFETY: a system call with plain integers. Who may not do this has no such privilege.
-            unsafe {
-                command.pre_exec(|| {
-                    for privilege in INSPECT {
-                        libc::prctl(libc::PR_CAPBSET_DROP, privilege, 0, 0, 0);
-                    }
-                    Ok(())
-                });
-            }
-        }
-        if let Some(confine) = self.confine {
-            // SAFETY: it makes system calls alone.
-            unsafe { command.pre_exec(confine) };
-        }
-        let stdin = self.stdin.as_ref().map_or(Stdio::null(), |stdin| {
-            stdin.try_clone().expect("a descriptor").into()
-        });
+        self.start.apply(&mut command);
         let mut process = command
             .args(arguments)
             .env("GOOSE_PATH_ROOT", self.root.path())
             .env("GOOSE_SERVER__SECRET_KEY", KEY)
             .env("HOME", self.root.path().join("home"))
             .envs(self.variables.clone())
-            .stdin(stdin)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -1,10 +1,9 @@
 //! The outer limit of tests: a test that hangs ends its test process, and whatever ends a test process, the servers
 //! that it has started end with it, and its folders are removed.
 
+use super::system;
 use std::io::Write;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,19 +13,6 @@ use std::time::{Duration, Instant};
 const LIMIT: u64 = 600;
 pub const LIMIT_VARIABLE: &str = "GOSLING_TEST_LIMIT";
 const SOAK: &str = "GOSLING_SOAK_SECS";
-
-/// Waits for the end of the test process, then kills the processes whose environment names one of its folders. A
-/// server's guardian is left to do its work.
-const CLEAN_UP: &str = r#"
-trap '' INT TERM HUP
-read -r _
-for environment in $(grep -als -- "$1-" /proc/[0-9]*/environ); do
-    process=${environment%/environ}
-    read -r name < "$process/comm"
-    [ "$name" = goslingguardian ] || kill -KILL "${process#/proc/}"
-done
-rm -rf -- "$1"-*
-"#;
 
 /// The folders of running tests, the names of the tests, and when they began.
 static RUNNING: Mutex<Vec<(PathBuf, String, Instant)>> = Mutex::new(Vec::new());
@@ -48,13 +34,7 @@ fn running<R>(act: impl FnOnce(&mut Vec<(PathBuf, String, Instant)>) -> R) -> R 
 }
 
 fn start(prefix: &Path) {
-    let mut clean_up = Command::new("sh");
-    clean_up.args(["-c", CLEAN_UP, "sh"]).arg(prefix);
-    let quiet = clean_up.stdout(Stdio::null()).stderr(Stdio::null());
-    // Out of the reach of signals to the group of the test process.
-    let clean_up = quiet.stdin(Stdio::piped()).process_group(0).spawn();
-    // Its pipe ends with this process.
-    std::mem::forget(clean_up.expect("sh starts"));
+    system::clean_up_at_end(prefix);
     let seconds = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
     let limit = seconds(LIMIT_VARIABLE).unwrap_or(LIMIT) + seconds(SOAK).unwrap_or(0);
     let limit = Duration::from_secs(limit);

@@ -3,8 +3,6 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -14,7 +12,8 @@ use gosling::tls::Credentials;
 
 use crate::client::{client, connect, fingerprint_of, pinned};
 use crate::support::server::{RunningServer, Server, gosling};
-use crate::support::{TempDir, process, temp_dir, until};
+use crate::support::system::{has_mode, set_mode};
+use crate::support::{TempDir, temp_dir, until};
 
 const PREFIX: &str = "GOOSED_CERT_FINGERPRINT=";
 
@@ -147,18 +146,17 @@ fn without_it_nothing_is_printed_or_stored() {
 fn it_is_private_and_survives_a_restart() {
     let server = with_tls();
     let file = own_file(server.root());
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&file), 0o600);
-    assert_eq!(mode(file.parent().unwrap()), 0o700);
+    assert!(has_mode(&file, 0o600));
+    assert!(has_mode(file.parent().unwrap(), 0o700));
     let fingerprint = fingerprint_of(&file);
     serves(server.address(), &fingerprint);
     server.kill();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    set_mode(&file, 0o644);
     let text = fs::read_to_string(&file).unwrap();
     let again = Credentials::self_signed(file.parent().unwrap()).unwrap();
     assert_eq!(again.fingerprint(), fingerprint);
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
-    assert_eq!(mode(&file), 0o600);
+    assert!(has_mode(&file, 0o600));
 }
 
 #[test]
@@ -307,7 +305,10 @@ fn files_that_are_no_use_refuse_the_start() {
 
 #[test]
 #[cfg(feature = "service")]
+#[cfg(unix)] // Messages to systemd.
 fn files_that_are_no_use_when_they_are_read_again_leave_the_old_ones() {
+    use std::os::unix::net::UnixDatagram;
+
     let folder = temp_dir();
     let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
     fs::copy(authority_file("server.pem"), &certificate).unwrap();
@@ -322,7 +323,7 @@ fn files_that_are_no_use_when_they_are_read_again_leave_the_old_ones() {
     let first = fingerprint_of(&certificate);
     let mut open = client(server.address(), pinned(&first));
     fs::write(&certificate, "rubbish").unwrap();
-    process::signal(server.pid(), "HUP");
+    server.signal("HUP");
     server.logs("ERROR RELOAD FAILED certificate: refused, the earlier one is used:");
     serves(server.address(), &first);
 
@@ -331,7 +332,7 @@ fn files_that_are_no_use_when_they_are_read_again_leave_the_old_ones() {
     let new = renewed.path().join("self-signed.pem");
     fs::copy(&new, &certificate).unwrap();
     fs::copy(&new, &key).unwrap();
-    process::signal(server.pid(), "HUP");
+    server.signal("HUP");
     server.logs(&fingerprint_of(&new));
     serves(server.address(), &fingerprint_of(&new));
     // A connection that was open before goes on with the certificate that it began with.
