@@ -65,7 +65,6 @@ fn another_thread_ends_the_wait() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn the_watched_file_ends_the_wait_and_no_other() {
     let folder = Folder::new("file");
     let path = |name: &str| folder.0.join(name);
