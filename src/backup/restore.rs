@@ -10,7 +10,7 @@ use crate::root_files;
 use crate::store::{Error, Paths, files};
 use crate::sys::clock::now_rfc3339;
 use crate::sys::file_owner::make_executable;
-use crate::sys::fs::{FileCalls, lockable_folder, private, private_dir, rename};
+use crate::sys::fs::{FileCalls, lockable_folder, private, private_dir, remove_dir_all, rename};
 use crate::sys::signal;
 use crate::tar::{Fault, Header, Reader};
 use crate::text::printable;
@@ -132,7 +132,7 @@ impl Staged {
             },
         };
         for folder in &staged.folders {
-            let made = files::if_exists(fs::remove_dir_all(folder))
+            let made = files::if_exists(remove_dir_all(folder))
                 .map_err(Error::io("remove the left-over", folder))
                 .and_then(|_| files::ensure_dir(files::parent(folder)))
                 .and_then(|()| {
@@ -196,7 +196,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         for folder in &self.folders {
-            let _ = fs::remove_dir_all(folder);
+            let _ = remove_dir_all(folder);
         }
     }
 }

@@ -251,7 +251,7 @@ fn lock_folder(path: &Path) -> io::Result<Option<File>> {
 }
 
 fn remove(folder: &Path) {
-    if let Err(error) = fs::remove_dir_all(folder)
+    if let Err(error) = sys::fs::remove_dir_all(folder)
         && error.kind() != io::ErrorKind::NotFound
     {
         log::warn!("a temporary folder cannot be removed folder={folder:?} reason={error}");

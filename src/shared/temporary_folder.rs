@@ -77,7 +77,7 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0)
+        if let Err(error) = sys::fs::remove_dir_all(&self.0)
             && error.kind() != io::ErrorKind::NotFound
         {
             log::warn!(

@@ -2,7 +2,7 @@
 
 pub use super::os::files::{
     FileCalls, Folder, lockable_folder, make_private, move_folder, open_folder, open_regular_with,
-    private, private_dir, rename, uri_path,
+    private, private_dir, remove_dir_all, rename, uri_path,
 };
 pub use super::stamp::Stamp;
 

@@ -62,7 +62,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
     }
     /// Removes a folder with all that is in it.
     fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_dir_all(path)
+        crate::sys::fs::remove_dir_all(path)
     }
     /// Makes the names in a folder durable.
     fn sync_names(&self, path: &Path) -> Result<()> {

@@ -10,6 +10,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+/// What a `file:` URI has of a path after its two slashes, before it is encoded.
+pub fn uri_path(path: &Path) -> Vec<u8> {
+    path.as_os_str().as_encoded_bytes().to_vec()
+}
+
 /// An open folder, to read the states of many files in it without resolving its path again.
 #[derive(Debug)]
 pub struct Folder(File);
@@ -77,9 +82,9 @@ pub fn make_private(file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Calls that Windows needs otherwise: of open files, and to give a file or a folder another name. A file takes the
-/// place of one that has it.
-pub use std::fs::{File as FileCalls, rename, rename as move_folder};
+/// Calls that Windows needs otherwise: of open files, to remove a folder, and to give a file or a folder another name.
+/// A file takes the place of one that has it.
+pub use std::fs::{File as FileCalls, remove_dir_all, rename, rename as move_folder};
 
 /// As [`open_regular`](crate::fs::open_regular), with other options.
 ///

@@ -18,14 +18,13 @@ use std::time::{Duration, Instant};
 const FOLDER_LOCK: &str = ".gosling.lock";
 /// Lets a folder be opened.
 const BACKUP_SEMANTICS: u32 = 0x0200_0000;
-/// `ERROR_ACCESS_DENIED`, and `ERROR_SHARING_VIOLATION`.
-const ACCESS_DENIED: i32 = 5;
-const SHARING_VIOLATION: i32 = 32;
 /// Lets the other side find out who this user is, and not more.
 const SECURITY_IDENTIFICATION: u32 = 0x0001_0000;
-/// How long, and how often, a rename is tried.
-const RENAME_WAIT: Duration = Duration::from_secs(1);
-const RENAME_INTERVAL: Duration = Duration::from_millis(5);
+/// `ERROR_ACCESS_DENIED`, `ERROR_SHARING_VIOLATION`, and `ERROR_DIR_NOT_EMPTY`: what is removed and still open is there.
+const IN_USE: [i32; 3] = [5, 32, 145];
+/// How long, and how often, something is tried that another program has open.
+const IN_USE_WAIT: Duration = Duration::from_secs(1);
+const IN_USE_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Changes nothing: a new file has the rights that its folder gives it.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -57,11 +56,23 @@ pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     if let Err(error) = access_list::keep(to, from) {
         log::warn!("a new file does not get the rights of the old one path={to:?} error={error}");
     }
+    until_unused(|| fs::rename(from, to))
+}
+
+/// Removes a folder with all that is in it, as soon as no other program has any of it open.
+///
+/// # Errors
+/// When that is not the case within a second, or it cannot be removed.
+pub fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
+    until_unused(|| fs::remove_dir_all(&path))
+}
+
+fn until_unused(attempt: impl Fn() -> io::Result<()>) -> io::Result<()> {
     let begin = Instant::now();
     loop {
-        match fs::rename(from, to) {
-            Err(error) if is_in_use(&error) && begin.elapsed() < RENAME_WAIT => {
-                thread::sleep(RENAME_INTERVAL);
+        match attempt() {
+            Err(error) if is_in_use(&error) && begin.elapsed() < IN_USE_WAIT => {
+                thread::sleep(IN_USE_INTERVAL);
             }
             result => return result,
         }
@@ -105,7 +116,7 @@ pub(super) fn move_entries(from: &Path, to: &Path) -> io::Result<()> {
 
 fn is_in_use(error: &io::Error) -> bool {
     let code = error.raw_os_error();
-    code.is_some_and(|code| [ACCESS_DENIED, SHARING_VIOLATION].contains(&code))
+    code.is_some_and(|code| IN_USE.contains(&code))
 }
 
 /// Whether it is a pipe or a socket.
@@ -120,14 +131,18 @@ pub(crate) fn is_pipe(file: &impl AsRawHandle) -> bool {
 /// # Errors
 /// As [`open_regular`](crate::fs::open_regular).
 pub fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let not_regular = || io::Error::other("it is not a regular file");
     // The server of a pipe must not act as this user before the kind is known.
-    let file = options
-        .security_qos_flags(SECURITY_IDENTIFICATION)
-        .open(path)?;
+    let options = options.security_qos_flags(SECURITY_IDENTIFICATION);
+    let file = match options.open(path) {
+        // Access is denied to it, whoever asks.
+        Err(_) if path.is_dir() => return Err(not_regular()),
+        opened => opened?,
+    };
     // SAFETY: the handle is open as long as `file` is borrowed.
     let kind = unsafe { ffi::GetFileType(file.as_raw_handle()) };
     if kind != ffi::FILE_TYPE_DISK || !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+        return Err(not_regular());
     }
     Ok(file)
 }

@@ -458,6 +458,17 @@ fn a_file_is_replaced_while_another_reads_it_and_locks_exclude() {
     });
     fs::rename(&new, &file).unwrap();
     assert_eq!(reading.join().unwrap(), "old");
+    let folder = root.join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("inside"), "text").unwrap();
+    let reader = fs::open_regular(&folder.join("inside")).unwrap();
+    let reading = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(100));
+        drop(reader);
+    });
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(!folder.exists());
+    reading.join().unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
     let lock = |file: &Path| OpenOptions::new().write(true).open(file).unwrap();
     let (one, two) = (lock(&file), lock(&file));
