@@ -1,5 +1,6 @@
 //! `gosling acp`, driven by a client over stdin and stdout, with a scripted model.
 #![cfg(feature = "acp")]
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))] // Commands of a Unix shell are in some tests.
 
 mod support;
 
@@ -12,6 +13,7 @@ use support::acp_client::{Acp, AcpClient, call, developer, edit, shell, turn, tu
 use support::process::{running, signal, unique_sleep};
 use support::scripted::{Action, Script};
 use support::server::Extension;
+use support::system::ROOT;
 use support::until;
 
 /// The updates of one tool call.
@@ -79,7 +81,7 @@ fn every_version_is_answered_with_the_one_that_the_agent_speaks() {
 #[test]
 fn nothing_but_initialize_comes_first_and_only_once() {
     let mut client = Acp::new(turn(json!([]))).connect();
-    let (code, why) = client.refused("session/new", json!({"cwd": "/", "mcpServers": []}));
+    let (code, why) = client.refused("session/new", json!({"cwd": ROOT, "mcpServers": []}));
     assert_eq!(code, -32600);
     assert!(why.contains("initialize"));
     client.call("initialize", json!({"protocolVersion": 1}));
@@ -138,19 +140,19 @@ fn bad_messages_are_answered_and_the_connection_lives() {
         ),
         (
             "session/new",
-            json!({"cwd": "/", "mcpServers": {}}),
+            json!({"cwd": ROOT, "mcpServers": {}}),
             -32602,
             "`mcpServers`",
         ),
         (
             "session/new",
-            json!({"cwd": "/", "mcpServers": [{"name": "x", "command": "y", "env": [{"name": 1}]}]}),
+            json!({"cwd": ROOT, "mcpServers": [{"name": "x", "command": "y", "env": [{"name": 1}]}]}),
             -32602,
             "`mcpServers[0].env[0].name`",
         ),
         (
             "session/new",
-            json!({"cwd": "/", "mcpServers": [5]}),
+            json!({"cwd": ROOT, "mcpServers": [5]}),
             -32602,
             "`mcpServers[0]`: invalid type: integer `5`, expected an MCP server",
         ),
@@ -176,13 +178,13 @@ fn bad_messages_are_answered_and_the_connection_lives() {
         ),
         (
             "session/load",
-            json!({"sessionId": "20200101_1", "cwd": "/", "mcpServers": []}),
+            json!({"sessionId": "20200101_1", "cwd": ROOT, "mcpServers": []}),
             -32002,
             "not found",
         ),
         (
             "session/load",
-            json!({"sessionId": "../..", "cwd": "/", "mcpServers": []}),
+            json!({"sessionId": "../..", "cwd": ROOT, "mcpServers": []}),
             -32002,
             "not found",
         ),
@@ -338,6 +340,7 @@ fn a_rejected_call_is_not_run_and_always_is_remembered() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn the_output_of_a_command_comes_while_it_runs() {
     let command = "echo first; while [ ! -e go ]; do sleep 0.05; done; echo second";
     let script = turn(json!([shell(command), {"text": "done"}]));
@@ -369,6 +372,7 @@ fn the_output_of_a_command_comes_while_it_runs() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_client_that_shows_terminals_gets_output_in_its_form() {
     let script = turn(json!([shell("echo one; exit 3"), {"text": "done"}]));
     let mut client = Acp::new(script)
@@ -426,6 +430,7 @@ fn a_plan_follows_the_checklist() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn cancelling_ends_model_tools_and_questions() {
     let sleep = unique_sleep();
     let script = turns(&[
@@ -541,7 +546,7 @@ fn a_session_is_listed_loaded_and_resumed_by_another_process() {
     let list = client.call("session/list", json!({"cwd": cwd}));
     assert_eq!(list["sessions"][0]["sessionId"], json!(session));
     assert_eq!(list["sessions"][0]["title"], "A session");
-    let elsewhere = client.call("session/list", json!({"cwd": "/"}));
+    let elsewhere = client.call("session/list", json!({"cwd": ROOT}));
     assert_eq!(elsewhere["sessions"], json!([]));
     let open = json!({"sessionId": session, "cwd": cwd, "mcpServers": []});
     let id = client.request("session/load", open.clone());
@@ -883,6 +888,7 @@ fn without_a_model_the_user_is_told_how_to_configure_one() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn the_end_of_stdin_ends_everything() {
     let sleep = unique_sleep();
     let script = turn(json!([shell(&format!("sleep {sleep} & sleep {sleep}")), {"text": "over"}]));
@@ -901,6 +907,7 @@ fn the_end_of_stdin_ends_everything() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_signal_ends_everything() {
     let sleep = unique_sleep();
     let script = turn(json!([shell(&format!("sleep {sleep}")), {"text": "over"}]));

@@ -1,6 +1,7 @@
 //! `gosling acp` with clients that answer late, too much or not at all, and turns that are interrupted at
 //! inconvenient moments.
 #![cfg(feature = "acp")]
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))] // Commands of a Unix shell are in some tests.
 
 mod support;
 
@@ -122,8 +123,8 @@ fn a_turn_that_prepares_is_cancelled_also_after_its_session_was_opened_elsewhere
     let session = client.session();
     let other = client.root().join("other");
     fs::create_dir(&other).unwrap();
-    let link =
-        |n: usize| json!({"type": "resource_link", "uri": format!("file:///x{n}"), "name": "x"});
+    let drive = if cfg!(windows) { "C%3A/" } else { "" };
+    let link = |n: usize| json!({"type": "resource_link", "uri": format!("file:///{drive}x{n}"), "name": "x"});
     let prompt: Vec<Value> = (0..50).map(link).collect();
     let prompt = client.request(
         "session/prompt",
@@ -240,6 +241,7 @@ fn the_signal_that_ended_a_command_in_a_terminal_is_named() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_call_that_runs_is_shown_as_running_to_a_client_that_loads_the_session() {
     let mut client = Acp::new(turn(
         json!([shell("touch begun; sleep 1000"), {"text": "over"}]),
@@ -267,6 +269,7 @@ fn a_call_that_runs_is_shown_as_running_to_a_client_that_loads_the_session() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_cancelled_command_keeps_the_output_that_was_shown() {
     let mut client = Acp::new(turn(
         json!([shell("echo begun; sleep 1000"), {"text": "over"}]),
@@ -300,6 +303,7 @@ fn a_cancelled_command_keeps_the_output_that_was_shown() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_client_that_shows_terminals_learns_which_output_it_has_not_got() {
     let mut client = Acp::new(turn(json!([shell("seq 1 20005"), {"text": "done"}])))
         .configured(developer())

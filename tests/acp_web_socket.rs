@@ -1,5 +1,6 @@
 //! WebSockets on the HTTP listener, and the Agent Client Protocol on `/acp`.
 #![cfg(feature = "acp")]
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))] // Commands of a Unix shell are in some tests.
 
 mod support;
 
@@ -202,6 +203,7 @@ fn a_session_is_used_over_a_web_socket_and_found_over_http() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_client_that_is_gone_ends_its_turn_and_the_session_lives_on() {
     let sleep = unique_sleep();
     let server = server(&[
@@ -259,6 +261,7 @@ fn a_turn_whose_session_another_client_closes_or_deletes_counts_as_cancelled() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn the_server_says_goodbye_when_it_stops_and_leaves_nothing() {
     let sleep = unique_sleep();
     let server = server(&[("wait", json!([shell(&format!("sleep {sleep}"))]))]);

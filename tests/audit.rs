@@ -212,7 +212,7 @@ fn settings_refusals_and_sessions_are_recorded_and_secrets_are_not() {
     assert_eq!(of_it("session"), ["created", "exported", "deleted"]);
     let extension = of_it("extension");
     assert_eq!(extension, [Value::Null, json!("started"), json!("stopped")]);
-    server.refuses(Extension::shell("dead", "exit 1"));
+    server.refuses(Extension::dying("dead", "", 1));
     let dead = records(&server, &["--kind", "extension", "--extension", "dead"]);
     let outcomes: Vec<&Value> = dead.iter().map(|it| &it["outcome"]).collect();
     assert_eq!(outcomes, [&Value::Null, &json!("initialize")]);

@@ -255,6 +255,7 @@ fn without_a_model_the_user_learns_what_to_type() {
         "config/config.yaml",
         "gosling help models",
     ] {
+        let text = &support::system::shown(text);
         assert!(done.stderr().contains(text), "{}", done.stderr());
     }
     assert!(!done.stderr().contains("POST"), "{}", done.stderr());
@@ -538,7 +539,9 @@ fn a_reader_that_leaves_ends_the_chat_in_peace() {
 
 /// The stdout of a process that prints nothing.
 fn empty() -> BufReader<ChildStdout> {
-    let mut process = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
+    let mut command = gosling();
+    let command = command.arg("--nonsense").stdout(Stdio::piped());
+    let mut process = command.stderr(Stdio::null()).spawn().unwrap();
     let stdout = process.stdout.take().unwrap();
     let _ = process.wait();
     BufReader::new(stdout)

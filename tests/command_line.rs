@@ -4,6 +4,7 @@
     not(all(feature = "chat", feature = "demo")),
     allow(dead_code, unused_imports)
 )]
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))] // Commands of a Unix shell are in some tests.
 
 mod support;
 
@@ -242,7 +243,7 @@ fn a_data_folder_that_cannot_be_written_is_found_at_the_start() {
     fs::write(in_the_way.path().join("data"), "").unwrap();
     let said = does_not_start(&in_the_way);
     assert!(
-        said.contains("data/sessions") && said.contains("GOOSE_PATH_ROOT"),
+        said.contains(&support::system::shown("data/sessions")) && said.contains("GOOSE_PATH_ROOT"),
         "{said}"
     );
     #[cfg(target_os = "linux")]
@@ -464,6 +465,7 @@ fn call_lets_no_server_steer_the_terminal() {
 
 #[cfg(feature = "chat")]
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn call_passes_no_key_of_a_provider_to_a_server() {
     let root = temp_dir();
     let seen = root.path().join("seen");
@@ -498,13 +500,14 @@ fn call_without_a_tool_lists_them() {
 
 #[cfg(feature = "chat")]
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn call_says_why_a_server_does_not_come_up() {
     run(&["call", "--server", "definitely-not-a-command", "x"])
         .exits(1)
         .complains("\"definitely-not-a-command\"");
     run(&["call", "--server", "sh -c 'echo boom >&2; exit 3'", "x"])
         .exits(1)
-        .complains("exit status: 3")
+        .complains(&support::system::exit_status(3))
         .complains("boom");
     let silent = support::scripted::Script::new().on("initialize", []);
     let silent = support::server::as_argument(&silent);
@@ -561,9 +564,11 @@ fn the_demo_shows_other_servers_too() {
 
 #[cfg(feature = "demo")]
 #[test]
+#[cfg(unix)] // The program `false`.
 fn the_demo_fails_clearly() {
     let done = run(&["demo", "--", "false"]).exits(1);
-    done.prints("FAILED").prints("exit status: 1");
+    done.prints("FAILED")
+        .prints(&support::system::exit_status(1));
     run(&["demo", "--", "definitely-not-a-command"])
         .exits(1)
         .prints("definitely-not-a-command");

@@ -535,6 +535,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+#[cfg(unix)] // The server is a script of a shell.
 fn showing_starts_nothing_unless_it_is_asked_to() {
     let root = Root::new();
     let trace = root.path().join("trace");
@@ -656,6 +657,7 @@ fn malware_is_not_added() {
 
 #[cfg(feature = "pinning")]
 #[test]
+#[cfg(unix)] // The server is a script of a shell.
 fn changed_tools_are_shown_and_accepted() {
     let root = Root::new().with("config.yaml", "GOOSE_TOOL_PINNING: strict\n");
     let behaviour = root.path().join("behaviour.json");

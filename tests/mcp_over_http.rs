@@ -1,6 +1,8 @@
 //! The builtin MCP servers over Streamable HTTP: `gosling mcp NAME --http`. What clients may rely on, what
 //! hostile clients get, and that nothing is left behind.
+// Commands of a Unix shell are in some tests and their helpers.
 #![cfg(all(feature = "developer", feature = "todo"))]
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))]
 
 mod support;
 
@@ -172,6 +174,7 @@ fn ping(id: i64) -> Value {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_session_lives_until_it_is_deleted_and_takes_what_it_started_along() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);
@@ -418,6 +421,7 @@ fn with_a_secret_only_those_who_know_it_may_call() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn what_takes_long_is_told_as_it_comes_and_an_old_client_gets_no_empty_event() {
     let live = developer();
     for (version, primed) in [(NEWEST, true), ("2025-06-18", false)] {
@@ -436,6 +440,7 @@ fn what_takes_long_is_told_as_it_comes_and_an_old_client_gets_no_empty_event() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn connections_that_were_given_up_take_nothing_from_the_last_one() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);
@@ -457,6 +462,7 @@ fn connections_that_were_given_up_take_nothing_from_the_last_one() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_broken_connection_cancels_nothing_and_the_rest_is_to_be_had() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);
@@ -491,6 +497,7 @@ fn a_broken_connection_cancels_nothing_and_the_rest_is_to_be_had() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_cancelled_call_ends_with_its_processes_and_its_stream() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);
@@ -521,6 +528,7 @@ fn a_call_that_was_overtaken_by_its_cancellation_does_not_begin() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_client_that_does_not_read_holds_up_nothing_and_costs_little() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);
@@ -541,6 +549,7 @@ fn a_client_that_does_not_read_holds_up_nothing_and_costs_little() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn many_calls_at_once_get_their_own_answers() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);
@@ -559,6 +568,7 @@ fn many_calls_at_once_get_their_own_answers() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_signal_ends_it_with_all_that_it_started() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);
@@ -571,6 +581,7 @@ fn a_signal_ends_it_with_all_that_it_started() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn many_sessions_end_together_however_long_each_takes() {
     let server = Server::new();
     let temporary = server.root().join("tmp");
@@ -613,6 +624,7 @@ fn sessions_that_end_leave_nothing_behind() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn our_own_client_gets_along_with_it() {
     let mcp = developer();
     let url = format!("http://{}/mcp", mcp.address());

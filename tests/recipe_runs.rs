@@ -1,5 +1,7 @@
 //! Recipes that run without a client, with a scripted model.
+// Commands of a Unix shell are in some tests and their helpers.
 #![cfg(feature = "recipes")]
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))]
 
 mod support;
 
@@ -352,6 +354,7 @@ mod checks {
     }
 
     #[test]
+    #[cfg(unix)] // Commands of a Unix shell.
     fn a_recipe_is_tried_again_until_its_checks_pass() {
         let retry = json!({
             "max_retries": 3, "checks": check("test $(cat tries | wc -l) -ge 2"),
@@ -375,6 +378,7 @@ mod checks {
     }
 
     #[test]
+    #[cfg(unix)] // Commands of a Unix shell.
     fn a_run_whose_checks_never_pass_says_why() {
         let retry = json!({"max_retries": 2, "checks": check("echo x >> tries; echo 'no \u{1b}[1mgood'; exit 7")});
         let home = Home::new(model(json!([{"text": "done"}])));
@@ -427,6 +431,7 @@ mod checks {
     }
 
     #[test]
+    #[cfg(unix)] // Commands of a Unix shell.
     fn a_check_has_a_time_limit_and_leaves_nothing_behind() {
         let retry = json!({
             "max_retries": 1, "timeout_seconds": 1,
@@ -677,7 +682,7 @@ mod sub_recipes {
             let home = Home::new(json!({"turns": [
                 when("main task", json!([{"call": call}, {"text": "done"}])),
                 when("inner", json!([
-                    {"call": {"name": "developer__shell", "arguments": {"command": "touch hit"}}},
+                    {"call": {"name": "developer__shell", "arguments": {"command": "echo > hit"}}},
                     {"text": "{{last_result}}"},
                 ])),
             ]}));
@@ -701,6 +706,7 @@ mod sub_recipes {
     }
 
     #[test]
+    #[cfg(unix)] // Commands of a Unix shell.
     fn repeated_runs_are_sequential_if_the_recipe_says_so() {
         let shell = |id: usize| json!({"id": format!("c{id}"), "name": "subagent", "arguments": {"subrecipe": "slow"}});
         for sequential in [true, false] {
@@ -942,7 +948,7 @@ mod command {
     #[cfg(feature = "developer")]
     fn what_would_ask_is_refused_without_a_terminal() {
         let calls = model(json!([
-            {"call": {"name": "developer__shell", "arguments": {"command": "touch hit"}}},
+            {"call": {"name": "developer__shell", "arguments": {"command": "echo > hit"}}},
             {"text": "{{last_result}}"},
         ]));
         let home = Home::with_settings(calls, json!({"GOOSE_MODE": "approve"}));
@@ -970,7 +976,7 @@ mod command {
                 {"text": "done"},
             ]},
             {"steps": [
-                {"call": {"name": "developer__shell", "arguments": {"command": "touch hit"}}},
+                {"call": {"name": "developer__shell", "arguments": {"command": "echo > hit"}}},
                 {"text": "no"},
             ]},
         ]});
@@ -993,6 +999,7 @@ mod command {
 
     #[test]
     #[cfg(feature = "developer")]
+    #[cfg(unix)] // Commands of a Unix shell.
     fn an_interrupt_ends_the_run_and_its_children() {
         let seconds = unique_sleep();
         let calls = model(json!([

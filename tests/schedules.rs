@@ -1,6 +1,7 @@
 //! Schedules on a real server, with a scripted model. Lines with seconds run each second, so that no test waits
 //! for a minute.
 #![cfg(feature = "schedules")]
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))] // What some tests need is of Unix.
 
 mod support;
 
@@ -103,7 +104,9 @@ fn a_schedule_runs_each_time_that_it_is_due() {
     assert_eq!(created["last_run"], Value::Null);
     let source = created["source"].as_str().unwrap();
     assert!(
-        source.ends_with("/scheduled_recipes/each second.yaml"),
+        source.ends_with(&support::system::shown(
+            "/scheduled_recipes/each second.yaml"
+        )),
         "{source}"
     );
     let copy = fs::read_to_string(source).unwrap();
@@ -262,6 +265,7 @@ fn a_running_schedule_is_shown_and_killed_at_once() {
 }
 
 #[test]
+#[cfg(unix)] // A folder that is used cannot be removed on Windows.
 fn a_server_whose_directory_is_gone_runs_no_schedule_elsewhere() {
     let folder = temp_dir();
     let own = folder.path().join("own");
@@ -449,6 +453,7 @@ fn what_goose_has_stored_is_kept() {
 
 #[test]
 #[cfg(feature = "developer")]
+#[cfg(unix)] // Commands of a Unix shell.
 fn a_recipe_of_a_project_is_trusted_no_more_when_it_is_scheduled() {
     let setup = server();
     let root = setup.root().to_owned();

@@ -18,6 +18,7 @@ fn started(server: Server, change: impl FnOnce(Extension) -> Extension) -> (Valu
 }
 
 #[test]
+#[cfg(unix)] // Folders and commands of Unix.
 fn a_child_knows_its_session_and_works_in_its_folder() {
     let record = Record::new();
     let script = Script::new().recorded(&record.path());
@@ -282,6 +283,7 @@ fn a_child_has_the_keys_of_providers_only_if_its_configuration_asks() {
 }
 
 #[test]
+#[cfg(unix)] // Folders and commands of Unix.
 fn under_the_clean_policy_a_child_inherits_only_what_programs_need() {
     for (policy, inherits) in [("inherit", true), ("clean", false), ("nonsense", false)] {
         let server = Server::new()
@@ -315,6 +317,7 @@ fn under_the_clean_policy_a_child_inherits_only_what_programs_need() {
 }
 
 #[test]
+#[cfg(unix)] // The servers are scripts of a shell.
 fn a_secret_that_a_server_prints_is_shown_nowhere() {
     let server = Server::new()
         .secrets(&format!("TOKEN: {TOKEN}\n"))
@@ -348,6 +351,7 @@ fn a_secret_that_a_server_prints_is_shown_nowhere() {
 }
 
 #[test]
+#[cfg(unix)] // The servers are scripts of a shell.
 fn a_secret_that_a_server_prints_in_pieces_is_shown_nowhere() {
     const PEM: &str = "-----BEGIN KEY-----\\nMIIEvQIBADANBgkq\\n-----END KEY-----\\n";
     let server = Server::new()
@@ -430,6 +434,10 @@ fn roots_are_offered_only_if_that_is_wanted() {
 
     let (offered, answer, parent) = roots(Server::new().env("GOOSE_MCP_ROOTS", "1"));
     assert_eq!(offered["roots"], json!({}), "{offered}");
+    let parent = match cfg!(windows) {
+        true => format!("/{}", parent.replace(':', "%3A").replace('\\', "/")),
+        false => parent,
+    };
     let expected = json!([{"uri": format!("file://{parent}/my%20work"), "name": "my work"}]);
     assert_eq!(answer["result"]["roots"], expected);
 
@@ -439,6 +447,7 @@ fn roots_are_offered_only_if_that_is_wanted() {
 
 #[cfg(feature = "developer")]
 #[test]
+#[cfg(unix)] // Folders and commands of Unix.
 fn offline_children_are_asked_to_stay_so_unless_told_otherwise() {
     const OFFLINE: &[&str] = &["agent", "--port", "0", "--offline"];
     const ONLINE: &[&str] = &["agent", "--port", "0"];

@@ -47,8 +47,8 @@ fn a_valid_file_is_answered_as_recorded() {
     recover.gives(json!(
         "Config recovery completed. Recovered 2 keys: GOOSE_PROVIDER, custom_key"
     ));
-    let path = server.root().join("config/config.yaml");
-    let copy = server.root().join("config/config.yaml.bak");
+    let folder = server.root().join("config");
+    let [path, copy] = ["config.yaml", "config.yaml.bak"].map(|name| folder.join(name));
     let backup = server.post("/config/backup", json!({})).is(200);
     backup.gives(json!(format!("Copied {path:?} to {copy:?}")));
     assert_eq!(file(&server, ".bak"), file(&server, ""));

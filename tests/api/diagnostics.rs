@@ -137,7 +137,10 @@ fn a_database_of_goose_is_named() {
     let line = "Sessions of Goose, which are not read: ";
     let system = text(&files, "system.txt");
     assert!(
-        system.contains(line) && system.contains("data/sessions/sessions.db"),
+        system.contains(line)
+            && system
+                .replace('\\', "/")
+                .contains("data/sessions/sessions.db"),
         "{system}"
     );
 }

@@ -3,6 +3,7 @@
 use crate::http_peer::{Peer, answer};
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server};
+use crate::support::system::exit_status;
 use crate::support::until;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -208,12 +209,12 @@ fn an_extension_is_added_once_and_remembered() {
 fn an_extension_that_fails_is_not_remembered() {
     let server = Server::new().start();
     let session = server.session([]);
-    let dies = Extension::shell("dies", "echo boom >&2; exit 3");
+    let dies = Extension::dying("dies", "boom", 3);
     session
         .add(dies)
         .is(500)
         .says("Failed to add extension: extension \"dies\", initialize")
-        .says("exit status: 3")
+        .says(&exit_status(3))
         .says("boom");
     let nothing = Extension::stdio("nocmd", "definitely-not-a-command", &[]);
     session
@@ -257,7 +258,11 @@ fn types_that_cannot_run_fail_at_once_and_say_why() {
         ),
         (
             json!({"type": "stdio", "name": "x", "cmd": file}),
-            "not an executable",
+            if cfg!(unix) {
+                "not an executable"
+            } else {
+                "not a program"
+            },
         ),
     ] {
         let error = server.refuses(Extension(config.clone()));
@@ -364,6 +369,7 @@ fn what_desktop_enables_is_active_or_said_not_to_be_shipped() {
 }
 
 #[test]
+#[cfg(unix)] // The standard folders are those of Unix.
 fn a_program_is_found_where_path_is_poor() {
     let server = Server::new().env("PATH", "/nowhere").start();
     // The shell is in one of the standard folders, and finds its programs there.

@@ -27,7 +27,7 @@ fn every_kind_of_extension_is_shown_as_it_is() {
     let server = Server::new().start();
     let session = server.begin_session([
         Extension::scripted("Good One", &good),
-        Extension::shell("bad", "echo 'no licence' >&2; exit 4"),
+        Extension::dying("bad", "no licence", 4),
         Extension(json!({"type": "frontend", "name": "front", "tools": [{"name": "pick"}]})),
     ]);
     session.resume();
@@ -106,7 +106,7 @@ fn a_loss_and_its_mending_are_counted() {
 #[test]
 fn what_is_being_started_is_shown_and_not_waited_for() {
     let server = Server::new().start();
-    let session = server.begin_session([Extension::shell("slow", "exec sleep 300")]);
+    let session = server.begin_session([Extension::silent("slow")]);
     until("the start", || {
         let all = status(&session);
         (all.first()?["state"] == "starting").then_some(())

@@ -50,7 +50,7 @@ fn what_happened_is_counted() {
     session.call("one__good", json!({})).is(200);
     session.call("one__good", json!({})).is(200);
     session.call("one__bad", json!({}));
-    server.refuses(Extension::shell("dead", "exit 1"));
+    server.refuses(Extension::dying("dead", "", 1));
     server.session([]).add(Extension::builtin("nosuch"));
     server.ask("GET", "/config", None, None).is(401);
     server.get("/nowhere").is(404);

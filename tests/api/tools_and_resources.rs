@@ -317,6 +317,7 @@ fn ten_thousand_tools_are_all_there() {
 }
 
 #[test]
+#[cfg(unix)] // A server is a script of a shell.
 fn a_cursor_that_the_server_refuses_is_an_error_that_names_it() {
     let next = page(["one".to_owned()].into_iter(), Some("page-2"));
     let refuses = Script::new().on("tools/list", [next]);

@@ -2,7 +2,8 @@
 
 use crate::http_peer::{self, Peer};
 use crate::support::client::{Answer, KEY};
-use crate::support::server::{Extension, RunningServer, Server};
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{Extension, RunningServer, Server, scripted_mcp};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
@@ -17,7 +18,9 @@ fn telling() -> RunningServer {
 
 /// An extension that creates a file when it starts.
 fn touching(path: &Path) -> Value {
-    Extension::shell("touching", &format!("touch '{}'", path.display())).0
+    // It creates the file to which it would write what it receives.
+    let script = Script::new().recorded(path).begin([Action::Exit(1)]);
+    Extension::scripted("touching", &script).0
 }
 
 fn calling(peer: &Peer) -> Value {
@@ -103,13 +106,16 @@ fn an_imported_session_runs_nothing_and_says_what_was_left_out() {
     let imported = &answer["extension_data"]["imported.v0"];
     let does = &imported["switched_off"];
     let runs = does[0]["effect"].as_str().unwrap();
-    assert!(runs.contains("run") && runs.contains("touch"), "{runs}");
+    assert!(
+        runs.contains("run") && runs.contains("scripted-mcp"),
+        "{runs}"
+    );
     let calls = does[1]["effect"].as_str().unwrap();
     assert!(
         calls.contains(&peer.url) && calls.contains("TOKEN_OF_THE_USER"),
         "{calls}"
     );
-    assert_eq!(does[0]["config"]["cmd"], "sh");
+    assert_eq!(does[0]["config"]["cmd"], scripted_mcp());
     assert!(answer["extension_data"].get("container.v0").is_none());
     assert!(answer["extension_data"].get("todo.v0").is_none());
     assert_eq!(answer["recipe"], Value::Null);
@@ -303,7 +309,7 @@ fn a_recipe_that_the_client_sends_or_the_user_keeps_has_its_extensions() {
 #[test]
 fn what_is_added_or_removed_is_no_longer_listed_as_switched_off() {
     let server = telling();
-    let other = Extension::shell("other", "exit 1").0;
+    let other = Extension::dying("other", "", 1).0;
     let file = json!({"working_dir": server.work(), "conversation": [],
         "extension_data": {"enabled_extensions.v0": {"extensions": [Extension::demo().0, other]}}});
     let id = import(&server, &file).is(200).body["id"]

@@ -1,5 +1,6 @@
 //! The builtin extension `developer`, in a session of a running server.
 #![cfg(feature = "developer")]
+#![cfg_attr(not(unix), allow(dead_code, unused_imports))] // Commands of a Unix shell are in some tests.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -23,7 +24,6 @@ mod repair_session;
 mod screen;
 #[cfg(unix)] // Commands of a Unix shell.
 mod shell;
-#[cfg_attr(not(unix), allow(dead_code))] // Other tests need all of it.
 mod stdio_server;
 mod text_editor;
 mod working_directory;

@@ -154,6 +154,7 @@ fn for_model(response: &Value) -> String {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn the_model_fixes_a_failing_test_in_a_rust_project() {
     let server = start();
     let session = server.session([Extension::builtin("developer")]);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn metadata_counts_in_any_letter_case_and_an_unusable_directory_is_an_error() {
     let mut server = StdioServer::start();
     let mut pwd = |meta: &Value| {
@@ -43,6 +44,7 @@ fn metadata_counts_in_any_letter_case_and_an_unusable_directory_is_an_error() {
 }
 
 #[test]
+#[cfg(unix)] // Commands of a Unix shell.
 fn without_its_directory_a_session_does_nothing_elsewhere() {
     let server = Server::new().start();
     let folder = server.work().join("project");
@@ -82,6 +84,7 @@ fn without_its_directory_a_session_does_nothing_elsewhere() {
 }
 
 #[test]
+#[cfg(unix)] // A folder that is used cannot be removed on Windows.
 fn a_server_whose_own_directory_is_gone_uses_no_other() {
     let folder = temp_dir();
     let own = folder.path().join("own");

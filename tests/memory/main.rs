@@ -15,11 +15,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use support::client::Answer;
 use support::server::{Extension, GOSLING, RunningServer, Server, Session};
-use support::system::symlink;
 
 /// Runs the test in a session with the extension.
 fn with_memory(test: impl FnOnce(&Session<'_>)) {
@@ -239,7 +237,10 @@ fn each_category_is_a_resource_as_long_as_it_is_there() {
 }
 
 #[test]
+#[cfg(unix)] // Named pipes and symbolic links.
 fn nothing_leads_out_of_its_folder_and_nothing_grows_without_end() {
+    use support::system::symlink;
+
     with_memory(|session| {
         let server = session.server;
         let secret = server.root().join("secret.txt");
@@ -288,7 +289,7 @@ fn nothing_leads_out_of_its_folder_and_nothing_grows_without_end() {
         let lock = local(server).join(".lock");
         let pipe = server.root().join("pipe");
         assert!(
-            Command::new("mkfifo")
+            std::process::Command::new("mkfifo")
                 .arg(&pipe)
                 .status()
                 .unwrap()

@@ -6,8 +6,7 @@
     feature = "metrics",
     feature = "recipes",
     feature = "schedules",
-    feature = "search",
-    unix
+    feature = "search"
 ))]
 
 #[path = "../support/mod.rs"]

@@ -278,7 +278,7 @@ fn another_model_may_go_on() {
 fn what_does_not_start_is_missing_and_the_rest_is_there() {
     let script = json!({"turns": [{"steps": [{"text": "I have {{tools}}."}]}]});
     let server = Server::scripted(script).start();
-    let broken = Extension::shell("broken", "exit 3");
+    let broken = Extension::dying("broken", "", 3);
     let fine = Extension::scripted("one", &Script::new());
     let session = server.begin_session([broken, fine]);
     session.say("what?").finishes().says("I have one__echo.");

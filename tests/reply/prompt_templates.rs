@@ -78,9 +78,12 @@ fn a_changed_system_prompt_counts_from_the_next_turn_until_it_is_reset() {
         .is(200)
         .gives(json!("Saved prompt: system.md"));
     let changed = told();
-    let parrot = "You are a parrot on linux.\n## one\n<extension name=\"one\">\n\
-                  Echo {{ date }} twice.\n</extension>\n\n# Hints";
-    assert!(changed.starts_with(parrot), "{changed}");
+    let parrot = format!(
+        "You are a parrot on {}.\n## one\n<extension name=\"one\">\n\
+         Echo {{{{ date }}}} twice.\n</extension>\n\n# Hints",
+        std::env::consts::OS
+    );
+    assert!(changed.starts_with(&parrot), "{changed}");
     assert!(changed.contains("Use tabs."), "{changed}");
     let shown = prompt(&server, "system.md");
     assert_eq!(

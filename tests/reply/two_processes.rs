@@ -2,7 +2,7 @@
 
 use crate::support::client::KEY;
 use crate::support::scripted::Script;
-use crate::support::server::{Extension, GOSLING, RunningServer, Server, gosling};
+use crate::support::server::{Extension, RunningServer, Server, gosling};
 use crate::support::turns::Stream;
 use serde_json::{Value, json};
 use std::process::{Command, Output};
@@ -51,7 +51,6 @@ fn fork(server: &RunningServer, id: &str, copy: bool) -> crate::support::client:
 #[cfg(feature = "chat")]
 #[test]
 fn a_session_at_work_in_one_process_is_refused_in_the_other() {
-    assert!(GOSLING.ends_with("gosling"));
     let one = asking().start();
     let two = one.beside();
     let (id, turn, question) = at_work(&one);

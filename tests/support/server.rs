@@ -2,7 +2,7 @@
 
 use super::client::{Answer, KEY, send};
 use super::process::{Census, GUARDIAN, Proc, census, descendants, inventory, memory, signal};
-use super::scripted::Script;
+use super::scripted::{Action, Script};
 use super::system::{self, StartOptions};
 use super::{TEST_TIMEOUT, TempDir, temp_dir, until};
 use serde_json::{Value, json};
@@ -134,7 +134,7 @@ impl Server {
             .args(arguments)
             .env("GOOSE_PATH_ROOT", self.root.path())
             .env("GOOSE_SERVER__SECRET_KEY", KEY)
-            .env("HOME", self.root.path().join("home"))
+            .env(system::HOME, self.root.path().join("home"))
             .envs(self.variables.clone())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -557,6 +557,17 @@ impl Extension {
         Self::stdio(name, "sh", &["-c", command])
     }
 
+    /// A server that prints these words to stderr and exits.
+    pub fn dying(name: &str, words: &str, code: i32) -> Self {
+        let words = Action::Err(format!("{words}\n"), 1);
+        Self::scripted(name, &Script::new().begin([words, Action::Exit(code)]))
+    }
+
+    /// A server that says nothing at all.
+    pub fn silent(name: &str) -> Self {
+        Self::scripted(name, &Script::new().begin([Action::Sleep(300_000)]))
+    }
+
     pub fn scripted(name: &str, script: &Script) -> Self {
         Self::stdio(name, &scripted_mcp(), &[&as_argument(script)])
     }
@@ -581,10 +592,16 @@ pub fn as_argument(script: &Script) -> String {
 /// this server out.
 pub fn demo_command() -> Vec<String> {
     if cfg!(feature = "demo") {
-        [GOSLING, "mcp", "demo"].map(str::to_owned).to_vec()
+        vec![absolute(GOSLING), "mcp".to_owned(), "demo".to_owned()]
     } else {
         vec![example("demo-mcp")]
     }
+}
+
+/// The path also for a program that works on another drive of Windows.
+pub fn absolute(path: &str) -> String {
+    let path = std::path::absolute(path).expect("a working directory");
+    path.into_os_string().into_string().expect("a Unicode path")
 }
 
 /// The path of the scripted MCP server.
@@ -594,7 +611,8 @@ pub fn scripted_mcp() -> String {
 
 fn example(name: &str) -> String {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    let folder = Path::new(GOSLING).parent().expect("a folder");
+    let gosling = absolute(GOSLING);
+    let folder = Path::new(&gosling).parent().expect("a folder");
     let path = folder.join("examples").join(name);
     assert!(
         path.exists(),

@@ -3,7 +3,7 @@
 //!
 //! [`Server`]: super::server::Server
 
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR_STR, Path};
 
 #[cfg(unix)]
 mod unix;
@@ -18,4 +18,14 @@ pub use windows::*;
 /// Whether the permissions of a file are these, where files have such.
 pub fn has_mode(path: impl AsRef<Path>, wanted: u32) -> bool {
     mode(path).is_none_or(|mode| mode == wanted)
+}
+
+/// How the end of a process by itself with this code is written.
+pub fn exit_status(code: i32) -> String {
+    format!("{EXIT_STATUS}: {code}")
+}
+
+/// A path with slashes as the system shows it.
+pub fn shown(path: &str) -> String {
+    path.replace('/', MAIN_SEPARATOR_STR)
 }

@@ -67,7 +67,7 @@ impl Developer {
             Err(error) => Err(error.to_string()),
         };
         let read = [stamp(dir)?, stamp(&self.config)?];
-        let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+        let real = text_files::real_path(dir).unwrap_or_else(|_| dir.to_owned());
         let mut known = lock(&self.ignore_rules);
         if let Some(known) = &*known
             && known.dir == dir

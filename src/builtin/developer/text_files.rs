@@ -180,7 +180,7 @@ pub(super) fn text_in(path: &Path, content: Content) -> Result<String, String> {
 /// When it does not exist or is not a regular file.
 pub(super) fn open_regular(path: &Path) -> Result<(File, u64), String> {
     let why = |error: io::Error| unreadable(path, &error);
-    let canonical = fs::canonicalize(path).map_err(why)?;
+    let canonical = real_path(path).map_err(why)?;
     regular(path, &canonical, &fs::metadata(&canonical).map_err(why)?)?;
     let file = sys::fs::open_regular(&canonical).map_err(why)?;
     let len = file.metadata().map_err(why)?.len();
@@ -217,7 +217,7 @@ fn regular(path: &Path, canonical: &Path, metadata: &Metadata) -> Result<(), Str
 /// When a link leads elsewhere, or the path is not that of a regular file.
 pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
     let why = |error: io::Error| format!("{} cannot be written: {error}", path.display());
-    let dir_real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    let dir_real = real_path(dir).unwrap_or_else(|_| dir.to_owned());
     let mut links = MAX_LINKS;
     let (canonical, linked) = resolve_links(path, &mut links).map_err(why)?;
     // A path in the working directory has to stay in it, whether links are part of it or not. Any other path
@@ -242,13 +242,27 @@ pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
     Ok(canonical)
 }
 
+/// The path of a file that exists, without symbolic links.
+///
+/// # Errors
+/// When it cannot be reached.
+pub(super) fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let path = fs::canonicalize(path)?;
+    // Windows writes it in a form that not all programs know.
+    let plain = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
+    Ok(match plain {
+        Some(plain) if !plain.starts_with(r"UNC\") => plain.into(),
+        _ => path,
+    })
+}
+
 /// The real path of a file that need not exist: its symbolic links are followed as far as the system would follow
 /// them to create it. Components that do not exist are kept.
 ///
 /// # Errors
 /// When the links form a loop, or a folder cannot be read.
 pub(super) fn canonical(path: &Path) -> io::Result<PathBuf> {
-    match fs::canonicalize(path) {
+    match real_path(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut links = MAX_LINKS;
             resolve_links(path, &mut links).map(|(path, _)| path)
@@ -265,7 +279,7 @@ fn resolve_links(path: &Path, links: &mut usize) -> io::Result<(PathBuf, bool)> 
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Ok((normalize(&path), linked));
         };
-        let parent = match fs::canonicalize(parent) {
+        let parent = match real_path(parent) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 resolve_links(parent, links)?.0
             }

@@ -59,12 +59,16 @@ pub fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     until_unused(|| fs::rename(from, to))
 }
 
-/// Removes a folder with all that is in it, as soon as no other program has any of it open.
+/// Removes a folder with all that is in it. Waits up to a second for files that are open there. Those that stay open go
+/// when they are closed; then the empty folder stays.
 ///
 /// # Errors
-/// When that is not the case within a second, or it cannot be removed.
+/// When it cannot be removed.
 pub fn remove_dir_all(path: impl AsRef<Path>) -> io::Result<()> {
-    until_unused(|| fs::remove_dir_all(&path))
+    match until_unused(|| fs::remove_dir_all(&path)) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        removed => removed,
+    }
 }
 
 fn until_unused(attempt: impl Fn() -> io::Result<()>) -> io::Result<()> {

@@ -469,6 +469,12 @@ fn a_file_is_replaced_while_another_reads_it_and_locks_exclude() {
     fs::remove_dir_all(&folder).unwrap();
     assert!(!folder.exists());
     reading.join().unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("inside"), "text").unwrap();
+    let reader = fs::open_regular(&folder.join("inside")).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    drop(reader);
+    assert!(!folder.join("inside").exists());
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "new");
     let lock = |file: &Path| OpenOptions::new().write(true).open(file).unwrap();
     let (one, two) = (lock(&file), lock(&file));

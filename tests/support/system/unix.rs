@@ -7,9 +7,16 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+
+/// A folder that every machine has.
+pub const ROOT: &str = "/";
+/// The variable that names the home folder.
+pub const HOME: &str = "HOME";
+/// How std calls the end of a process by itself.
+pub(super) const EXIT_STATUS: &str = "exit status";
 
 /// Gives a program default signal dispositions, also where the tests run in the background.
 pub fn prepare(command: &mut Command) {
@@ -296,6 +303,11 @@ pub fn script(path: &Path, text: &str) {
 
 pub fn symlink(to: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     std::os::unix::fs::symlink(to, link)
+}
+
+/// The path without links.
+pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    fs::canonicalize(path)
 }
 
 /// Whether the tests run as root.

@@ -6,7 +6,7 @@ use std::io;
 use std::os::windows::ffi::OsStringExt;
 use std::os::windows::fs::{symlink_dir, symlink_file};
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{mem, ptr};
 
@@ -85,6 +85,13 @@ unsafe extern "system" {
         told: *mut u32,
     ) -> i32;
 }
+
+/// A folder that every machine has.
+pub const ROOT: &str = r"C:\";
+/// The variable that names the home folder.
+pub const HOME: &str = "USERPROFILE";
+/// How std calls the end of a process by itself.
+pub(super) const EXIT_STATUS: &str = "exit code";
 
 /// `PROCESS_ALL_ACCESS`.
 const ALL_ACCESS: u32 = 0x1f_ffff;
@@ -327,6 +334,13 @@ pub fn symlink(to: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
         // Wine says that it has made one.
         false => Err(io::ErrorKind::Unsupported.into()),
     }
+}
+
+/// The path without links, as gosling shows it.
+pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    let path = std::fs::canonicalize(path)?;
+    let text = path.to_str().expect("a Unicode path");
+    Ok(text.strip_prefix(r"\\?\").unwrap_or(text).into())
 }
 
 /// There is no such user.

@@ -6,6 +6,7 @@
 
 use super::super::gitignore::{self, Gitignore};
 use super::super::gooseignore::IgnoreRules;
+use super::super::text_files;
 use super::language::Language;
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::read_start;
@@ -69,7 +70,7 @@ pub(super) fn walk(
     limit: &TimeLimit<'_>,
 ) -> Walk {
     let mut walk = Walk::default();
-    let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let real = text_files::real_path(root).unwrap_or_else(|_| root.to_owned());
     let mut names = 0;
     let mut coming = vec![(root.to_owned(), 1, above(&real))];
     while let Some((folder, depth, above)) = coming.pop() {
