@@ -17,7 +17,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs::TryLockError;
 use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;

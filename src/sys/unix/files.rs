@@ -10,11 +10,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// What a `file:` URI has of a path after its two slashes, before it is encoded.
-pub fn uri_path(path: &Path) -> Vec<u8> {
-    path.as_os_str().as_encoded_bytes().to_vec()
-}
-
 /// An open folder, to read the states of many files in it without resolving its path again.
 #[derive(Debug)]
 pub struct Folder(File);
