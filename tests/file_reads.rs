@@ -2,8 +2,8 @@
 //! pipe in its place would block and a device may have no end. This reads the sources: a plain read in the
 //! product's code needs an entry here, with its reason.
 //!
-//! Nor are the calls of std made with which Windows does something else than Unix: it does not change the size of a file
-//! that was opened to append to it, and lets nobody read what is locked. Wine hides both.
+//! Nor are the calls of std made with which Windows does something else than Unix: it does not change the size of a
+//! file that was opened to append to it, and lets nobody read what is locked. Wine hides both.
 
 use std::collections::BTreeMap;
 use std::fs;
