@@ -173,7 +173,7 @@ fn check_package(extension: &str, package: &str) -> Result<(), Error> {
 struct ScriptFolder {
     path: PathBuf,
     /// The open folder, which holds the lock.
-    _lock: File,
+    lock: Option<File>,
 }
 
 impl ScriptFolder {
@@ -195,8 +195,11 @@ impl ScriptFolder {
         for _ in 0..ATTEMPTS {
             let path = root.join(format!("{PREFIX}{}", sys::random_hex(12)?));
             private_dir().create(&path)?;
-            if let Some(lock) = lock_folder(&path).inspect_err(|_| remove(&path))? {
-                return Ok(ScriptFolder { path, _lock: lock });
+            if let Some(lock) = lock_folder(&path).inspect_err(|_| remove(&path, None))? {
+                return Ok(ScriptFolder {
+                    path,
+                    lock: Some(lock),
+                });
             }
         }
         Err(io::Error::other("another process keeps removing it"))
@@ -217,7 +220,7 @@ impl ScriptFolder {
                 && FileCalls::try_lock(&folder).is_ok()
             {
                 log::info!("removing the code of a process that has ended folder={path:?}");
-                remove(&path);
+                remove(&path, Some(folder));
             }
         }
     }
@@ -225,7 +228,7 @@ impl ScriptFolder {
 
 impl Drop for ScriptFolder {
     fn drop(&mut self) {
-        remove(&self.path);
+        remove(&self.path, self.lock.take());
     }
 }
 
@@ -234,6 +237,8 @@ impl Drop for ScriptFolder {
 fn lock_folder(path: &Path) -> io::Result<Option<File>> {
     let gone = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Ok(None),
+        // So Windows answers while something is being removed.
+        io::ErrorKind::PermissionDenied if cfg!(windows) => Ok(None),
         _ => Err(error),
     };
     let folder = match lockable_folder(path) {
@@ -250,8 +255,13 @@ fn lock_folder(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-fn remove(folder: &Path) {
-    if let Err(error) = sys::fs::remove_dir_all(folder)
+/// Removes a folder, which nobody takes while it is locked.
+fn remove(folder: &Path, lock: Option<File>) {
+    let removed = fs::remove_dir_all(folder);
+    drop(lock);
+    // On Windows, some file systems keep a file until it is closed, and that of the lock keeps its folder.
+    let removed = removed.or_else(|_| sys::fs::remove_dir_all(folder));
+    if let Err(error) = removed
         && error.kind() != io::ErrorKind::NotFound
     {
         log::warn!("a temporary folder cannot be removed folder={folder:?} reason={error}");
