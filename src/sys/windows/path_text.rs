@@ -253,7 +253,7 @@ mod tests {
             r"\\?\C:x",
         ] {
             let wrong = refusal(path, r"C:\work");
-            assert_eq!(wrong.is_some(), true, "{path}");
+            assert!(wrong.is_some(), "{path}");
         }
         for name in [
             "NUL", "con", "Aux.txt", "COM1", "lpt9.log", "COM¹", "nul .x", "CONIN$", r"prn\x",
