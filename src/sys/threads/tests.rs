@@ -66,7 +66,9 @@ fn a_thread_that_does_not_end_is_left() {
     let end = Arc::new(Barrier::new(2));
     let waits = end.clone();
     let mut threads = Threads::default();
-    let stays = spawn("stays".to_owned(), None, move || drop(waits.wait()));
+    let stays = spawn("stays".to_owned(), None, move || {
+        waits.wait();
+    });
     threads.add(stays.unwrap());
     threads.add(spawn("ends".to_owned(), None, || {}).unwrap());
     assert_eq!(threads.join_within(Duration::from_millis(50)), 1);
