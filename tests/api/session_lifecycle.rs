@@ -302,7 +302,7 @@ fn the_working_directory_must_be_one() {
     assert_eq!(stored.body["working_dir"], json!(sub));
     let starts = record.starts();
     assert_eq!(starts.len(), 2, "the bad ones changed nothing");
-    let real = |path| json!(fs::canonicalize(path).unwrap());
+    let real = |path| json!(crate::support::system::canonicalize(path).unwrap());
     assert_eq!(
         [&starts[0]["cwd"], &starts[1]["cwd"]],
         [&real(server.work()), &real(sub)]
