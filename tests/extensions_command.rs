@@ -9,10 +9,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::thread;
-#[cfg(feature = "pinning")]
+#[cfg(all(feature = "pinning", unix))]
 use support::scripted::{Action, Script};
-use support::server::{Server, demo_command, gosling};
-#[cfg(feature = "pinning")]
+#[cfg(unix)]
+use support::server::demo_command;
+use support::server::{Server, gosling};
+#[cfg(all(feature = "pinning", unix))]
 use support::server::{as_argument, scripted_mcp};
 use support::{TempDir, temp_dir};
 
