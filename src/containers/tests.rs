@@ -171,6 +171,7 @@ fn variables_that_steer_the_client_are_refused() {
 }
 
 #[test]
+#[cfg(unix)] // Wine makes no symbolic links.
 fn the_runtime_is_looked_for_on_path_first() {
     let folder = |names: &[&str]| {
         let random = gosling_core::sys::random_hex(8).unwrap();

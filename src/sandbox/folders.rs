@@ -198,5 +198,5 @@ pub(crate) fn devices() -> Vec<PathBuf> {
     devices.map(real).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;

@@ -108,7 +108,7 @@ fn check_replaceable(path: &Path) -> Result<(), String> {
     Err("gosling has not written what stands there, and it stays: choose another path".to_owned())
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::fs;
