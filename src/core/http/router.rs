@@ -145,7 +145,7 @@ impl Router {
 
     /// Answers a request made by hand ([`Request::new`]) in this thread, as a server does once it has let it in: keys,
     /// hosts and origins are not checked, the policy is not asked, and nothing is recorded. What a handler writes after
-    /// the head, such as an event stream, is not in the response.
+    /// the head, such as an event stream, is not in the response, and its panic goes on.
     pub fn respond(self: &Arc<Self>, request: Request) -> Response {
         let mut response = self.dispatch(request).unwrap_or_else(Response::from);
         self.format_error(&mut response);
@@ -459,7 +459,7 @@ fn segments<'p>(pattern: &'p str, name: fn(&'p str) -> Name) -> Vec<Segment> {
     split(pattern).map(segment).collect()
 }
 
-/// Panics if a segment of the operation is empty, half a parameter or follows the rest, or two parameters have one name.
+/// Panics if a segment of the operation is empty, half a parameter or after the rest, or two parameters have one name.
 fn check_names(segments: &[Segment], operation: &str) {
     for (n, segment) in segments.iter().enumerate() {
         let is_whole = match segment {
