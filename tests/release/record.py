@@ -117,7 +117,8 @@ def main():
             "profile": profile.splitlines(),
             "cargo_configuration": cargo_configuration(),
             "rustflags": [f"--remap-path-prefix=…={name}" for name in ("/gosling", "/build", "/cargo", "/rustc/HASH")]
-            + ["-Clink-arg=-Wl,--no-insert-timestamp (Windows)"] * any(map(is_windows, targets)),
+            + ["-Clink-arg=-Wl,--no-insert-timestamp (Windows)"] * any(map(is_windows, targets))
+            + ["-Clinker=rust-lld -Clink-arg=--icf=all (musl)"] * any("-musl" in target for target in targets),
             "cflags": [f"-ffile-prefix-map=…={name}" for name in ("/gosling", "/build", "/cargo", "/rustc/HASH")],
             "c_compilers": {target: version_of(it) for target, it in compilers.items()},
             "zlib": zlib.ZLIB_RUNTIME_VERSION,
