@@ -31,6 +31,12 @@ const NOT_VARIABLES: &[&str] = &[
     "PS256",
     "RS256",
     "RECIPE",
+    // How names of devices begin on Windows.
+    "AUX",
+    "COM",
+    "CON",
+    "LPT",
+    "PRN",
     // What cargo tells the compiler, and build scripts.
     "CARGO",
     "CARGO_FEATURE_",

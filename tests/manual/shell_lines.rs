@@ -91,7 +91,9 @@ fn run_page(page: &str, lines: &[(usize, String)]) {
     for (number, line) in lines {
         script.push_str(&"\n".repeat(number - here));
         here = *number;
-        script.push_str(&with_ports(line, &ports));
+        // A reader is slower than the server, whose port the next one gets.
+        let line = line.replace("kill $!", "kill $!; wait");
+        script.push_str(&with_ports(&line, &ports));
     }
     let file = home.path().join("page.sh");
     fs::write(&file, script + "\n").unwrap();
