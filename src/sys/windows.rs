@@ -3,22 +3,21 @@
 //! memory to the system until an operation has ended, and `take_variable` changes the environment while there is one
 //! thread.
 #![allow(unsafe_code)]
+// Without the parts some of it has no caller; the linker leaves that out.
+#![cfg_attr(not(feature = "parts"), allow(dead_code, unused_imports))]
 
 pub(crate) mod access_list;
 mod console;
 mod ffi;
 mod file_calls;
-#[cfg(feature = "parts")]
 pub(crate) mod file_streams;
 pub(crate) mod files;
 pub(crate) mod job;
-#[cfg_attr(not(feature = "parts"), allow(dead_code))]
 pub mod path_text;
 pub(crate) mod programs;
 pub(crate) mod transfer;
 pub(crate) mod wait;
 
-#[cfg(feature = "parts")]
 pub(crate) use console::terminate_self;
 pub use console::{
     HANG_UP, block_signals, reset_inherited_signals, wait_signal, wait_signal_timeout,

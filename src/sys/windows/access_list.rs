@@ -9,16 +9,13 @@ use std::os::windows::io::AsRawHandle;
 use std::path::Path;
 
 /// `OWNER_SECURITY_INFORMATION`, and `DACL_SECURITY_INFORMATION`: the list that says who may do what.
-#[cfg(feature = "parts")]
 const OWNER: u32 = 1;
 const LIST: u32 = 4;
 /// Rights of a handle: to read the list, and to change it.
 const READ_CONTROL: u32 = 0x2_0000;
 const WRITE_DAC: u32 = 0x4_0000;
 /// Flags that open a folder, and a link itself.
-#[cfg(feature = "parts")]
 const BACKUP_SEMANTICS: u32 = 0x0200_0000;
-#[cfg(feature = "parts")]
 const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 /// The bits of a descriptor with a list, and with one that takes nothing over from the folder.
 const HAS_LIST: u16 = 0x4;
@@ -101,7 +98,6 @@ pub(crate) fn copy(from: &File, to: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// When the file cannot be reached.
-#[cfg(feature = "parts")]
 pub(crate) fn owner(path: &Path) -> io::Result<Option<Vec<u32>>> {
     let mut options = OpenOptions::new();
     options.access_mode(READ_CONTROL);

@@ -77,7 +77,6 @@ pub(super) fn tell(number: i32) {
 }
 
 /// SIGTERM, as if the system were about to end.
-#[cfg(feature = "parts")]
 pub(crate) fn terminate_self() {
     tell(TERMINATE);
 }

@@ -22,7 +22,6 @@ pub(super) const FILE_TYPE_DISK: u32 = 1;
 pub(super) const INVALID_HANDLE: Handle = -1_isize as Handle;
 pub(super) const LOCK_AT_ONCE: u32 = 1;
 pub(super) const LOCK_EXCLUSIVE: u32 = 2;
-#[cfg(feature = "parts")]
 pub(super) const FILE_TYPE_PIPE: u32 = 3;
 
 /// The state of an operation under way. The system writes to it until the operation has ended.
@@ -81,7 +80,6 @@ pub(super) struct MemoryStatus {
 }
 
 /// `BY_HANDLE_FILE_INFORMATION`.
-#[cfg(feature = "parts")]
 #[repr(C)]
 #[derive(Default)]
 pub(super) struct FileState {
@@ -169,13 +167,11 @@ unsafe extern "system" {
     pub(super) fn GetStdHandle(number: u32) -> Handle;
     pub(super) fn SetHandleInformation(handle: Handle, mask: u32, flags: u32) -> Bool;
     pub(super) fn ProcessIdToSessionId(pid: u32, session: *mut u32) -> Bool;
-    #[cfg(feature = "parts")]
     pub(super) fn GetFileInformationByHandle(file: Handle, state: *mut FileState) -> Bool;
     pub(super) fn GetFileType(file: Handle) -> u32;
     pub(super) fn GlobalMemoryStatusEx(status: *mut MemoryStatus) -> Bool;
 }
 
-#[cfg(feature = "parts")]
 #[link(name = "kernel32")]
 unsafe extern "system" {
     pub(super) fn GetFileInformationByHandleEx(

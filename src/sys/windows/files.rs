@@ -124,7 +124,6 @@ fn is_in_use(error: &io::Error) -> bool {
 }
 
 /// Whether it is a pipe or a socket.
-#[cfg(feature = "parts")]
 pub(crate) fn is_pipe(file: &impl AsRawHandle) -> bool {
     // SAFETY: the handle is open as long as `file` is borrowed, or is none, for which the call fails.
     unsafe { ffi::GetFileType(file.as_raw_handle()) == ffi::FILE_TYPE_PIPE }
@@ -178,7 +177,6 @@ impl Folder {
 }
 
 /// The number of the volume and that of the file there of what stands at a path, also a folder or a symbolic link.
-#[cfg(feature = "parts")]
 pub(crate) fn identity(path: &Path) -> io::Result<(u64, u64)> {
     const READ_ATTRIBUTES: u32 = 0x80;
     const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
