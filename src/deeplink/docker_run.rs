@@ -113,3 +113,6 @@ fn source(path: &str, blocked: &mut Vec<String>, confirm: &mut Vec<String>) {
         ));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -484,3 +484,6 @@ fn to_config(link: &ExtensionLink, env_keys: &[&str]) -> Option<ExtensionConfig>
     }
     ExtensionConfig::from_value(config).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,17 +5,8 @@
 //! and two more syncs would add half to the time of creating one (0.4 to 0.6 ms on ext4). All later writes are
 //! fully durable before they are acknowledged.
 
+mod session_json;
 mod session_list;
-
-use std::collections::HashMap;
-use std::fmt;
-use std::fs::{self, OpenOptions};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Once, OnceLock};
-use std::time::{Duration, SystemTime};
-
-use serde_json::{Map, Value};
 
 use super::disk::{Disk, Files, Handle};
 use super::journal::{self, Count, Journal, JournalEntry};
@@ -30,6 +21,15 @@ use crate::conversation::{
 use crate::extension::sandbox::Level;
 use crate::sys::fs::{Stamp, open_regular_with, private};
 use crate::sys::{clock, lock};
+use serde_json::{Map, Value};
+use session_json::{parse, render};
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Once, OnceLock};
+use std::time::{Duration, SystemTime};
 
 const LOCK: &str = ".lock";
 const TURN: &str = ".turn";
@@ -46,22 +46,6 @@ const MAX_SIZE: u64 = 64 << 20;
 
 /// How many logs are counted on from where they ended. Those of others are read again.
 const MAX_COUNTS: usize = 10_000;
-
-/// The fields of a session that its JSON leaves out when they have no value.
-const LEFT_OUT_IF_NONE: [&str; 4] = [
-    "accumulated_cost",
-    "archived_at",
-    "project_id",
-    "goose_mode",
-];
-/// Fields that are not stored, because they follow from `messages.jsonl`.
-const DERIVED: [&str; 2] = ["conversation", "message_count"];
-
-/// The field of [`Session::session_type`].
-const TYPE: &str = "session_type";
-
-/// The field of [`Session::counted_messages`], which is stored but not in API responses.
-const COUNTED: &str = "counted_messages";
 
 /// The sessions of one folder, shared by threads and with other processes.
 ///
@@ -655,46 +639,4 @@ pub(super) fn parse_id(id: &str) -> Option<(&str, u32)> {
         .then(|| number.parse().ok())
         .flatten()
         .map(|number| (day, number))
-}
-
-fn parse<T: serde::de::DeserializeOwned>(content: &[u8], path: &Path) -> Result<T> {
-    let text = crate::json::sanitize_bytes(content);
-    // As `render` writes it; all of them are read for a list.
-    let is_ours = |rest: &str| rest.starts_with("\": 1,") || rest.starts_with("\": 1\n");
-    if !text.split(files::FORMAT).skip(1).all(is_ours) {
-        files::check_json_format(path, content)?;
-    }
-    crate::json::from_str(&text).map_err(|error| {
-        let place = (error.line(), error.column());
-        Error::broken_at(path, place, "it is not the JSON of a session")
-    })
-}
-
-/// Serializes `session` over the `stored` fields, so that unknown fields stay.
-fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Result<Vec<u8>> {
-    let unwritable = |error: serde_json::Error| Error::unwritable(path, error.to_string());
-    let Value::Object(fields) = crate::json::to_value(session).map_err(unwritable)? else {
-        return Err(Error::broken(path, "a session must be a JSON object"));
-    };
-    // A type that only a later version knows stays.
-    let is_unknown = |stored: &Value| crate::json::from_value::<SessionType>(stored).is_err();
-    let later_type = stored.get(TYPE).filter(|it| is_unknown(it)).cloned();
-    for name in LEFT_OUT_IF_NONE {
-        stored.shift_remove(name);
-    }
-    stored.extend(fields);
-    if let Some(later_type) = later_type
-        && session.session_type == SessionType::default()
-    {
-        stored.insert(TYPE.to_owned(), later_type);
-    }
-    for name in DERIVED {
-        stored.shift_remove(name);
-    }
-    stored.insert(files::FORMAT.to_owned(), 1.into());
-    match session.counted_messages {
-        Some(messages) => stored.insert(COUNTED.to_owned(), messages.into()),
-        None => stored.shift_remove(COUNTED),
-    };
-    serde_json::to_vec_pretty(&stored).map_err(unwritable)
 }
