@@ -41,11 +41,10 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => all.extend(tree(&path)),
-            false => {
-                all.insert(path.clone(), fs::read(&path).unwrap());
-            }
+        if path.is_dir() {
+            all.extend(tree(&path))
+        } else {
+            all.insert(path.clone(), fs::read(&path).unwrap());
         }
     }
     all

@@ -7,7 +7,6 @@ mod http_peer;
 mod support;
 
 use http_peer::{Peer, answer_as_mcp_server};
-
 use serde_json::{Value, json};
 use std::thread;
 use std::time::{Duration, Instant};

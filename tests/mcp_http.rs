@@ -81,13 +81,16 @@ fn an_event_stream_is_delivered_as_it_comes_however_it_is_cut() {
 
 #[test]
 fn session_and_version_are_sent_once_they_are_known_and_the_session_is_ended() {
-    let peer = Peer::new(|seen, stream| match seen.body.contains("\"initialize\"") {
-        true => answer(
-            stream,
-            "200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s-1",
-            &result(0),
-        ),
-        false => answer_as_usual(seen, stream),
+    let peer = Peer::new(|seen, stream| {
+        if seen.body.contains("\"initialize\"") {
+            answer(
+                stream,
+                "200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s-1",
+                &result(0),
+            )
+        } else {
+            answer_as_usual(seen, stream)
+        }
     });
     let client = Client::of(&peer, "session");
     client.initialize();
@@ -508,9 +511,10 @@ fn requests_wait_until_the_server_has_accepted_that_the_client_is_ready() {
             ready.store(true, Ordering::SeqCst);
             return accepted(stream);
         }
-        match seen.id() == "1" && !ready.load(Ordering::SeqCst) {
-            true => answer(stream, "400 Bad Request", "too early"),
-            false => answer_as_usual(seen, stream),
+        if seen.id() == "1" && !ready.load(Ordering::SeqCst) {
+            answer(stream, "400 Bad Request", "too early")
+        } else {
+            answer_as_usual(seen, stream)
         }
     });
     let client = Client::of(&peer, "ready");

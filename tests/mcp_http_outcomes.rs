@@ -247,9 +247,10 @@ fn a_media_type_is_read_whatever_its_case_and_parameters() {
     ] {
         let peer = Peer::new(move |seen, stream| {
             let head = format!("200 OK\r\nCONTENT-TYPE:{kind}");
-            match kind.to_ascii_lowercase().contains("json") {
-                true => answer(stream, &head, &result(seen.id())),
-                false => answer(stream, &head, &event(&result(seen.id()))),
+            if kind.to_ascii_lowercase().contains("json") {
+                answer(stream, &head, &result(seen.id()))
+            } else {
+                answer(stream, &head, &event(&result(seen.id())))
             }
         });
         let client = Client::of(&peer, "kinds");
@@ -590,10 +591,13 @@ fn a_server_without_its_own_stream_is_left_in_peace() {
 fn the_servers_own_stream_is_asked_for_again_when_it_was_busy_and_redirected_as_a_get() {
     let asked = AtomicBool::new(false);
     let peer = Peer::new(move |seen, stream| match seen.path.as_str() {
-        "/mcp" if seen.method == "GET" => match asked.swap(true, Ordering::SeqCst) {
-            false => answer(stream, "503 Busy\r\nRetry-After: 3", ""),
-            true => answer(stream, "303 See Other\r\nLocation: /events", ""),
-        },
+        "/mcp" if seen.method == "GET" => {
+            if asked.swap(true, Ordering::SeqCst) {
+                answer(stream, "303 See Other\r\nLocation: /events", "")
+            } else {
+                answer(stream, "503 Busy\r\nRetry-After: 3", "")
+            }
+        }
         "/events" => {
             assert_eq!(seen.method, "GET");
             begin_events(stream);

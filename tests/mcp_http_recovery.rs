@@ -41,13 +41,14 @@ fn peer(
             _ => return accepted(stream),
         };
         let text = json!({"jsonrpc": "2.0", "id": body["id"], "result": result}).to_string();
-        match body["method"] == "initialize" {
-            true => answer(
+        if body["method"] == "initialize" {
+            answer(
                 stream,
                 "200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s",
                 &text,
-            ),
-            false => json(stream, &text),
+            )
+        } else {
+            json(stream, &text)
         }
     })
 }

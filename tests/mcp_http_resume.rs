@@ -325,12 +325,13 @@ fn a_server_that_is_busy_or_holds_the_broken_connection_for_open_is_asked_again_
         let peer = torn(
             "id: p\nretry: 100\n\n",
             || AfterReply::Keep,
-            move |_, stream| match asked.swap(true, Ordering::SeqCst) {
-                false => answer(stream, status, ""),
-                true => {
+            move |_, stream| {
+                if asked.swap(true, Ordering::SeqCst) {
                     begin_events(stream);
                     chunk(stream, &event(&result(1)));
                     chunk(stream, "")
+                } else {
+                    answer(stream, status, "")
                 }
             },
         );

@@ -473,9 +473,12 @@ fn a_custom_provider_is_created_used_changed_and_deleted() {
 #[cfg(all(feature = "anthropic", feature = "ollama"))]
 #[test]
 fn each_engine_of_goose_speaks_its_protocol() {
-    let model = ModelServer::with(|seen| match seen.path.starts_with("/v1/models") {
-        true => Reply::json("200 OK", r#"{"data":[{"id":"a"}]}"#),
-        false => Reply::json("200 OK", r#"{"models":[{"name":"b"}]}"#),
+    let model = ModelServer::with(|seen| {
+        if seen.path.starts_with("/v1/models") {
+            Reply::json("200 OK", r#"{"data":[{"id":"a"}]}"#)
+        } else {
+            Reply::json("200 OK", r#"{"models":[{"name":"b"}]}"#)
+        }
     });
     let server = Server::new().start();
     for (engine, stored, path) in [

@@ -257,9 +257,10 @@ fn stop_and_remove_end_a_recovery_and_what_it_started() {
             let sleeping = all.iter().filter(|p| p.name() == "sleep").count();
             (sleeping == 2).then_some(())
         });
-        match stop {
-            true => session.stop(),
-            false => drop(session.remove("one").is(200)),
+        if stop {
+            session.stop()
+        } else {
+            drop(session.remove("one").is(200))
         }
         let left: Vec<_> = server.descendants().into_iter().collect();
         let left: Vec<_> = left
@@ -305,13 +306,14 @@ fn a_session_that_the_server_forgot_is_begun_anew() {
             }
             let forgot =
                 seen.body.contains("tools/call") && seen.header("mcp-session-id") == Some("s1");
-            match forgot {
-                true => answer(stream, head, says),
-                false => answer_as_mcp_server(
+            if forgot {
+                answer(stream, head, says)
+            } else {
+                answer_as_mcp_server(
                     seen,
                     stream,
                     &format!("s{}", sessions.load(Ordering::SeqCst)),
-                ),
+                )
             }
         });
         let server = Server::new().start();
@@ -336,9 +338,10 @@ fn calls_that_find_themselves_forgotten_together_begin_one_session() {
         let forgot =
             seen.body.contains("tools/call") && seen.header("mcp-session-id") == Some("s1");
         let now = format!("s{}", sessions.load(Ordering::SeqCst));
-        match forgot {
-            true => answer(stream, "404 Not Found", "?"),
-            false => answer_as_mcp_server(seen, stream, &now),
+        if forgot {
+            answer(stream, "404 Not Found", "?")
+        } else {
+            answer_as_mcp_server(seen, stream, &now)
         }
     });
     let server = Server::new().start();
@@ -358,9 +361,12 @@ fn calls_that_find_themselves_forgotten_together_begin_one_session() {
 )]
 #[test]
 fn a_400_about_something_else_is_an_error() {
-    let peer = Peer::new(|seen, stream| match seen.body.contains("tools/call") {
-        true => answer(stream, "400 Bad Request", "no such city"),
-        false => answer_as_mcp_server(seen, stream, "s"),
+    let peer = Peer::new(|seen, stream| {
+        if seen.body.contains("tools/call") {
+            answer(stream, "400 Bad Request", "no such city")
+        } else {
+            answer_as_mcp_server(seen, stream, "s")
+        }
     });
     let server = Server::new().start();
     let session = server.session([over_http(&peer.url)]);

@@ -429,9 +429,10 @@ fn a_wrong_command_line_is_refused() {
     let text = refusal(gosling().args(["version", "more"]), 2);
     assert!(text.contains("more"), "{text}");
     let file = release.path().join(CONTENTS[0].0);
-    let why = match cfg!(unix) {
-        true => "Not a directory",
-        false => "there is no such file",
+    let why = if cfg!(unix) {
+        "Not a directory"
+    } else {
+        "there is no such file"
     };
     says_nothing(&file, why);
 }

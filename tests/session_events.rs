@@ -542,9 +542,10 @@ fn a_stopped_or_restarted_agent_ends_the_turn_and_keeps_the_stream() {
         listener.until("a text", |frame| {
             (frame.event["chat_request_id"] == request).then_some(())
         });
-        match restart {
-            true => drop(session.restart()),
-            false => session.stop(),
+        if restart {
+            drop(session.restart())
+        } else {
+            session.stop()
         }
         let frames = listener.until_end_of(&request);
         assert_eq!(frames.last().map(Frame::kind), Some("Error"));

@@ -6,13 +6,12 @@ mod config;
 mod sessions;
 mod support;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-
 use gosling::conversation::{Message, Role};
 use gosling::store::{Config, Error, NewSession, Paths, Secrets, Sessions};
 use serde_json::json;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use support::{TempDir, temp_dir};
 
 const ROLE: &str = "GOSLING_TEST_ROLE";

@@ -497,16 +497,18 @@ impl ConnectionState {
             Err(error) => return pending.answer(Err(error)),
         };
         let is_goose = self.client().is_goose;
-        let cancel = match is_goose {
-            true => self.registry.cancel().child(),
-            false => pending.guard.cancel.clone(),
+        let cancel = if is_goose {
+            self.registry.cancel().child()
+        } else {
+            pending.guard.cancel.clone()
         };
         // The turn may be that of another window.
         let is_free = !is_goose || self.live.of(&session.id).is_none();
         let Some(turn) = is_free.then(|| session.begin_turn(&cancel)).flatten() else {
-            return pending.answer(match is_goose {
-                true => Ok(self.refuse_busy(&session.id)),
-                false => Err(ErrorObject::new(INVALID_REQUEST, BUSY)),
+            return pending.answer(if is_goose {
+                Ok(self.refuse_busy(&session.id))
+            } else {
+                Err(ErrorObject::new(INVALID_REQUEST, BUSY))
             });
         };
         if is_goose {

@@ -129,9 +129,10 @@ fn write_found(out: &mut impl Write, found: &Found, target: &Path) -> Result<Opt
     let metadata = file.metadata().map_err(unreadable())?;
     header.modified = metadata.modified().map_or(0, seconds);
     header.is_executable = is_executable(&metadata);
-    header.size = match found.path.extension().is_some_and(|it| it == "jsonl") {
-        true => whole_lines(&mut file, metadata.len()).map_err(unreadable())?,
-        false => metadata.len(),
+    header.size = if found.path.extension().is_some_and(|it| it == "jsonl") {
+        whole_lines(&mut file, metadata.len()).map_err(unreadable())?
+    } else {
+        metadata.len()
     };
     file.rewind().map_err(unreadable())?;
     write_header(out, &header).map_err(unwritable())?;

@@ -105,12 +105,11 @@ fn run_backup(parser: lexopt::Parser) -> Result<(), Failure> {
         ..Entry::new("backup", "")
     });
     let begun = begun.map_err(failed("no backup was made"))?;
-    let written = match is_stdout {
-        true => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            backup::write(&paths, &mut out, Path::new("the archive"), has_secrets)
-        }
-        false => backup::write_file(&paths, target, has_secrets),
+    let written = if is_stdout {
+        let mut out = BufWriter::new(io::stdout().lock());
+        backup::write(&paths, &mut out, Path::new("the archive"), has_secrets)
+    } else {
+        backup::write_file(&paths, target, has_secrets)
     };
     match &written {
         Ok(written) => begun.end("ok", "", usize::try_from(written.bytes).ok()),
@@ -125,9 +124,10 @@ fn run_backup(parser: lexopt::Parser) -> Result<(), Failure> {
         printable(target, 4096)
     );
     out += &list_of(&written.left_out, "left out");
-    match is_stdout {
-        true => logging::say(&out),
-        false => print(&out)?,
+    if is_stdout {
+        logging::say(&out)
+    } else {
+        print(&out)?
     }
     Ok(())
 }

@@ -216,11 +216,12 @@ fn sync_tree(folder: &Path) -> crate::store::Result<()> {
 fn unpack(input: &mut impl Read, staged: &Staged) -> Result<Restored, Fault> {
     let mut place = |number: usize, path: &str, header: &Header, content: &mut dyn Read| {
         let path = staged.folders[number].join(path);
-        match header.is_folder {
-            true => files::ensure_dir(&path)
+        if header.is_folder {
+            files::ensure_dir(&path)
                 .map(|()| String::new())
-                .map_err(of_disk),
-            false => write_new(&path, header, content),
+                .map_err(of_disk)
+        } else {
+            write_new(&path, header, content)
         }
     };
     let (first, last) = read(input, &mut place)?;
@@ -332,9 +333,10 @@ fn write_new(path: &Path, header: &Header, mut content: &mut dyn Read) -> Result
         return Err(of_disk(Error::io("write", path)(error)));
     }
     let hash = hash?;
-    let done = match header.is_executable {
-        true => make_executable(path).and_then(|()| file.sync_data()),
-        false => file.sync_data(),
+    let done = if header.is_executable {
+        make_executable(path).and_then(|()| file.sync_data())
+    } else {
+        file.sync_data()
     };
     done.map_err(Error::io("write", path)).map_err(of_disk)?;
     Ok(hash)

@@ -77,11 +77,9 @@ pub(crate) fn write_header(out: &mut impl Write, header: &Header) -> io::Result<
         out.write_all(&pax)?;
         write_padding(out, size)?;
     }
-    let (kind, mode) = match (header.is_folder, header.is_executable) {
-        (true, _) => (b'5', 0o700),
-        (false, true) => (b'0', 0o700),
-        (false, false) => (b'0', 0o600),
-    };
+    let kind = if header.is_folder { b'5' } else { b'0' };
+    let is_executable = header.is_folder || header.is_executable;
+    let mode = if is_executable { 0o700 } else { 0o600 };
     let short = &name[..name.floor_char_boundary(100)];
     out.write_all(&block(short, kind, mode, header.size, header.modified))
 }
@@ -289,9 +287,10 @@ fn read_block(block: &[u8; BLOCK]) -> Result<(u8, Header), Fault> {
     };
     let (name, prefix) = (text(&block[..100])?, text(&block[345..500])?);
     let header = Header {
-        name: match prefix.is_empty() {
-            true => name,
-            false => format!("{prefix}/{name}"),
+        name: if prefix.is_empty() {
+            name
+        } else {
+            format!("{prefix}/{name}")
         },
         is_folder: false,
         is_executable: octal(&block[100..108]).is_some_and(|mode| mode & 0o100 != 0),

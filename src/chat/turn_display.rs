@@ -389,9 +389,10 @@ impl TurnDisplay<'_> {
         } else {
             self.write(&text);
         }
-        self.state.column = match (text.ends_with('\n'), thought) {
-            (true, false) => Column::First,
-            _ => column,
+        self.state.column = if text.ends_with('\n') && !thought {
+            Column::First
+        } else {
+            column
         };
     }
 

@@ -318,9 +318,10 @@ fn new_folder() -> Folder {
 /// [`ErrorKind::NotFound`] if it was removed.
 fn existing(folder: &Folder) -> io::Result<MutexGuard<'_, bool>> {
     let exists = lock(folder);
-    match *exists {
-        true => Ok(exists),
-        false => Err(ErrorKind::NotFound.into()),
+    if *exists {
+        Ok(exists)
+    } else {
+        Err(ErrorKind::NotFound.into())
     }
 }
 
@@ -490,9 +491,10 @@ impl Handle for OpenDocument {
     }
 
     fn try_lock(&self) -> std::result::Result<(), TryLockError> {
-        match lock(&self.disk.locks).insert(self.path.clone()) {
-            true => Ok(()),
-            false => Err(TryLockError::WouldBlock),
+        if lock(&self.disk.locks).insert(self.path.clone()) {
+            Ok(())
+        } else {
+            Err(TryLockError::WouldBlock)
         }
     }
 

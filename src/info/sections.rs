@@ -111,9 +111,10 @@ fn unreadable(path: &Path, is_secret: bool) -> Option<String> {
         Err(error) => return Some(error.to_string()),
     };
     let flaw = parse_yaml(&content).err()?;
-    let reason = match is_secret {
-        true => "it is not valid YAML",
-        false => &*flaw.reason,
+    let reason = if is_secret {
+        "it is not valid YAML"
+    } else {
+        &*flaw.reason
     };
     Some(match flaw.place {
         (0, _) => reason.to_owned(),

@@ -130,9 +130,10 @@ impl<'de> Visitor<'de> for Members {
             }
             all.push((path, patterns));
         }
-        match all.is_empty() {
-            true => Err(A::Error::custom("no argument is named")),
-            false => Ok(ArgumentPatterns(all)),
+        if all.is_empty() {
+            Err(A::Error::custom("no argument is named"))
+        } else {
+            Ok(ArgumentPatterns(all))
         }
     }
 }

@@ -69,9 +69,10 @@ pub(crate) fn read(started: &Value, kind: Kind) -> Result<Fetched, &'static str>
             None => Ok(Fetched::default()),
         };
     }
-    let of_program = match has(CONTAINERS, &program) {
-        true => Kind::Image,
-        false => Kind::Package,
+    let of_program = if has(CONTAINERS, &program) {
+        Kind::Image
+    } else {
+        Kind::Package
     };
     if of_program != kind {
         return Ok(Fetched::default());

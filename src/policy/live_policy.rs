@@ -196,16 +196,18 @@ impl Policy for LivePolicy {
             }
             "operation" => {
                 let is_meant = is_client(caller) && configuration::changes(entry.subject);
-                match is_meant && self.current().clients.configuration == Permission::Deny {
-                    true => denied("clients change no configuration"),
-                    false => Ruling::Allow,
+                if is_meant && self.current().clients.configuration == Permission::Deny {
+                    denied("clients change no configuration")
+                } else {
+                    Ruling::Allow
                 }
             }
             "setting" => change(&self.current(), caller, entry),
             "session" if entry.outcome == "imported" => {
-                match is_client(caller) && self.current().clients.import == Permission::Deny {
-                    true => denied("clients import no sessions"),
-                    false => Ruling::Allow,
+                if is_client(caller) && self.current().clients.import == Permission::Deny {
+                    denied("clients import no sessions")
+                } else {
+                    Ruling::Allow
                 }
             }
             _ => Ruling::Allow,

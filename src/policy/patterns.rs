@@ -86,9 +86,10 @@ impl<'de> Visitor<'de> for PatternsVisitor {
         while let Some(Patterns(one)) = items.next_element_seed(item())? {
             all.extend(one);
         }
-        match all.is_empty() {
-            true => Err(A::Error::custom("an empty list fits nothing")),
-            false => Ok(Patterns(all)),
+        if all.is_empty() {
+            Err(A::Error::custom("an empty list fits nothing"))
+        } else {
+            Ok(Patterns(all))
         }
     }
 }

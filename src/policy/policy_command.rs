@@ -95,9 +95,10 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         None => return Err(unusable("it does not exist".to_owned())),
     };
     let policy = policy_file::read(&content).map_err(|fault| unusable(fault.to_string()))?;
-    match explains {
-        true => explain(&policy, &content, options),
-        false => print(&(summary(&policy, &shown) + &warnings(&policy, &content, &file))),
+    if explains {
+        explain(&policy, &content, options)
+    } else {
+        print(&(summary(&policy, &shown) + &warnings(&policy, &content, &file)))
     }
 }
 

@@ -190,11 +190,12 @@ impl<'de> Deserialize<'de> for ExtensionKeys {
         let check = |pattern: &str| {
             let parts: Vec<String> = pattern.split('*').map(config::key).collect();
             let key = parts.join("*");
-            match key == pattern {
-                true => Ok(()),
-                false => Err(format!(
+            if key == pattern {
+                Ok(())
+            } else {
+                Err(format!(
                     "{pattern:?} is not the key of an extension; write it as {key:?}"
-                )),
+                ))
             }
         };
         Patterns::read(deserializer, check).map(ExtensionKeys)
@@ -210,9 +211,10 @@ impl<'de> Deserialize<'de> for Folders {
         let check = |text: &str| {
             let mut parts = text.split(std::path::is_separator);
             let is_plain = !text.contains('*') && parts.all(|part| part != "..");
-            match is_plain && Path::new(text).is_absolute() {
-                true => Ok(()),
-                false => Err("a directory is an absolute path without `*` and `..`; it stands for all below it, too".to_owned()),
+            if is_plain && Path::new(text).is_absolute() {
+                Ok(())
+            } else {
+                Err("a directory is an absolute path without `*` and `..`; it stands for all below it, too".to_owned())
             }
         };
         let given = Patterns::read(deserializer, check)?;
@@ -339,9 +341,10 @@ impl<'de> Visitor<'de> for Place {
             return Err(A::Error::custom("a list is missing"));
         };
         while let Some(name) = entries.next_key::<String>()? {
-            match name == *first {
-                true => entries.next_value_seed(Place { path, ..self })?,
-                false => entries.next_value::<IgnoredAny>().map(drop)?,
+            if name == *first {
+                entries.next_value_seed(Place { path, ..self })?
+            } else {
+                entries.next_value::<IgnoredAny>().map(drop)?
             }
         }
         Ok(())

@@ -110,9 +110,12 @@ impl Protocol for Bedrock {
     }
 
     fn effort_params(&self) -> (EffortParams, &str) {
-        let params: EffortParams = |url, model, effort| match model.contains("claude-") {
-            true => claude_effort(url, model, effort),
-            false => Value::Null,
+        let params: EffortParams = |url, model, effort| {
+            if model.contains("claude-") {
+                claude_effort(url, model, effort)
+            } else {
+                Value::Null
+            }
         };
         (params, &self.server.url)
     }
@@ -175,9 +178,10 @@ pub(super) fn stream_of_lines(input: &[u8]) -> Vec<u8> {
         let at = line.iter().position(|byte| *byte == b' ');
         let (name, payload) = line.split_at(at.unwrap_or(line.len()));
         let name = String::from_utf8_lossy(&name[..name.len().min(80)]);
-        let kind = match name.ends_with("Exception") {
-            true => [(":message-type", "exception"), (":exception-type", &*name)],
-            false => [(":message-type", "event"), (":event-type", &*name)],
+        let kind = if name.ends_with("Exception") {
+            [(":message-type", "exception"), (":exception-type", &*name)]
+        } else {
+            [(":message-type", "event"), (":event-type", &*name)]
         };
         event_frames::write_frame(&kind, payload)
     });

@@ -413,9 +413,10 @@ impl Catalog for ProviderCatalog {
             Some(Found::Custom(_) | Found::InProcess(_)) | None => (u64::MAX, false),
         };
         // Models in a cloud do not need this machine's memory.
-        let most_context = match model.ends_with("cloud") {
-            true => u64::MAX,
-            false => most_context,
+        let most_context = if model.ends_with("cloud") {
+            u64::MAX
+        } else {
+            most_context
         };
         let context = match (&known, family) {
             (Some(known), _) => known.context_limit,

@@ -105,9 +105,10 @@ fn list(provider: Option<&str>, as_json: bool) -> Result<(), Failure> {
             )));
         }
     }
-    print(&match as_json {
-        true => table.to_json(),
-        false => as_text(&table, is_of_program),
+    print(&if as_json {
+        table.to_json()
+    } else {
+        as_text(&table, is_of_program)
     })
 }
 
@@ -190,12 +191,13 @@ fn update(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let path = replace_table(&paths()?.data, &table).map_err(failed("the list is not stored"))?;
     let count: usize = table.providers.values().map(Vec::len).sum();
     let (used, is_of_program) = catalog.model_table();
-    let older = match is_of_program {
-        true => format!(
+    let older = if is_of_program {
+        format!(
             "; it is not newer than that of the program ({}), which is used",
             used.date
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     print(&format!(
         "{count} models of {} providers in {}, of {}{older}\n",

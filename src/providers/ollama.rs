@@ -173,9 +173,10 @@ fn details(model: &str, bodies: &[Vec<u8>]) -> ModelDetails {
     let mut sizes = shown["model_info"].as_object().into_iter().flatten();
     let largest = sizes.find(|(name, _)| name.ends_with(".context_length"));
     let largest = largest.and_then(|(_, size)| size.as_u64());
-    let most = match is_in_cloud(model) {
-        true => MOST,
-        false => MAX_CONTEXT,
+    let most = if is_in_cloud(model) {
+        MOST
+    } else {
+        MAX_CONTEXT
     };
     let window = (set.next_back())
         .or(runs.filter(|size| *size > DEFAULT_CONTEXT))

@@ -53,9 +53,10 @@ pub(super) fn claude_params(config: &Config, provider: &str, model: &str) -> Map
     let asks = provider == "anthropic" && settings::CLAUDE_THINKING_ENABLED.is_on(config);
     if asks && version >= (3, 7) {
         let budget = settings::CLAUDE_THINKING_BUDGET.count(config);
-        let thinking = match version >= (4, 6) {
-            true => json!({"type": "adaptive"}),
-            false => json!({"type": "enabled", "budget_tokens": budget}),
+        let thinking = if version >= (4, 6) {
+            json!({"type": "adaptive"})
+        } else {
+            json!({"type": "enabled", "budget_tokens": budget})
         };
         params.insert("thinking".to_owned(), thinking);
     }

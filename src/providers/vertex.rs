@@ -150,9 +150,12 @@ impl Protocol for Vertex {
     }
 
     fn effort_params(&self) -> (EffortParams, &str) {
-        let params: EffortParams = |url, model, effort| match model.starts_with("claude") {
-            true => claude_effort(url, model, effort),
-            false => gemini_effort(url, model, effort),
+        let params: EffortParams = |url, model, effort| {
+            if model.starts_with("claude") {
+                claude_effort(url, model, effort)
+            } else {
+                gemini_effort(url, model, effort)
+            }
         };
         (params, &self.server.url)
     }

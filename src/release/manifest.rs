@@ -84,9 +84,10 @@ pub(crate) fn parse_sums(text: &[u8]) -> Result<Sums, String> {
         }
         sums.insert(name.to_owned(), hash.to_owned());
     }
-    match sums.contains_key(RECORD) {
-        true => Ok(sums),
-        false => Err(format!("it does not list {RECORD}")),
+    if sums.contains_key(RECORD) {
+        Ok(sums)
+    } else {
+        Err(format!("it does not list {RECORD}"))
     }
 }
 

@@ -136,9 +136,10 @@ fn real(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let Ok(known) = above.canonicalize() {
             let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
-            return match rest.as_os_str().is_empty() {
-                true => known,
-                false => known.join(rest),
+            return if rest.as_os_str().is_empty() {
+                known
+            } else {
+                known.join(rest)
             };
         }
     }

@@ -135,12 +135,13 @@ impl Sandbox for Settings {
             home: std::env::home_dir(),
         };
         let files = folders.choose(&wanted, place, &inside)?;
-        let network = match is_strict {
-            false => Network::Open,
-            true => Network::Only {
+        let network = if is_strict {
+            Network::Only {
                 ports: wanted.ports,
                 udp: wanted.udp,
-            },
+            }
+        } else {
+            Network::Open
         };
         let plan = Plan {
             read: files.read,

@@ -392,9 +392,10 @@ fn shown(package: &Package) -> String {
 
 /// Refuses if `is_refused`, and else warns.
 fn warn_or_refuse(decision: &mut Decision, is_refused: bool, reason: impl Into<String>) {
-    let outcome = match is_refused {
-        true => Outcome::Refused,
-        false => Outcome::Warned,
+    let outcome = if is_refused {
+        Outcome::Refused
+    } else {
+        Outcome::Warned
     };
     decision.decision = decision.decision.max(outcome);
     decision.reasons.push(reason.into());

@@ -1,13 +1,12 @@
 //! Full-text search in sessions.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use crate::trigrams::Trigrams;
 use gosling_core::store::journal::{Before, Line, read_line, scan};
 use gosling_core::store::{Error, JournalEntry, Result, Sessions, StoredSession, Summary};
 use gosling_core::sys::cancel::Cancel;
 use gosling_core::sys::clock::Utc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The most results of a search.
 const MAX_FOUND: usize = 50;

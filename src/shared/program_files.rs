@@ -11,9 +11,12 @@ use std::path::{Path, PathBuf};
 pub fn find_program(cmd: &str, working_dir: &Path, folders: &[PathBuf]) -> Result<PathBuf, String> {
     let path = program(cmd, working_dir)?;
     if is_path(cmd) {
-        return program_at(path.clone()).ok_or_else(|| match path.exists() {
-            true => format!("{cmd:?} is not an executable file"),
-            false => format!("there is no program {cmd:?}"),
+        return program_at(path.clone()).ok_or_else(|| {
+            if path.exists() {
+                format!("{cmd:?} is not an executable file")
+            } else {
+                format!("there is no program {cmd:?}")
+            }
         });
     }
     let found = folders

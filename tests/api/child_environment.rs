@@ -434,9 +434,10 @@ fn roots_are_offered_only_if_that_is_wanted() {
 
     let (offered, answer, parent) = roots(Server::new().env("GOOSE_MCP_ROOTS", "1"));
     assert_eq!(offered["roots"], json!({}), "{offered}");
-    let parent = match cfg!(windows) {
-        true => format!("/{}", parent.replace('\\', "/")),
-        false => parent,
+    let parent = if cfg!(windows) {
+        format!("/{}", parent.replace('\\', "/"))
+    } else {
+        parent
     };
     let expected = json!([{"uri": format!("file://{parent}/my%20work"), "name": "my work"}]);
     assert_eq!(answer["result"]["roots"], expected);

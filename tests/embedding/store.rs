@@ -29,11 +29,11 @@ struct Failing {
 impl Failing {
     fn write(&self) -> io::Result<()> {
         let number = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
-        match number == self.failing.load(Ordering::SeqCst) {
-            true if number.is_multiple_of(2) => panic!("the store is out of order"),
-            true => Err(io::Error::other("the store is out of order")),
-            false => Ok(()),
+        if number != self.failing.load(Ordering::SeqCst) {
+            return Ok(());
         }
+        assert!(!number.is_multiple_of(2), "the store is out of order");
+        Err(io::Error::other("the store is out of order"))
     }
 }
 

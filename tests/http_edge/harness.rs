@@ -1,13 +1,12 @@
 //! A server with a small router, and a client that sends and receives bytes.
 
+use gosling::http::{Access, AccessControl, Error, Limits, Request, Response, Router, Server};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use gosling::http::{Access, AccessControl, Error, Limits, Request, Response, Router, Server};
 
 pub const KEY: &str = "X-Secret-Key: open sesame\r\n";
 /// The timeout of all waits: longer than any of them should take.

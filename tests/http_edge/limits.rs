@@ -1,14 +1,12 @@
 //! Sizes, deadlines, the limit on connections, and stopping the server.
 
+use crate::harness::{Client, Edge, TEST_TIMEOUT, echo, edge, edge_with, get, limits};
+use gosling::http::Limits;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
-
-use gosling::http::Limits;
-
-use crate::harness::{Client, Edge, TEST_TIMEOUT, echo, edge, edge_with, get, limits};
 
 #[test]
 fn a_body_may_have_its_limit() {

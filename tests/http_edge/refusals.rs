@@ -1,8 +1,7 @@
 //! Refused requests, and closing the connection where the next request cannot be trusted.
 
-use std::net::Shutdown;
-
 use crate::harness::{KEY, echo, edge};
+use std::net::Shutdown;
 
 #[test]
 fn hostile_requests_are_refused_and_the_connection_closed() {

@@ -1,11 +1,10 @@
 //! Served requests: framing, persistent connections, HEAD, interim responses, failing handlers.
 
+use crate::harness::{KEY, Reply, TEST_TIMEOUT, echo, edge, get, post};
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::thread;
 use std::time::Duration;
-
-use crate::harness::{KEY, Reply, TEST_TIMEOUT, echo, edge, get, post};
 
 #[test]
 fn a_preflight_needs_no_key() {

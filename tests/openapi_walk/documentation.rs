@@ -281,9 +281,10 @@ fn strict(document: &Value, schema: &Value, is_of_value: bool) -> Value {
     if is_of_value && names_members(document, schema) {
         out.insert("unevaluatedProperties".to_owned(), json!(false));
     }
-    match schema["nullable"] == true {
-        true => json!({"anyOf": [out, {"type": "null"}]}),
-        false => out.into(),
+    if schema["nullable"] == true {
+        json!({"anyOf": [out, {"type": "null"}]})
+    } else {
+        out.into()
     }
 }
 

@@ -275,9 +275,10 @@ impl Walk {
                 .next()
                 .unwrap_or_default()
                 .to_owned(),
-            body: match head.contains("Transfer-Encoding: chunked") {
-                true => unchunked(&bytes[end + 4..]),
-                false => bytes[end + 4..].to_vec(),
+            body: if head.contains("Transfer-Encoding: chunked") {
+                unchunked(&bytes[end + 4..])
+            } else {
+                bytes[end + 4..].to_vec()
             },
         }
     }
@@ -372,10 +373,13 @@ impl Walk {
                 };
                 events.iter().flat_map(faults).collect()
             }
-            "application/zip" => match seen.body.starts_with(b"PK") {
-                true => vec![],
-                false => vec!["no zip file".to_owned()],
-            },
+            "application/zip" => {
+                if seen.body.starts_with(b"PK") {
+                    vec![]
+                } else {
+                    vec!["no zip file".to_owned()]
+                }
+            }
             // Goose 1.24 sends such texts as JSON, or not at all.
             "text/plain" if seen.content_type != "application/json" => vec![],
             _ => match serde_json::from_slice(&seen.body) {

@@ -202,9 +202,12 @@ fn reasoning_that_the_server_cannot_read_any_more_is_left_out() {
             "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
         ),
     ] {
-        let server = ModelServer::with(move |seen| match seen.body.contains("gAAA=") {
-            false => stream(&[reasoning(), call("c")]),
-            true => refuses(status, words),
+        let server = ModelServer::with(move |seen| {
+            if seen.body.contains("gAAA=") {
+                refuses(status, words)
+            } else {
+                stream(&[reasoning(), call("c")])
+            }
         });
         let provider = vendor(&server);
         let answer = question(MODEL).ask(&provider).0.unwrap();
@@ -319,9 +322,12 @@ fn a_model_that_needs_responses_gets_it_from_then_on() {
         "Please use the Responses API for this model",
     ] {
         for status in ["400 Bad Request", "404 Not Found"] {
-            let server = ModelServer::with(move |seen| match is_responses(seen) {
-                true => stream(&[message("hi")]),
-                false => refuses(status, words),
+            let server = ModelServer::with(move |seen| {
+                if is_responses(seen) {
+                    stream(&[message("hi")])
+                } else {
+                    refuses(status, words)
+                }
             });
             let provider = openai(&server.url);
             for requests in [2, 3] {
@@ -346,9 +352,12 @@ fn a_server_without_responses_gets_chat_completions_from_then_on() {
         ),
         ("405 Method Not Allowed", ""),
     ] {
-        let server = ModelServer::with(move |seen| match is_responses(seen) {
-            true => refuses(status, words),
-            false => Reply::stream(says(&["hi"])),
+        let server = ModelServer::with(move |seen| {
+            if is_responses(seen) {
+                refuses(status, words)
+            } else {
+                Reply::stream(says(&["hi"]))
+            }
         });
         let provider = vendor(&server);
         for requests in [2, 3] {
@@ -365,9 +374,12 @@ fn a_model_that_does_not_exist_is_no_reason_to_switch_and_no_server_is_asked_in_
     let server = ModelServer::with(move |_| refuses("404 Not Found", words));
     let error = question(MODEL).ask(&vendor(&server)).0.unwrap_err();
     assert_eq!((error.class, server.seen().len()), (ErrorClass::Refused, 1));
-    let server = ModelServer::with(|seen| match is_responses(seen) {
-        true => refuses("404 Not Found", "Not Found"),
-        false => refuses("400 Bad Request", "use the responses endpoint"),
+    let server = ModelServer::with(|seen| {
+        if is_responses(seen) {
+            refuses("404 Not Found", "Not Found")
+        } else {
+            refuses("400 Bad Request", "use the responses endpoint")
+        }
     });
     question("m").ask(&openai(&server.url)).0.unwrap_err();
     assert_eq!(server.seen().len(), 2);
@@ -418,9 +430,12 @@ fn a_summary_of_reasoning_that_is_refused_is_left_out() {
             "Unsupported parameter: 'reasoning.summary' is not supported with this model.",
         ),
     ] {
-        let server = ModelServer::with(move |seen| match seen.body.contains("\"summary\"") {
-            true => refuses(status, words),
-            false => stream(&[message("hi")]),
+        let server = ModelServer::with(move |seen| {
+            if seen.body.contains("\"summary\"") {
+                refuses(status, words)
+            } else {
+                stream(&[message("hi")])
+            }
         });
         question(MODEL).ask(&vendor(&server)).0.unwrap();
         assert_eq!(server.seen().len(), 2);
@@ -447,13 +462,17 @@ fn a_path_of_responses_means_responses_always() {
 #[test]
 fn azure_has_the_deployment_in_the_path_or_in_the_body() {
     let asks = |endpoint: &str, version: &str, model: &str| {
-        let server = ModelServer::with(|seen| match seen.path.contains("/responses") {
-            true => stream(&[message("hi")]),
-            false if seen.body.contains("needs-other") => refuses(
-                "400 Bad Request",
-                "The chatCompletion operation does not work with the specified model",
-            ),
-            false => Reply::stream(says(&["hi"])),
+        let server = ModelServer::with(|seen| {
+            if seen.path.contains("/responses") {
+                stream(&[message("hi")])
+            } else if seen.body.contains("needs-other") {
+                refuses(
+                    "400 Bad Request",
+                    "The chatCompletion operation does not work with the specified model",
+                )
+            } else {
+                Reply::stream(says(&["hi"]))
+            }
         });
         let endpoint = format!("{}{endpoint}", server.url);
         let variables = [

@@ -230,9 +230,10 @@ fn a_key_comes_before_a_sign_in() {
 fn a_service_principal_of_databricks_gets_tokens_of_its_workspace() {
     let server = ModelServer::with(|seen| {
         if seen.path == "/oidc/v1/token" {
-            let name = match seen.body.contains("all%2Dapis") {
-                true => "access",
-                false => "wrong",
+            let name = if seen.body.contains("all%2Dapis") {
+                "access"
+            } else {
+                "wrong"
             };
             return token(name, json!(3600));
         }

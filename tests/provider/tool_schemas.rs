@@ -101,12 +101,11 @@ fn arguments_get_their_own_names_back() {
 fn picky(at: fn(&Value) -> bool, words: &'static str) -> ModelServer {
     ModelServer::with(move |seen| {
         let body: Value = serde_json::from_str(&seen.body).unwrap();
-        match at(&body) {
-            true => {
-                let body = json!({"error": {"message": words, "type": "invalid_request_error"}});
-                Reply::json("400 Bad Request", &body.to_string())
-            }
-            false => Reply::stream(says(&["hello"])),
+        if at(&body) {
+            let body = json!({"error": {"message": words, "type": "invalid_request_error"}});
+            Reply::json("400 Bad Request", &body.to_string())
+        } else {
+            Reply::stream(says(&["hello"]))
         }
     })
 }

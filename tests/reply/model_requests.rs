@@ -389,9 +389,10 @@ fn a_tool_that_the_model_is_not_offered_is_a_warning_of_its_extension() {
     let refusal = json!({"error": {"message": words, "type": "invalid_request_error"}});
     let model = ModelServer::with(move |seen| {
         let offers_it = seen.body.contains("\"one__odd\"");
-        match offers_it {
-            true => Reply::json("400 Bad Request", &refusal.to_string()),
-            false => text_reply("Hello."),
+        if offers_it {
+            Reply::json("400 Bad Request", &refusal.to_string())
+        } else {
+            text_reply("Hello.")
         }
     });
     let server = with(&model);

@@ -1,14 +1,12 @@
 //! `config.yaml` and `secrets.yaml`.
 
+use super::*;
+use gosling::store::{Config, Error, Secrets, file_lock};
+use serde_json::{Value, json};
 use std::fs;
 use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
-
-use gosling::store::{Config, Error, Secrets, file_lock};
-use serde_json::{Value, json};
-
-use super::*;
 
 #[test]
 fn values_come_back_and_order_stays() {

@@ -1,11 +1,6 @@
 //! Sessions and their messages.
 
-use std::collections::HashSet;
-use std::fs;
-use std::io::{BufRead, BufReader};
-use std::thread;
-use std::time::{Duration, Instant};
-
+use super::*;
 use gosling::conversation::{Session, SessionType};
 #[cfg(feature = "search")]
 use gosling::search::{Query, search};
@@ -13,8 +8,11 @@ use gosling::store::{Error, NewSession, Sessions};
 #[cfg(feature = "search")]
 use gosling::sys::cancel::Cancel;
 use serde_json::{Value, json};
-
-use super::*;
+use std::collections::HashSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::thread;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_session_comes_back_as_it_was_made() {

@@ -243,9 +243,10 @@ fn write(mut to: impl Write, text: &str) -> io::Result<()> {
 fn repeat(to: impl Write, text: &str, times: usize, call: &Call) -> io::Result<()> {
     let mut to = BufWriter::with_capacity(64 << 10, to);
     for n in 1..=times {
-        match text.contains('{') {
-            true => to.write_all(call.fill(text, n).as_bytes())?,
-            false => to.write_all(text.as_bytes())?,
+        if text.contains('{') {
+            to.write_all(call.fill(text, n).as_bytes())?
+        } else {
+            to.write_all(text.as_bytes())?
         }
     }
     to.flush()

@@ -30,9 +30,10 @@ use crate::counting_allocator::peak_bytes;
 /// not counted. On 32-bit processors the multiple is a third larger: values are smaller there, so that worse texts stay
 /// below the limit of their memory.
 pub fn at_most<R>(ratio: usize, what: &str, texts: &[Vec<u8>], read: impl Fn(&[u8]) -> R) {
-    let ratio = match cfg!(target_pointer_width = "64") {
-        true => ratio,
-        false => ratio * 4 / 3,
+    let ratio = if cfg!(target_pointer_width = "64") {
+        ratio
+    } else {
+        ratio * 4 / 3
     };
     let measured = texts.iter().map(|text| {
         let held = peak_bytes(|| read(text));

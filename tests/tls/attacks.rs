@@ -1,20 +1,18 @@
 //! Clients that mean harm: before the handshake, during it and after it.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::thread;
-use std::time::{Duration, Instant};
-
-use gosling::http::Limits;
-use rustls::pki_types::ServerName;
-use rustls::{ClientConnection, ProtocolVersion};
-
 use crate::client::{
     TlsEdge, client, connect, fingerprint_of, pinned, pinned_with, short_limits, tls_edge,
 };
 use crate::harness::{Client, TEST_TIMEOUT, echo, get, limits};
 use crate::support::server::Server;
 use crate::support::until;
+use gosling::http::Limits;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, ProtocolVersion};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Everything that the server sends until it closes the connection.
 fn rest(stream: &mut TcpStream) -> Vec<u8> {

@@ -1,5 +1,10 @@
 //! The certificate that the server has: its own, or that of files.
 
+use crate::client::{client, connect, fingerprint_of, pinned};
+use crate::support::server::{RunningServer, Server, gosling};
+use crate::support::system::{has_mode, set_mode};
+use crate::support::{TempDir, temp_dir, until};
+use gosling::tls::Credentials;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -7,13 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
-
-use gosling::tls::Credentials;
-
-use crate::client::{client, connect, fingerprint_of, pinned};
-use crate::support::server::{RunningServer, Server, gosling};
-use crate::support::system::{has_mode, set_mode};
-use crate::support::{TempDir, temp_dir, until};
 
 const PREFIX: &str = "GOOSED_CERT_FINGERPRINT=";
 

@@ -1,10 +1,7 @@
 //! A client with TLS that accepts one certificate, and servers for it.
 
-use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
-
+use crate::harness::{Client, Edge, TEST_TIMEOUT, edge_bound, limits};
+use crate::support::{TempDir, temp_dir};
 use gosling::http::{Encryption, Limits, Server};
 use gosling::tls::Credentials;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -15,9 +12,10 @@ use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error,
     SignatureScheme, StreamOwned, SupportedProtocolVersion,
 };
-
-use crate::harness::{Client, Edge, TEST_TIMEOUT, edge_bound, limits};
-use crate::support::{TempDir, temp_dir};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 pub type Tls = StreamOwned<ClientConnection, TcpStream>;
 

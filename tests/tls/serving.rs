@@ -1,16 +1,14 @@
 //! Requests, responses and event streams over TLS.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::Shutdown;
-use std::thread;
-use std::time::Duration;
-
-use serde_json::json;
-
 use crate::client::{client, fingerprint_of, pinned, pinned_with, tls_edge};
 use crate::harness::{TEST_TIMEOUT, echo, get, limits};
 use crate::relay::Relay;
 use crate::support::server::{RunningServer, Server};
+use serde_json::json;
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::thread;
+use std::time::Duration;
 
 /// A server with TLS whose model repeats this answer, behind a relay for the plain client of the tests.
 fn scripted(answer: serde_json::Value) -> (RunningServer, Relay) {

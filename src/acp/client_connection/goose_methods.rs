@@ -104,9 +104,10 @@ const METHODS: &[(&str, Method)] = &[
         extension_methods::change_extension(state, params, Change::Remove)
     }),
     ("config/extensions/set-enabled", |state, params, _| {
-        let change = match params.flag("enabled") {
-            true => Change::Enable,
-            false => Change::Disable,
+        let change = if params.flag("enabled") {
+            Change::Enable
+        } else {
+            Change::Disable
         };
         extension_methods::change_extension(state, params, change)
     }),

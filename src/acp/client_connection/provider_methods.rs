@@ -225,17 +225,19 @@ pub(crate) fn read_config(state: &ConnectionState, params: &Params, _: &Cancel) 
     let stores = state.registry.stores();
     let mut fields = Vec::new();
     for key in provider(state, params)?.metadata.config_keys {
-        let value = match key.secret {
-            true => None,
-            false => stores.config.get(&key.name).map_err(error_object)?,
+        let value = if key.secret {
+            None
+        } else {
+            stores.config.get(&key.name).map_err(error_object)?
         };
-        let is_set = match key.secret {
-            true => stores
+        let is_set = if key.secret {
+            stores
                 .secrets
                 .get(&key.name)
                 .map_err(error_object)?
-                .is_some(),
-            false => value.is_some(),
+                .is_some()
+        } else {
+            value.is_some()
         };
         let text = value.map(|value| match value {
             Value::String(text) => text,

@@ -71,9 +71,10 @@ fn what_is_not_valid_is_refused_with_its_place() {
 #[test]
 fn a_uri_names_a_file_of_this_system() {
     let file = |uri: &str| file_of(uri).map(|path| path.display().to_string());
-    let (uri, path) = match cfg!(windows) {
-        true => ("file:///C%3A/a%20b?x#y", "C:/a b"),
-        false => ("file:///home/a%20b?x#y", "/home/a b"),
+    let (uri, path) = if cfg!(windows) {
+        ("file:///C%3A/a%20b?x#y", "C:/a b")
+    } else {
+        ("file:///home/a%20b?x#y", "/home/a b")
     };
     assert_eq!(file(uri).as_deref(), Some(path));
     assert_eq!(

@@ -122,9 +122,10 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
     let status = gosling.stop();
     let clean = status.map_or(!CHILDREN_ARE_ASKED_TO_END, |status| status.success());
     let how = status.map_or("it was killed".to_owned(), |status| status.to_string());
-    let what = match CHILDREN_ARE_ASKED_TO_END {
-        true => "end gosling with SIGTERM",
-        false => "end gosling",
+    let what = if CHILDREN_ARE_ASKED_TO_END {
+        "end gosling with SIGTERM"
+    } else {
+        "end gosling"
     };
     printer.note(what, &how, begin.elapsed(), clean);
     printer.summarize();
@@ -385,10 +386,11 @@ impl StepPrinter {
             return;
         }
         let mark = if good { "ok" } else { "FAILED" };
-        let (on, off) = match (self.colour, good) {
-            (false, _) => ("", ""),
-            (true, true) => ("\x1b[32m", "\x1b[0m"),
-            (true, false) => ("\x1b[31m", "\x1b[0m"),
+        let colour = if good { "\x1b[32m" } else { "\x1b[31m" };
+        let (on, off) = if self.colour {
+            (colour, "\x1b[0m")
+        } else {
+            ("", "")
         };
         let _ = print(&format!("{}. {what}: {on}{mark}{off}\n", self.number));
         let status = exchange.map_or(String::new(), |exchange| {

@@ -40,7 +40,6 @@ use crate::sys::lock;
 use gosling_core::builtin::BuiltinServer;
 use gosling_core::part::Part;
 use run_command::OutputReader;
-
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -159,12 +159,13 @@ impl Developer {
         };
         let count = ran.output.chars().count();
         let is_long = ran.truncated || count > MAX_OUTPUT;
-        let (output, printed) = match is_long {
-            true => (
+        let (output, printed) = if is_long {
+            (
                 end_of(&ran.output, KEPT_TAIL).to_owned(),
                 count.max(MAX_OUTPUT + 1),
-            ),
-            false => (ran.output, count),
+            )
+        } else {
+            (ran.output, count)
         };
         let ran = CommandResult {
             end: match ran.timed_out {

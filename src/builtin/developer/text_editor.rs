@@ -144,9 +144,10 @@ impl Target<'_> {
         let (files, path) = (&self.files, self.path.display());
         let mut history = lock(&self.developer.edits);
         let real = text_files::write_target(self.path, self.dir)?;
-        let before = match real.exists() {
-            true => Some(files.content(&real)?),
-            false => None,
+        let before = if real.exists() {
+            Some(files.content(&real)?)
+        } else {
+            None
         };
         let done = match before {
             None => {

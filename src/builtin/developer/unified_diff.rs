@@ -419,9 +419,10 @@ impl FilePatch {
                             Some(text) => (text, "\r\n"),
                             None => (text.as_str(), "\n"),
                         };
-                        let end = match hunk.is_exact && has_crlf {
-                            true => own_end,
-                            false => line_endings::end_at(&lines, at),
+                        let end = if hunk.is_exact && has_crlf {
+                            own_end
+                        } else {
+                            line_endings::end_at(&lines, at)
                         };
                         out.push(Line { text, end });
                     }
@@ -430,11 +431,7 @@ impl FilePatch {
             }
             last = out.len();
             if at == lines.len() {
-                is_open = match (hunk.open_new, hunk.open_old) {
-                    (true, _) => true,
-                    (false, true) => false,
-                    (false, false) => was_open,
-                };
+                is_open = hunk.open_new || (was_open && !hunk.open_old);
             }
         }
         out.extend(&lines[at..]);

@@ -23,9 +23,10 @@ enum Dialect {
 impl Dialect {
     /// That of the user's shell, which on Unix is as shells there are.
     fn of_user(shell: &Path) -> Self {
-        match cfg!(windows) {
-            true => Self::of(shell),
-            false => Dialect::Posix,
+        if cfg!(windows) {
+            Self::of(shell)
+        } else {
+            Dialect::Posix
         }
     }
 

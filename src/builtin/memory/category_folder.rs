@@ -276,9 +276,12 @@ impl CategoryFolder {
             let Some(after) = after else {
                 return Ok(result);
             };
-            let check = || match files::stamp(&path)? == stamp {
-                true => Ok(()),
-                false => Err(Error::Changing { path: path.clone() }),
+            let check = || {
+                if files::stamp(&path)? == stamp {
+                    Ok(())
+                } else {
+                    Err(Error::Changing { path: path.clone() })
+                }
             };
             let written = if after.iter().all(u8::is_ascii_whitespace) {
                 check().and_then(|()| remove(&path))

@@ -106,9 +106,10 @@ impl Scope {
     const BOTH: [Scope; 2] = [Scope::Local, Scope::Global];
 
     fn of(is_global: bool) -> Self {
-        match is_global {
-            true => Scope::Global,
-            false => Scope::Local,
+        if is_global {
+            Scope::Global
+        } else {
+            Scope::Local
         }
     }
 

@@ -399,10 +399,12 @@ impl Registry {
         METRICS.failed_turns.add(u64::from(failed));
         if let Ok(begun) = begun {
             let detail = outcome.as_ref().err().map(Error::to_string);
-            let how = match cancel.is_cancelled() {
-                true => "cancelled",
-                false if failed => "failed",
-                false => "ok",
+            let how = if cancel.is_cancelled() {
+                "cancelled"
+            } else if failed {
+                "failed"
+            } else {
+                "ok"
             };
             begun.end(how, &detail.unwrap_or_default(), None);
         }

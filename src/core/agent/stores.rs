@@ -99,9 +99,10 @@ impl Stores {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn set(&self, key: &str, value: &Value, is_secret: bool) -> store::Result<()> {
-        match is_secret {
-            true => self.secrets.set(key, value),
-            false => self.config.upsert(key, value),
+        if is_secret {
+            self.secrets.set(key, value)
+        } else {
+            self.config.upsert(key, value)
         }
     }
 
@@ -110,9 +111,10 @@ impl Stores {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn remove(&self, key: &str, is_secret: bool) -> store::Result<bool> {
-        match is_secret {
-            true => self.secrets.remove(key),
-            false => self.config.remove(key),
+        if is_secret {
+            self.secrets.remove(key)
+        } else {
+            self.config.remove(key)
         }
     }
 

@@ -56,9 +56,10 @@ pub fn say(text: &str) {
 pub fn begin(paths: Option<&Paths>, level: LevelFilter) {
     let create = part::all().iter().find_map(|part| part.log_file);
     let file = paths.zip(create).map(|(paths, create)| {
-        let report: fn(&str) = match level >= LevelFilter::Warn {
-            true => |text| stderr().push(&line(Some(Level::Warn), text, true)),
-            false => |_| {},
+        let report: fn(&str) = if level >= LevelFilter::Warn {
+            |text| stderr().push(&line(Some(Level::Warn), text, true))
+        } else {
+            |_| {}
         };
         let file = create(paths.state.join("logs").join("server"), report);
         &*Box::leak(Box::new(BackgroundWriter::new("log file", file)))

@@ -1,13 +1,12 @@
 //! A session: its working directory, extensions, recipe, model and token counts.
 
-use std::path::PathBuf;
-
 use super::{ImportReport, Message};
 use crate::extension::sandbox::Level;
 use crate::mcp::jsonrpc::RawJson;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
+use std::path::PathBuf;
 
 /// A session, in the JSON shape and field order of Goose's API (`Session` of its OpenAPI document).
 ///

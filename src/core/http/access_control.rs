@@ -1,13 +1,12 @@
 //! Access control: who may send requests, and the checks of `Host` and `Origin` against those from other sites' pages.
 
+use super::chunked::is_token;
+use super::request::parse_query;
+use super::{Authentication, Client, ClientKeys, Credentials, Error, SERVER};
 use std::fmt;
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-
-use super::chunked::is_token;
-use super::request::parse_query;
-use super::{Authentication, Client, ClientKeys, Credentials, Error, SERVER};
 
 /// Who may send requests, the host names that the server accepts, and the pages that may call it: unless it is told
 /// otherwise, those of this machine and of its own hosts.
@@ -176,9 +175,10 @@ struct SecretKey(Vec<u8>);
 impl Authentication for SecretKey {
     fn authenticate(&self, credentials: &Credentials<'_>) -> Result<Client, Error> {
         let is_ours = |key: String| !self.0.is_empty() && same(key.as_bytes(), &self.0);
-        match credentials.server_key().is_some_and(is_ours) {
-            true => Ok(Client::of_key(SERVER)),
-            false => Err(credentials.unknown()),
+        if credentials.server_key().is_some_and(is_ours) {
+            Ok(Client::of_key(SERVER))
+        } else {
+            Err(credentials.unknown())
         }
     }
 }

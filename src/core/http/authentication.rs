@@ -133,9 +133,10 @@ impl Credentials<'_> {
 
     /// 401: the request has no key, or not the server's.
     pub fn unknown(&self) -> Error {
-        let why = match self.server_key().is_some() {
-            true => "The key is not the server's",
-            false => "The request has no key",
+        let why = if self.server_key().is_some() {
+            "The key is not the server's"
+        } else {
+            "The request has no key"
         };
         let place = match self.access {
             Access::QueryKeyed => "as `secret` in the query",

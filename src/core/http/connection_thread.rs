@@ -1,12 +1,5 @@
 //! The thread of one connection: reads requests and sends responses.
 
-use std::io::{self, ErrorKind};
-use std::net::Shutdown;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use tiny_http::Method;
-
 use super::chunked::{ChunkedDecoder, too_large};
 use super::connections::SharedConnection;
 use super::request::{find_header, find_headers, parse_query};
@@ -20,6 +13,11 @@ use super::{
 use crate::activity::Caller;
 use crate::metric_counters::{METRICS, Refusal};
 use crate::sys::{TimeLimit, caught};
+use std::io::{self, ErrorKind};
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tiny_http::Method;
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {

@@ -4,6 +4,8 @@
 //! Clients without the key cannot keep out those that have it: while the table is full, the oldest connection
 //! that has not sent the key is closed for a new one, whatever it is doing.
 
+use super::Stream;
+use crate::sys::{TimeLimit, lock};
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
@@ -11,9 +13,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-use super::Stream;
-use crate::sys::{TimeLimit, lock};
 
 /// The thread reads a request or writes an error.
 const READING: u64 = 0;

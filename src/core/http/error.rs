@@ -1,11 +1,9 @@
 //! A refused request: a status and one sentence, sent as `{"message": …}` unless the router has another error
 //! format.
 
-use std::fmt;
-
-use tiny_http::{Header, StatusCode};
-
 use super::response::{Response, header};
+use std::fmt;
+use tiny_http::{Header, StatusCode};
 
 /// Why the server refuses a request: the status, and a sentence that says what to do.
 #[derive(Debug, Clone)]

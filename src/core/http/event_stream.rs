@@ -4,21 +4,19 @@
 //! connected, and sends a keep-alive event when nothing was sent for [`KEEP_ALIVE_INTERVAL`], so that the
 //! client and proxies keep the stream open.
 
-use std::fmt::Display;
-use std::io::{self, ErrorKind, Write};
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-
 use super::Stream;
 use super::listener::shown;
 use crate::json;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// The time without output after which the stream sends a keep-alive event.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_millis(500);

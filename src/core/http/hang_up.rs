@@ -1,14 +1,13 @@
 //! Detects that clients have disconnected while their requests wait: one thread for all of them, which exists while
 //! there are any.
 
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
-
 use super::Stream;
 use crate::sys;
 use crate::sys::cancel::{Cancel, WeakCancel};
 use crate::sys::lock;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 /// The interval at which the clients of waiting requests are looked at.
 const INTERVAL: Duration = Duration::from_millis(100);

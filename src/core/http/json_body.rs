@@ -1,9 +1,8 @@
 //! Request bodies as JSON, with errors that name the field.
 
+use super::Error;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
-
-use super::Error;
 
 /// The maximum nesting depth of a body, ignored fields included. It equals serde_json's limit for values.
 const DEPTH: usize = 127;

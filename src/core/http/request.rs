@@ -1,17 +1,15 @@
 //! A request as a handler gets it: decoded and complete, with a handle that detects that the client
 //! disconnected.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::sync::Arc;
-
-use percent_encoding::percent_decode_str;
-use serde::de::DeserializeOwned;
-use tiny_http::{Header, Method};
-
 use super::response::header;
 use super::{Error, HangUp, Router, json_body};
 use crate::sys::cancel::Cancel;
+use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use tiny_http::{Header, Method};
 
 /// One request with its whole body.
 #[non_exhaustive]

@@ -1,12 +1,10 @@
 //! The parser of request heads, without I/O: where the head ends, method, target, fields, framing of the body.
 
-use std::ops::Range;
-use std::str::FromStr;
-
-use tiny_http::{HTTPVersion, Header, Method};
-
 use super::{Error, Limits};
 use crate::text::after_http_scheme;
+use std::ops::Range;
+use std::str::FromStr;
+use tiny_http::{HTTPVersion, Header, Method};
 
 /// Number of empty lines before a request line that are skipped (RFC 9112 §2.2).
 const BLANK_LINES: usize = 2;

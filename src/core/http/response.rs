@@ -1,14 +1,12 @@
 //! Responses and their heads.
 
+use super::chunked::is_token;
+use super::{Error, EventStream, Socket};
+use serde::Serialize;
 use std::fmt;
 use std::io::{self, Write};
 use std::time::SystemTime;
-
-use serde::Serialize;
 use tiny_http::{Header, StatusCode};
-
-use super::chunked::is_token;
-use super::{Error, EventStream, Socket};
 
 /// What a handler returns.
 #[derive(Debug)]

@@ -1,16 +1,14 @@
 //! Routes: which handler serves a method and a path.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::sync::Arc;
-
-use percent_encoding::percent_decode_str;
-use serde::Serialize;
-use tiny_http::Method;
-
 use super::{ClientKeys, Error, HangUp, Ingress, Request, Response, SERVER};
 use crate::activity::{Activity, Begun, Caller, Entry, Rights};
 use crate::sys::cancel::Cancel;
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use tiny_http::Method;
 
 /// What a route requires of its clients, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -341,9 +339,10 @@ impl Resource {
     /// Resources of fewer parameters come first; last those with the rest of a path, of which the longest is the first.
     fn rank(&self) -> (bool, usize) {
         let params = self.segments.iter().filter(|it| it.is_param()).count();
-        match self.has_rest() {
-            false => (false, params),
-            true => (true, usize::MAX - self.segments.len()),
+        if self.has_rest() {
+            (true, usize::MAX - self.segments.len())
+        } else {
+            (false, params)
         }
     }
 

@@ -1,12 +1,5 @@
 //! The server: accepts connections, starts a thread for each, and stops them all.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
-
 use super::connections::{Connections, SharedConnection};
 use super::listener::{Listener, shown};
 use super::response::BodyEnd;
@@ -16,6 +9,12 @@ use super::{
 };
 use crate::metric_counters::{METRICS, Refusal};
 use crate::sys;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// Stack size of a connection's thread. Only touched pages take memory, so an idle connection costs a few
 /// pages. The 128 levels of nested objects that serde_json allows take 160 KiB in a release build and 400 KiB

@@ -1,13 +1,12 @@
 //! A stream with absolute deadlines and a read buffer.
 
+use super::{Limits, Stream};
+use crate::metric_counters::METRICS;
+use crate::sys::TimeLimit;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use super::{Limits, Stream};
-use crate::metric_counters::METRICS;
-use crate::sys::TimeLimit;
 
 /// Size in bytes of the buffer of an idle connection: one page, enough for an ordinary request.
 const IDLE_BUFFER: usize = 4 << 10;

@@ -1,14 +1,13 @@
 //! The byte stream of one connection, with or without TLS.
 
+use super::{EncryptedSession, Encryption, HandshakeError};
+use crate::metric_counters::METRICS;
+use crate::sys::{TimeLimit, net};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-use super::{EncryptedSession, Encryption, HandshakeError};
-use crate::metric_counters::METRICS;
-use crate::sys::{TimeLimit, net};
 
 /// The byte stream of one connection, with or without TLS.
 ///

@@ -15,9 +15,10 @@ pub fn add_settings(config: &Config, catalog: &dyn Catalog, name: &str, model: &
     let given = model.request_params.get_or_insert_default();
     if !given.contains_key("thinking") && !given.contains_key(EFFORT) {
         let effort = settings::THINKING_EFFORT.word(config);
-        match effort.is_empty() {
-            false => drop(given.insert(EFFORT.to_owned(), effort.into())),
-            true => given.extend(catalog.thinking_params(name, &model.model_name)),
+        if effort.is_empty() {
+            given.extend(catalog.thinking_params(name, &model.model_name))
+        } else {
+            drop(given.insert(EFFORT.to_owned(), effort.into()))
         }
     }
     let given = model.request_params.take();

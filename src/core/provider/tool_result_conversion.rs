@@ -313,12 +313,14 @@ fn successful_output<'a>(result: &'a CallToolResult, kinds: &[&str]) -> ToolOutp
         tool_output.text = text;
     }
     if tool_output.text.trim().is_empty() {
-        tool_output.text = match (tool_output.images.is_empty(), tool_output.failed) {
-            (false, _) => "(the result is the image that follows)",
-            (true, true) => "(the tool failed and did not say why)",
-            (true, false) => "(the tool succeeded and returned nothing)",
-        }
-        .to_owned();
+        let words = if !tool_output.images.is_empty() {
+            "(the result is the image that follows)"
+        } else if tool_output.failed {
+            "(the tool failed and did not say why)"
+        } else {
+            "(the tool succeeded and returned nothing)"
+        };
+        tool_output.text = words.to_owned();
     }
     tool_output
 }

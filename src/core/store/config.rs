@@ -1,14 +1,12 @@
 //! `config.yaml`: settings and extensions, as Goose keeps them.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use serde_json::{Map, Value};
-use yaml_serde::{Mapping, Value as Yaml};
-
 use super::settings::{self, Given};
 use super::shared_yaml_file::YamlFile;
 use super::{Env, Error, Paths, Result, env_override, parse_env_value, process_env, yaml_text};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use yaml_serde::{Mapping, Value as Yaml};
 
 const EXTENSIONS: &str = "extensions";
 

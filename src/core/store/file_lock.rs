@@ -1,13 +1,12 @@
 //! Locks between processes and threads, each on a lock file.
 
+use super::disk::{Disk, Files, Handle};
+use super::{Error, Result, files};
 use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use super::disk::{Disk, Files, Handle};
-use super::{Error, Result, files};
 
 /// How long the store waits for a lock.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,15 +1,14 @@
 //! File operations: atomic and durable writes, bounded reads.
 
+use super::disk::Handle;
+use super::{Error, Result};
+use crate::sys::fs::{Stamp, open_regular, private, private_dir, rename, sync_data, sync_dir};
+use crate::sys::lock;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
-
-use super::disk::Handle;
-use super::{Error, Result};
-use crate::sys::fs::{Stamp, open_regular, private, private_dir, rename, sync_data, sync_dir};
-use crate::sys::lock;
 
 /// Maximum length of a chain of symbolic links.
 const MAX_LINKS: usize = 40;

@@ -12,19 +12,17 @@
 
 mod count;
 
-use std::fmt;
-use std::io::{self, BufRead, BufReader, Read, SeekFrom};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
-
 use super::disk::{Disk, Handle};
 use super::{Error, Result, file_lock, files};
 use crate::conversation::Message;
 use crate::mcp::jsonrpc::RawJson;
 use crate::sys::fs::Stamp;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use count::{Count, count};
 

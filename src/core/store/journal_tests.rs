@@ -1,12 +1,11 @@
-use std::fs;
-use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
-
 use super::*;
 use crate::conversation::Role;
 use crate::store::disk::Files;
 use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// A folder for one test.
 struct Folder(PathBuf);

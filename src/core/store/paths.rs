@@ -1,9 +1,8 @@
 //! The folders of configuration, data and state. They are those of Goose, so that both share files.
 
+use super::{Error, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-
-use super::{Error, Result};
 
 /// The three folders that contain all files.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,14 +1,12 @@
 //! `permission.yaml`: which tools may run without asking the user, in Goose's format.
 
-use std::collections::HashMap;
-use std::path::Path;
-
-use serde::{Deserialize, Serialize};
-use yaml_serde::{Mapping, Value as Yaml};
-
 use super::permission_launches::{Claim, PermissionLaunches, ToolOrigin};
 use super::shared_yaml_file::YamlFile;
 use super::{Error, Paths, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::Path;
+use yaml_serde::{Mapping, Value as Yaml};
 
 /// The section with the user's decisions.
 const USER: &str = "user";

@@ -1,18 +1,15 @@
 //! `secrets.yaml`: keys and tokens, which are never shown.
 
+use super::settings::Given;
+use super::shared_yaml_file::YamlFile;
+use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml_text};
+use crate::sys::lock;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-
-use serde_json::Value;
-
-use super::shared_yaml_file::YamlFile;
-use crate::sys::lock;
-
-use super::settings::Given;
-use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml_text};
 
 /// The secrets of one `secrets.yaml` (0600; a wider mode is repaired when it is read).
 ///

@@ -1,20 +1,18 @@
 //! What lists need of every session, so that listing them costs two `stat`s each, and a cache of the sessions that
 //! were read last.
 
-use std::any::Any;
-use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
-use std::ops::Deref;
-use std::sync::{Arc, Mutex, OnceLock};
-
-use serde::{Serialize, Serializer};
-use serde_json::value::{RawValue, to_raw_value};
-
 use super::session_file_names::{MESSAGES, SESSION};
 use super::sessions::parse_id;
 use crate::conversation::Session;
 use crate::sys::fs::{Folder, Stamp};
 use crate::sys::lock;
+use serde::{Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
+use std::any::Any;
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Maximum size of all cached sessions, in bytes of memory, approximately. Beyond it they are forgotten, but for their
 /// summaries, of about 300 bytes.

@@ -1,16 +1,13 @@
 //! A YAML file that threads, processes and a user with an editor share.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
-
-use yaml_serde::{Mapping, Value as Yaml};
-
-use crate::activity::{Activity, Entry};
-
 use super::file_lock::FileLock;
 use super::{Error, Result, files, yaml_text};
+use crate::activity::{Activity, Entry};
 use crate::sys::fs::{Stamp, make_private, read_start, rename};
 use crate::sys::lock;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use yaml_serde::{Mapping, Value as Yaml};
 
 /// Larger files are not read.
 pub const MAX_SIZE: u64 = 10 << 20;
@@ -187,9 +184,9 @@ impl YamlFile {
     }
 
     fn replace(&self, target: &Path, before: Option<&Snapshot>, mapping: &Mapping) -> Result<()> {
-        let text = yaml_text::render(mapping).map_err(|reason| match self.secret {
-            true => Error::unwritable(&self.path, "it has no faithful form in YAML"),
-            false => Error::unwritable(&self.path, reason),
+        let text = yaml_text::render(mapping).map_err(|reason| {
+            let no_form = "it has no faithful form in YAML";
+            Error::unwritable(&self.path, if self.secret { no_form } else { &reason })
         })?;
         if text.len() as u64 > MAX_SIZE {
             let reason = format!("the file would be larger than {} MiB", MAX_SIZE >> 20);

@@ -1,17 +1,16 @@
 //! The lock that makes sure that one process at a time runs a turn of a session. The system releases it when
 //! the process ends, however it ends.
 
+use super::disk::Disk;
+use super::{Error, Result, file_lock};
+use crate::sys::fs::read_start;
+use crate::text::printable;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-
-use super::disk::Disk;
-use super::{Error, Result, file_lock};
-use crate::sys::fs::read_start;
-use crate::text::printable;
 
 /// Maximum length of the description of a process, in characters.
 const LONGEST: usize = 200;

@@ -5,13 +5,12 @@
 //! unreadable. So this module builds values itself, with a budget, and stores such integers under a private
 //! tag, from which they are written unchanged. (Beyond 128 bits they become floats.)
 
-use std::cell::Cell;
-use std::fmt;
-
 use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess};
 use serde::de::{VariantAccess, Visitor};
 use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Number, Value as Json};
+use std::cell::Cell;
+use std::fmt;
 use yaml_serde::value::{Tag, TaggedValue};
 use yaml_serde::{Mapping, Value};
 

@@ -1,10 +1,9 @@
 //! Tests of [`super`]: what survives a rewrite, and what is refused.
 
-use std::time::{Duration, Instant};
-
 use super::*;
 use gosling_testing::memory_ratio::{at_most, filled};
 use serde_json::json;
+use std::time::{Duration, Instant};
 
 fn parsed(text: &str) -> Mapping {
     parse(text.as_bytes()).unwrap_or_else(|flaw| panic!("{text:?}: {flaw:?}"))

@@ -36,9 +36,10 @@ fn validate(registry: &Registry, _: &Request) -> Result<Response, Error> {
     if faults.iter().any(|fault| fault.is_error) {
         return Err(Error::unprocessable(lines.join("\n")));
     }
-    let mut message = match exists {
-        true => "Config file is valid".to_owned(),
-        false => "Config file does not exist".to_owned(),
+    let mut message = if exists {
+        "Config file is valid".to_owned()
+    } else {
+        "Config file does not exist".to_owned()
     };
     if !lines.is_empty() {
         message += &format!(", but some settings are wrong:\n{}", lines.join("\n"));

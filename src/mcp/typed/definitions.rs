@@ -58,9 +58,10 @@ impl Definitions {
             return json!({"$ref": format!("#/$defs/{name}")});
         }
         let name = self.free_name(name);
-        let place = match self.open.is_empty() {
-            true => "#".to_owned(),
-            false => format!("#/$defs/{name}"),
+        let place = if self.open.is_empty() {
+            "#".to_owned()
+        } else {
+            format!("#/$defs/{name}")
         };
         self.open.push(Open {
             id,

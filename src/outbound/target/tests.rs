@@ -40,9 +40,10 @@ fn uris_with_and_without_path_and_port_are_taken() {
         ("HTTP://localhost", "http://localhost"),
     ] {
         let made = target(uri).map(|target| target.origin);
-        match needs_tls(uri) {
-            true => assert!(made.unwrap_err().contains("needs TLS"), "{uri}"),
-            false => assert_eq!(made.as_deref(), Ok(origin)),
+        if needs_tls(uri) {
+            assert!(made.unwrap_err().contains("needs TLS"), "{uri}")
+        } else {
+            assert_eq!(made.as_deref(), Ok(origin))
         }
     }
 }

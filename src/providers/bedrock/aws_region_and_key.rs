@@ -39,9 +39,10 @@ pub(super) fn is_region(text: &str) -> bool {
 
 /// The domain of the services of a region.
 pub(super) fn domain(region: &str) -> &'static str {
-    match region.starts_with("cn-") {
-        true => "amazonaws.com.cn",
-        false => "amazonaws.com",
+    if region.starts_with("cn-") {
+        "amazonaws.com.cn"
+    } else {
+        "amazonaws.com"
     }
 }
 

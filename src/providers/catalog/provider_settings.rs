@@ -102,9 +102,10 @@ impl SettingsReader<'_> {
 
     /// The value of a setting, from where it belongs; `None` if it is not set.
     fn value(&self, setting: &Setting) -> Result<Option<Given<'_>>, Error> {
-        match setting.secret() {
-            true => self.given_secret(setting.name),
-            false => self.given(setting.name),
+        if setting.secret() {
+            self.given_secret(setting.name)
+        } else {
+            self.given(setting.name)
         }
     }
 

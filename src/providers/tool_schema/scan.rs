@@ -129,9 +129,10 @@ impl<'de> Visitor<'de> for Node<'_> {
             }
         }
         let is_whole = !self.is_top || (types.is_object && !types.is_list && has_properties);
-        match is_whole && (has_items || !types.has_array) {
-            true => Ok(()),
-            false => Err(broken()),
+        if is_whole && (has_items || !types.has_array) {
+            Ok(())
+        } else {
+            Err(broken())
         }
     }
 }

@@ -150,9 +150,10 @@ pub(super) fn coerce(parameter: &Parameter, text: String, base: &Path) -> Result
         InputType::Date => refused(format!("{text:?} is not a day; write it as in 2026-11-22")),
         InputType::Select => {
             let options = parameter.options.as_deref().unwrap_or_default();
-            match options.contains(&text) {
-                true => Ok(text),
-                false => refused(format!("{text:?} is not one of {}", options.join(", "))),
+            if options.contains(&text) {
+                Ok(text)
+            } else {
+                refused(format!("{text:?} is not one of {}", options.join(", ")))
             }
         }
         InputType::File => read(Path::new(trimmed), base).map_err(|e| wrong(parameter, &e)),

@@ -71,9 +71,10 @@ pub fn is_file_name(name: &str) -> bool {
 
 /// The absolute path that the decoded path of a `file:` URI without a host names on this system.
 pub fn of_uri(path: String) -> Option<PathBuf> {
-    let path = match cfg!(windows) {
-        true => path_text::of_uri(&path)?,
-        false => path,
+    let path = if cfg!(windows) {
+        path_text::of_uri(&path)?
+    } else {
+        path
     };
     Some(PathBuf::from(path)).filter(|path| path.is_absolute())
 }

@@ -30,9 +30,10 @@ pub(in super::super) fn lives(pid: i32) -> bool {
         let filled = libc::proc_pidinfo(pid, libc::PROC_PIDTBSDINFO, 0, place, size);
         (filled, info.pbi_status)
     };
-    match filled == size {
-        true => state != ZOMBIE,
-        false => io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH),
+    if filled == size {
+        state != ZOMBIE
+    } else {
+        io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
     }
 }
 
@@ -42,9 +43,10 @@ pub(in super::super) fn others() -> io::Result<Vec<i32>> {
     let mut pids: Vec<i32> = Vec::new();
     loop {
         let bytes = size_of_val(pids.as_slice());
-        let place = match pids.is_empty() {
-            true => ptr::null_mut(),
-            false => pids.as_mut_ptr(),
+        let place = if pids.is_empty() {
+            ptr::null_mut()
+        } else {
+            pids.as_mut_ptr()
         };
         // SAFETY: a place for as many bytes as are said, or none, for which the call says how many there would be.
         let filled = unsafe { libc::proc_listpids(ALL_PIDS, 0, place.cast(), bytes as i32) };

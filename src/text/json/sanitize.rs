@@ -148,11 +148,12 @@ fn escape(json: &[u8]) -> (usize, bool) {
 /// What replaces a number; `None` if it may stay, or is not a number.
 fn replacement(number: &str) -> Option<String> {
     let value: f64 = number.parse().ok()?;
-    match value.is_finite() {
-        true if number.len() <= MAX_NUMBER => None,
-        true => Some(format!("{value:e}")),
-        false if value.is_sign_negative() => Some(format!("-{LARGEST}")),
-        false => Some(LARGEST.to_owned()),
+    if value.is_finite() {
+        (number.len() > MAX_NUMBER).then(|| format!("{value:e}"))
+    } else if value.is_sign_negative() {
+        Some(format!("-{LARGEST}"))
+    } else {
+        Some(LARGEST.to_owned())
     }
 }
 

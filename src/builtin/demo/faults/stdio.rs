@@ -59,9 +59,10 @@ pub fn serve(server: Server, fault: &'static Fault) -> io::Result<()> {
         after_blank = false;
         let message: Option<Value> = gosling_text::json::from_str(&text).ok();
         let method = message.as_ref().map(|it| it["method"].clone());
-        pings = match method == Some("ping".into()) {
-            true => pings + 1,
-            false => 0,
+        pings = if method == Some("ping".into()) {
+            pings + 1
+        } else {
+            0
         };
         has_called |= method == Some("tools/call".into());
         if is_lost {

@@ -175,9 +175,10 @@ impl<'a> Programs<'a> {
                     stdin: Duration::ZERO,
                     term: TERM_GRACE,
                 });
-                return Err(match is_cancelled {
-                    true => cancelled(),
-                    false => too_long(),
+                return Err(if is_cancelled {
+                    cancelled()
+                } else {
+                    too_long()
                 });
             }
             if output.poll(POLL_INTERVAL.min(until - now), &mut keep) {

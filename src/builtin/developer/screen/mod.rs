@@ -260,9 +260,10 @@ fn choose<'w>(windows: &'w [Window], title: &str) -> Result<&'w Window, String> 
     let names = |windows: &[&Window]| {
         let titles = windows.iter().take(MAX_HINTED);
         let titles: Vec<_> = titles.map(|window| format!("{:?}", window.title)).collect();
-        let more = match windows.len() > MAX_HINTED {
-            true => ", and more",
-            false => "",
+        let more = if windows.len() > MAX_HINTED {
+            ", and more"
+        } else {
+            ""
         };
         format!("{}{more}", titles.join(", "))
     };

@@ -74,15 +74,14 @@ impl Target<'_> {
         if (is_new || is_moved) && new_real.exists() {
             return Err(diff_error(format!("{} exists already", new.display())));
         }
-        let (before, mode) = match is_new {
-            true => (None, None),
-            false => {
-                let metadata = fs::metadata(&old_real).ok();
-                (
-                    Some(self.files.read(&old)?),
-                    metadata.map(|file| file.permissions()),
-                )
-            }
+        let (before, mode) = if is_new {
+            (None, None)
+        } else {
+            let metadata = fs::metadata(&old_real).ok();
+            (
+                Some(self.files.read(&old)?),
+                metadata.map(|file| file.permissions()),
+            )
         };
         if is_gone || is_moved {
             check_has_no_attributes(&old_real).map_err(diff_error)?;

@@ -1,11 +1,10 @@
 //! Counts repeated warnings and errors instead of writing them. The count is written with the first record after
 //! [`WINDOW`], or at the end of the process.
 
+use log::Level;
 use std::collections::HashMap;
 use std::mem::take;
 use std::time::{Duration, Instant};
-
-use log::Level;
 
 /// How long a repeated warning is only counted.
 const WINDOW: Duration = Duration::from_secs(60);

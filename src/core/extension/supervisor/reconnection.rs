@@ -179,3 +179,6 @@ impl Drop for Reconnecting<'_> {
         self.server.changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests;

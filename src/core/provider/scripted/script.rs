@@ -255,9 +255,11 @@ impl Script {
             let turns = self.turns.iter().filter(|turn| turn.when.is_none());
             turns.flat_map(Turn::replies)
         };
-        let number = match (self.repeat, plain().count()) {
-            (true, count) if count > 0 => at.plain % count,
-            _ => at.plain,
+        let count = plain().count();
+        let number = if self.repeat && count > 0 {
+            at.plain % count
+        } else {
+            at.plain
         };
         (plain().nth(number), true)
     }

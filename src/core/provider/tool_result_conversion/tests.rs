@@ -1,5 +1,4 @@
 use super::*;
-
 use serde_json::json;
 
 fn result(json: &str) -> Outcome<CallToolResult> {

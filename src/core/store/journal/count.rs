@@ -1,12 +1,11 @@
 //! The number of messages in a log, without the messages in memory.
 
-use std::io;
-use std::path::Path;
-
 use super::{Before, JournalEntry, Place, read_line, read_preceding, scan};
 use crate::store::disk::Disk;
 use crate::store::{Error, Result};
 use crate::sys::fs::Stamp;
+use std::io;
+use std::path::Path;
 
 /// The number of messages in a file, and the state of the file then.
 #[derive(Clone, Copy, Debug)]

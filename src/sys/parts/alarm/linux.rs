@@ -23,9 +23,10 @@ pub struct Alarm {
 
 /// `timerfd_settime` with times of 64 bits. 32-bit systems have it since Linux 5.1, under the same number on all
 /// processors.
-const SET_TIMER: libc::c_long = match cfg!(target_pointer_width = "64") {
-    true => libc::SYS_timerfd_settime,
-    false => 411,
+const SET_TIMER: libc::c_long = if cfg!(target_pointer_width = "64") {
+    libc::SYS_timerfd_settime
+} else {
+    411
 };
 
 /// The part of an inotify event before its name; the length of the name, with padding, is at its end.
@@ -67,9 +68,10 @@ impl Alarm {
     /// Waits until `moment`, in seconds since 1970-01-01T00:00:00Z. Returns earlier after [`notify`](Self::notify),
     /// if the clock was set, and if the file was replaced, written or removed. `None` waits for these alone.
     pub fn wait(&self, moment: Option<i64>) {
-        let longest = match self.set_timer(moment) {
-            true => Duration::MAX,
-            false => without_timer(moment),
+        let longest = if self.set_timer(moment) {
+            Duration::MAX
+        } else {
+            without_timer(moment)
         };
         let begin = Instant::now();
         while begin.elapsed() < longest {

@@ -143,18 +143,12 @@ impl Walls {
         if offer.landlock < least || !offer.seccomp {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let since = |version, access| match offer.landlock >= version {
-            true => access,
-            false => 0,
-        };
+        let since = |version, access| if offer.landlock >= version { access } else { 0 };
         let handled = WRITE | MAKE_CHAR | MAKE_BLOCK | since(5, IOCTL_DEV);
         let is_open = plan.network == Network::Open;
         let attributes = RulesetAttributes {
             handled_access_fs: handled,
-            handled_access_net: match is_open {
-                true => 0,
-                false => BIND_TCP | CONNECT_TCP,
-            },
+            handled_access_net: if is_open { 0 } else { BIND_TCP | CONNECT_TCP },
             scoped: since(6, SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL),
         };
         // SAFETY: the kernel reads the attributes only; the descriptor that it returns is new.

@@ -85,9 +85,10 @@ const FORBIDDEN: &[libc::c_long] = calls! {
 };
 
 /// `kexec_file_load`, which the C library's crate does not name for every system.
-const KEXEC_FILE_LOAD: libc::c_long = match cfg!(target_arch = "aarch64") {
-    true => 294,
-    false => 320,
+const KEXEC_FILE_LOAD: libc::c_long = if cfg!(target_arch = "aarch64") {
+    294
+} else {
+    320
 };
 
 /// Calls that strict walls forbid as well: looking into other processes, and memory that outlives and connects them.
