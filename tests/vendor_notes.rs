@@ -28,6 +28,12 @@ const TINY_HTTP: [&str; 5] = [
 const COLUMNS: &str =
     "| crate | version | licence | why it is there | build script | `unsafe` | checksum |";
 
+/// The columns of the table of gosling's own members.
+const MEMBER_COLUMNS: &str = "| member | what it is for | features | crates |";
+
+/// The members of every build. The rows of others leave their crates out.
+const OF_EVERY_BUILD: [&str; 4] = ["src/core", "src/mcp", "src/sys", "src/text"];
+
 /// A package of `Cargo.lock`, or the row of the table that describes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Package {
@@ -86,6 +92,84 @@ fn every_direct_dependency_has_a_page_of_its_version() {
             "{page} is titled {title:?}, which is not a version of {name} in Cargo.lock; renew the page"
         );
     }
+}
+
+#[test]
+fn table_of_members_says_what_their_manifests_say() {
+    let is_optional = |(_, line): &(String, String)| line.contains("optional = true");
+    let base: BTreeSet<String> = OF_EVERY_BUILD
+        .iter()
+        .flat_map(|member| foreign_dependencies(member))
+        .filter(|dependency| !is_optional(dependency))
+        .map(|(name, _)| name)
+        .collect();
+    let root = read("Cargo.toml");
+    let mut rows = table_rows("vendor-notes/README.md", MEMBER_COLUMNS).into_iter();
+    for member in members() {
+        let manifest = read(&format!("{member}/Cargo.toml"));
+        let (name, description) = (quoted(&manifest, "name"), quoted(&manifest, "description"));
+        let own = format!("\"dep:{name}\"");
+        let features = root.lines().filter(|line| line.contains(&own));
+        let features: BTreeSet<&str> = features.map(word).collect();
+        let is_of_every_build = OF_EVERY_BUILD.contains(&&*member);
+        let crates = foreign_dependencies(&member).into_iter();
+        let crates: BTreeSet<String> = crates
+            .map(|(name, _)| name)
+            .filter(|name| is_of_every_build || !base.contains(name))
+            .collect();
+        let Some(row) = rows.next() else {
+            panic!("vendor-notes/README.md has no row for the member {member}");
+        };
+        let [path, what, of_features, of_crates] = &row[..] else {
+            panic!("a row of the members has four cells: {row:?}");
+        };
+        assert_eq!(
+            *path,
+            format!("`{member}`"),
+            "the order is that of Cargo.toml"
+        );
+        assert_eq!(*what, description, "{member}");
+        assert_eq!(
+            in_backticks(of_crates),
+            crates.iter().map(|it| &**it).collect(),
+            "{member}"
+        );
+        if features.is_empty() {
+            assert!(!of_features.is_empty(), "who needs {member}?");
+        } else {
+            assert_eq!(in_backticks(of_features), features, "{member}");
+        }
+    }
+    assert_eq!(rows.next(), None, "this is no member");
+}
+
+/// What a text has between backticks.
+fn in_backticks(text: &str) -> BTreeSet<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+/// The normal dependencies of a member from a registry, each with its line in the manifest.
+fn foreign_dependencies(member: &str) -> Vec<(String, String)> {
+    let manifest = read(&format!("{member}/Cargo.toml"));
+    let mut found = Vec::new();
+    let mut listing = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            listing = line == "[dependencies]" || line.ends_with(".dependencies]");
+        } else if listing
+            && !line.is_empty()
+            && !line.starts_with('#')
+            && !line.starts_with("gosling")
+        {
+            found.push((word(line).to_owned(), line.to_owned()));
+        }
+    }
+    found
+}
+
+/// The name at the beginning of a line of a manifest.
+fn word(line: &str) -> &str {
+    line.split([' ', '.', '=']).next().unwrap_or_default()
 }
 
 #[test]
@@ -199,7 +283,7 @@ fn quoted(block: &str, key: &str) -> String {
 /// The packages in the table of crates on a page.
 fn listed_packages(page: &str) -> BTreeSet<Package> {
     let mut listed = BTreeSet::new();
-    for cells in table_rows(page) {
+    for cells in table_rows(page, COLUMNS) {
         let package = Package {
             name: cells[0].clone(),
             version: cells[1].clone(),
@@ -221,14 +305,15 @@ fn listed_packages(page: &str) -> BTreeSet<Package> {
     listed
 }
 
-/// The cells of each row of the table of crates on a page.
-fn table_rows(page: &str) -> Vec<Vec<String>> {
+/// The cells of each row of the table with these columns on a page.
+fn table_rows(page: &str, columns: &str) -> Vec<Vec<String>> {
     let text = read(page);
-    let mut lines = text.lines().skip_while(|line| *line != COLUMNS);
+    let mut lines = text.lines().skip_while(|line| *line != columns);
     assert!(
         lines.next().is_some() && lines.next().is_some(),
-        "{page} has no table with the columns {COLUMNS}"
+        "{page} has no table with the columns {columns}"
     );
+    let count = columns.matches('|').count() - 1;
     lines
         .take_while(|line| line.starts_with('|'))
         .map(|line| {
@@ -239,8 +324,8 @@ fn table_rows(page: &str) -> Vec<Vec<String>> {
                 .collect();
             assert_eq!(
                 cells.len(),
-                7,
-                "a row of {page} has not seven cells: {line}"
+                count,
+                "a row of {page} has not {count} cells: {line}"
             );
             cells
         })
@@ -249,19 +334,26 @@ fn table_rows(page: &str) -> Vec<Vec<String>> {
 
 /// The dependencies of gosling and its members from a registry.
 fn direct_dependencies() -> BTreeSet<String> {
+    let of_members = members().into_iter().flat_map(|member| {
+        let manifest = read(&format!("{member}/Cargo.toml"));
+        dependencies_in(&manifest)
+    });
+    let own = dependencies_in(&read("Cargo.toml")).into_iter();
+    let all = own.chain(of_members);
+    all.filter(|name| name != "gosling" && !name.starts_with("gosling-"))
+        .collect()
+}
+
+/// The folders of the members.
+fn members() -> Vec<String> {
     let manifest = read("Cargo.toml");
     let members = manifest
         .lines()
         .find_map(|line| line.strip_prefix("members = "));
     let members = members.expect("Cargo.toml lists the members").split('"');
-    let of_members = members
+    members
         .filter(|part| part.contains('/'))
-        .flat_map(|member| {
-            let manifest = read(&format!("{member}/Cargo.toml"));
-            dependencies_in(&manifest)
-        });
-    let all = dependencies_in(&manifest).into_iter().chain(of_members);
-    all.filter(|name| name != "gosling" && !name.starts_with("gosling-"))
+        .map(str::to_owned)
         .collect()
 }
 
