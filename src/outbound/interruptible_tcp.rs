@@ -3,14 +3,13 @@
 //! The other connectors are those of ureq, in its order. A connection to a SOCKS proxy is ureq's own: there, a read
 //! waits until the proxy closes, or for as long as one read may take.
 
+use crate::tls;
 use gosling_sys::net;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 use ureq::Error;
-#[cfg(feature = "tls")]
-use ureq::unversioned::transport::RustlsConnector;
 use ureq::unversioned::transport::{
     Buffers, ConnectProxyConnector, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout,
     ShutdownHandle, SocksConnector, Transport,
@@ -22,9 +21,7 @@ pub(super) fn connector() -> impl Connector {
         ().chain(SocksConnector::default())
             .chain(ConnectProxyConnector::default())
             .chain(InterruptibleTcp);
-    #[cfg(feature = "tls")]
-    let connector = connector.chain(RustlsConnector::default());
-    connector
+    tls::connector(connector)
 }
 
 #[derive(Debug)]

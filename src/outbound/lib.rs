@@ -5,7 +5,7 @@
 //! request again if the server has just closed it, and reads bodies within limits.
 //! [`sse`] decodes event streams, `error_text` makes the text of a server fit for an error message.
 //! A `Fetch` is one short request, for lists of the user and the like.
-//! `proxy` and `tls_roots` read the environment, `retry_after` reads the response header of that name.
+//! `proxy` and `tls` read the environment, `retry_after` reads the response header of that name.
 #![forbid(unsafe_code)]
 
 mod address_cache;
@@ -22,7 +22,8 @@ mod redirect;
 mod retry_after;
 pub mod sse;
 mod target;
-mod tls_roots;
+#[cfg_attr(not(feature = "tls"), path = "without_tls.rs")]
+mod tls;
 
 pub use address_cache::AddressCache;
 pub use connection_progress::Connection;
@@ -33,8 +34,13 @@ pub use retry_after::wait_of;
 pub use target::{Target, TargetOptions, is_loopback_url};
 
 use std::io;
+use ureq::config::ConfigBuilder;
 use ureq::http::header::{self, HeaderMap, HeaderValue};
+use ureq::typestate::AgentScope;
 use ureq::{Error, Timeout};
+
+/// The configuration of an agent, while it is made.
+type AgentConfig = ConfigBuilder<AgentScope>;
 
 /// The cause of an error, in a few words. ureq's own texts may contain the URI, so only some are used.
 pub fn error_cause(error: &Error) -> String {
@@ -45,7 +51,7 @@ pub fn error_cause(error: &Error) -> String {
         Error::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
             "the server closed the connection in mid-answer".to_owned()
         }
-        Error::Io(e) => tls_roots::explain(e.to_string()),
+        Error::Io(e) => explained(e.to_string()),
         Error::HostNotFound => "no such host; check the uri".to_owned(),
         Error::Timeout(Timeout::Resolve) => "its name could not be looked up in time".to_owned(),
         Error::Timeout(Timeout::Connect) => "no connection within the time allowed".to_owned(),
@@ -63,7 +69,18 @@ pub fn error_cause(error: &Error) -> String {
         Error::ConnectProxyFailed(what) => {
             format!("the proxy refused to connect to it ({what})")
         }
-        other => tls_roots::explain(other.to_string()),
+        other => explained(other.to_string()),
+    }
+}
+
+/// Replaces an error text of the TLS library by a sentence, if the user can do something about it.
+fn explained(text: String) -> String {
+    if text.contains("UnknownIssuer") {
+        "its certificate is signed by an unknown authority; if that is your own authority, name the \
+         file with its certificate in the variable SSL_CERT_FILE"
+            .to_owned()
+    } else {
+        text
     }
 }
 

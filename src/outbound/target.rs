@@ -3,7 +3,7 @@
 use super::address_cache::AddressCache;
 use super::connection_progress::{Connection, MAX_RESPONSE_HEAD};
 use super::ip_literal::ip_literal;
-use super::{proxy, redirect, tls_roots};
+use super::{proxy, redirect, tls};
 use gosling_sys::current_trace;
 use gosling_text::redact;
 use std::net::IpAddr;
@@ -113,7 +113,7 @@ impl Target {
             .timeout_per_read(options.read_timeout)
             .timeout_per_write(Some(WRITE_TIMEOUT))
             .proxy(proxy.clone());
-        let config = tls_roots::configure(config, &uri, proxy.as_ref())?.build();
+        let config = tls::configure(config, &uri, proxy.as_ref())?.build();
         Ok(Target {
             origin: origin(&uri),
             via_proxy: proxy.map_or(String::new(), |proxy| {

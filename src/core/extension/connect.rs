@@ -1,6 +1,6 @@
 //! Connects an extension to its MCP server, at its activation and after a lost connection.
 
-#[cfg(feature = "streamable-http")]
+#[cfg_attr(not(feature = "streamable-http"), path = "connect/without_http.rs")]
 mod streamable_http;
 
 use super::config::{ExtensionConfig, InlinePython, key};
@@ -380,13 +380,7 @@ impl Context {
                     ..Started::process(transport, environment)
                 })
             }
-            #[cfg(feature = "streamable-http")]
             ExtensionConfig::StreamableHttp(http) => streamable_http::start(self, http),
-            #[cfg(not(feature = "streamable-http"))]
-            ExtensionConfig::StreamableHttp(_) => {
-                let hint = features::hint("streamable-http");
-                invalid(&format!("no server can be reached over HTTP{hint}"))
-            }
             ExtensionConfig::Sse(_) => invalid(
                 "SSE is unsupported, migrate to streamable_http: set `type` to `streamable_http` and \
                  `uri` to the server's MCP endpoint",
