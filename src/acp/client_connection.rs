@@ -1,7 +1,6 @@
 //! One client's connection: dispatch, the table of its sessions, and its end. It does no I/O of its own.
 
 mod client_tools;
-mod client_workspace;
 mod config_options;
 mod extension_methods;
 mod goose_methods;
@@ -13,6 +12,7 @@ mod questions;
 mod recipe_sessions;
 mod route_methods;
 mod session_methods;
+mod session_workspace;
 mod stored_session_methods;
 
 pub use self::goose_methods::method_names;

@@ -18,7 +18,7 @@
 //!   `file_diffs`, `plan` and `terminal_output` make; `questions` asks what only the user can answer.
 //! - `prompt_content` converts what the user sends, `mcp_servers` the MCP servers that the client brings along;
 //!   `client_tools` calls the tools of those that are in the client itself.
-//! - `client_requests` has the requests to the client that are not answered yet; by way of `client_workspace`,
+//! - `client_requests` has the requests to the client that are not answered yet; by way of `session_workspace`,
 //!   builtin servers use the client's files and terminals.
 //!
 //! Choices where the protocol leaves one:
@@ -49,6 +49,7 @@ mod file_diffs;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod goose_extensions;
+mod line_transport;
 mod mcp_servers;
 mod model_setup;
 mod open_session;
@@ -56,7 +57,6 @@ mod outbox;
 mod plan;
 mod prompt_content;
 mod replay;
-mod stdio;
 mod terminal_output;
 mod tool_call_display;
 mod updates;
@@ -67,8 +67,8 @@ use gosling_core::part::Part;
 
 pub use client_connection::live_turns::LiveTurns;
 pub use client_connection::{Connection, method_names};
+pub use line_transport::serve_stdio_process;
 pub use outbox::{MessageWriter, Outbox};
-pub use stdio::serve_stdio_process;
 
 /// What the Agent Client Protocol adds to gosling.
 pub const PART: Part = Part {

@@ -6,10 +6,10 @@
 //! `Last-Event-ID` opens the stream for messages outside of requests, if the server declares that its lists change. It
 //! is answered with 405 for other servers, as the specification allows, because they send none.
 
+mod client_sessions;
 mod response_stream;
-mod sessions;
 
-pub use sessions::Sessions;
+pub use client_sessions::Sessions;
 
 use crate::command_line::Failure;
 use crate::command_line::serve::listen;
@@ -21,8 +21,8 @@ use crate::mcp::jsonrpc::{
 };
 use crate::mcp::types::VERSIONS;
 use crate::sys::cancel::Cancel;
+use client_sessions::Session;
 use response_stream::{EventId, First, ResponseStream};
-use sessions::Session;
 use std::sync::Arc;
 use std::time::Duration;
 

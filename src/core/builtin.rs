@@ -1,11 +1,13 @@
 //! What sessions and builtin MCP servers know of each other. A server runs in the process of a session, or in a
 //! container if the client wants that.
 
+pub(crate) mod builtin_server;
 mod client_workspace;
-pub(crate) mod server;
 
+pub use builtin_server::{
+    BuiltinContext, BuiltinServer, Connect, OwnServers, SessionData, ShellCheck,
+};
 pub use client_workspace::{LentWorkspace, Workspace, WorkspaceSlot};
-pub use server::{BuiltinContext, BuiltinServer, Connect, OwnServers, SessionData, ShellCheck};
 
 use crate::part;
 

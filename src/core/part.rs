@@ -4,7 +4,7 @@ use crate::activity::{Caller, Entry, Hold, Policy, Recorder, Ruling};
 use crate::agent::prompt_kind::PromptKind;
 use crate::agent::recipes::Recipes;
 use crate::agent::{Registry, Stores};
-use crate::builtin::server::{BuiltinServer, ShellCheck};
+use crate::builtin::builtin_server::{BuiltinServer, ShellCheck};
 use crate::command_line::{Command, Failure};
 use crate::extension::container::CreateRuntime;
 use crate::extension::inline_python::CreatePythonRunner;

@@ -6,7 +6,7 @@ use crate::api::{json_body, with};
 use crate::extension::config;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::pin_file::PinFile;
-use crate::report::AcceptError;
+use crate::tool_differences::AcceptError;
 use serde_json::json;
 use std::sync::Arc;
 

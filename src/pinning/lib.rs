@@ -17,7 +17,7 @@ mod changed_tools;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod pin_file;
-mod report;
+mod tool_differences;
 mod tool_hashes;
 
 use crate::store::{Config, Paths, settings};

@@ -1,10 +1,10 @@
 //! The file with the pins of one extension: `data/tool_pins/KEY.json`. Several sessions and processes share it.
 
-use crate::report::{AcceptError, Change, Pinned, Report};
 use crate::store;
 use crate::store::file_lock::FileLock;
 use crate::store::files;
 use crate::sys::fs::Stamp;
+use crate::tool_differences::{AcceptError, Change, Pinned, Report};
 use crate::tool_hashes::Pins;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 //! Name resolution and a TCP connect cannot be interrupted: they end with their own timeout.
 
 mod details;
-mod exchange;
+mod provider_exchange;
 
 use super::credentials::Credentials;
 use super::model_details::KnownDetails;
@@ -24,7 +24,7 @@ use crate::outbound::error_text::one_line;
 use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
 use crate::sys::cancel::Cancel;
 use crate::sys::{lock, random_byte};
-use exchange::Exchange;
+use provider_exchange::Exchange;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use super::ConnectionState;
 use super::client_tools;
-use super::client_workspace::SessionWorkspace;
 use super::session_methods::START_LIMIT;
+use super::session_workspace::SessionWorkspace;
 use crate::agent::{Compaction, Error, Event, EventSink, TurnInput, TurnReport, TurnStop};
 use crate::builtin::Workspace;
 use crate::conversation::{

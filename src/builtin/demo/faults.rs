@@ -3,10 +3,10 @@
 //! Each fault is as small as possible, so that exactly one check fails. Those of messages and of stdio are made
 //! here, between the real server and its client; those of HTTP in `cmd`, where HTTP is served.
 
+mod broken_stdio;
 mod messages;
-mod stdio;
 
-pub use stdio::serve;
+pub use broken_stdio::serve;
 
 /// A fault.
 #[derive(Debug, PartialEq, Eq)]

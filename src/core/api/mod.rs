@@ -3,12 +3,12 @@
 //! CORE §4, §7.
 
 mod agents;
-mod config;
 mod extensions;
 mod providers;
 mod reply;
 mod resources_and_prompts;
 mod sessions;
+mod settings_and_secrets;
 
 pub use crate::json_body;
 pub use agents::text_of;
@@ -41,7 +41,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
     let router = router.get("/features", Access::Public, goose_features);
     let routes = [
-        config::ROUTES,
+        settings_and_secrets::ROUTES,
         providers::ROUTES,
         extensions::ROUTES,
         agents::ROUTES,

@@ -1,5 +1,5 @@
-mod custom_providers;
 mod models;
+mod provider_files;
 
 use super::custom_providers::FOLDER;
 use super::*;
