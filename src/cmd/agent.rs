@@ -65,12 +65,10 @@ struct Options {
 }
 
 fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
+    let port = variable(PORT.name)?;
     let mut options = Options {
         host: variable(HOST.name)?.unwrap_or_else(|| HOST.default.to_owned()),
-        port: parse_port(
-            PORT.name,
-            variable(PORT.name)?.as_deref().unwrap_or(PORT.default),
-        )?,
+        port: parse_port(PORT.name, port.as_deref().unwrap_or(PORT.default))?,
         has_place: false,
         secret: server_key,
         offline: false,
@@ -109,9 +107,8 @@ fn start(options: Options) -> Result<(), Failure> {
         None => (sys::random_hex(24).map_err(failed("no random key"))?, true),
     };
     let stores = Stores::new(&paths);
-    stores.sessions.check_writable().map_err(failed(
-        "sessions cannot be stored (GOOSE_PATH_ROOT sets another folder)",
-    ))?;
+    let unwritable = "sessions cannot be stored (GOOSE_PATH_ROOT sets another folder)";
+    (stores.sessions.check_writable()).map_err(failed(unwritable))?;
     let registry = Arc::new(Registry::new(stores, PARTS, options.offline).with_user_interfaces());
     // The pages of Goose Desktop have no site; they have the key.
     let guard =
@@ -125,13 +122,8 @@ fn start(options: Options) -> Result<(), Failure> {
     }
     let address = (options.host.as_str(), options.port);
     let opened = encryption.map(|open| open(&paths.state.join("tls")));
-    let encryption = opened.transpose();
-    let encryption = encryption.map_err(failed("no certificate for TLS"))?;
-    let scheme = if encryption.is_some() {
-        "https"
-    } else {
-        "http"
-    };
+    let encryption = (opened.transpose()).map_err(failed("no certificate for TLS"))?;
+    let scheme = encryption.as_ref().map_or("http", |_| "https");
     let mut server = Server::new(router, guard, Limits::default(), encryption);
     let mut places = Vec::new();
     if options.has_place || listeners.is_empty() {

@@ -136,10 +136,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
             return print(concat!("gosling ", env!("CARGO_PKG_VERSION"), "\n"));
         }
         Some(Value(command)) => command,
-        Some(other) => {
-            let reason = other.unexpected().to_string();
-            return Err(Failure::Usage(reason + HINT));
-        }
+        Some(other) => return Err(Failure::Usage(other.unexpected().to_string() + HINT)),
     };
     let name = word.to_str().unwrap_or_default();
     let Some(found) = command(name) else {

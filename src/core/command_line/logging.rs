@@ -69,10 +69,8 @@ pub fn begin(paths: Option<&Paths>, level: LevelFilter) {
         file,
         repeats: Mutex::default(),
     };
-    let wanted = ["GOOSE_LOG", "RUST_LOG"];
-    let wanted = wanted
-        .iter()
-        .find_map(|name| Some((name, std::env::var(name).ok()?)));
+    let mut names = ["GOOSE_LOG", "RUST_LOG"].iter();
+    let wanted = names.find_map(|name| Some((name, std::env::var(name).ok()?)));
     let level = wanted.as_ref().map(|(_, text)| level_of(text));
     let (level, is_understood) = level.unwrap_or((LevelFilter::Info, true));
     log::set_max_level(level);

@@ -41,20 +41,17 @@ pub fn variable(name: &str) -> Result<Option<String>, Failure> {
 /// # Errors
 /// When it is not a number from 0 to 65535.
 pub fn parse_port(from: &str, value: &str) -> Result<u16, Failure> {
-    value
-        .parse()
-        .map_err(|_| Failure::Usage(format!("{from}: {value:?} is not a port (0 to 65535)")))
+    let port = value.parse();
+    port.map_err(|_| Failure::Usage(format!("{from}: {value:?} is not a port (0 to 65535)")))
 }
 
 /// The first line of a file.
 pub fn read_secret(file: PathBuf) -> Result<String, Failure> {
     let text = fs::read_to_string(&file).map_err(failed(format!("cannot read {file:?}")))?;
-    match text.lines().next().map(str::trim) {
-        Some(secret) if !secret.is_empty() => Ok(secret.to_owned()),
-        _ => Err(Failure::Failed(format!(
-            "the first line of {file:?} is empty"
-        ))),
-    }
+    let secret = text.lines().next().map(str::trim);
+    let secret = secret.filter(|secret| !secret.is_empty());
+    let empty = || Failure::Failed(format!("the first line of {file:?} is empty"));
+    secret.map(str::to_owned).ok_or_else(empty)
 }
 
 /// The shortest key of a server that is accepted, and the shortest that is accepted without a warning.

@@ -20,8 +20,6 @@ pub fn wanted(by_option: bool) -> Result<Option<OpenEncryption>, Failure> {
         None if variable(TLS_CERT_PATH.name)?.is_none() => return Ok(None),
         _ => TLS.name,
     };
-    let hint = features::hint("tls");
-    Err(Failure::Usage(format!(
-        "{from}: this build has no TLS{hint}"
-    )))
+    let why = format!("{from}: this build has no TLS{}", features::hint("tls"));
+    Err(Failure::Usage(why))
 }
