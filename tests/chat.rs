@@ -36,9 +36,13 @@ impl UserHome {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
+        self.command_named("chat", arguments)
+    }
+
+    fn command_named(&self, name: &str, arguments: &[&str]) -> Command {
         let mut command = gosling();
         command
-            .args(["chat", "--provider", "scripted"])
+            .args([name, "--provider", "scripted"])
             .args(arguments)
             .current_dir(self.root.path().join("work"))
             .env("GOOSE_PATH_ROOT", self.root.path())
@@ -535,6 +539,32 @@ fn a_reader_that_leaves_ends_the_chat_in_peace() {
     let (code, said) = talk.ends();
     assert_eq!(code, Some(0), "{said}");
     assert!(!said.contains("internal error"), "{said}");
+}
+
+#[test]
+#[cfg(target_os = "linux")] // A device that is full.
+fn an_answer_that_cannot_be_printed_is_an_error() {
+    let why = "gosling: stdout cannot be written: No space left on device";
+    let home = UserHome::new(json!({"turns": [says("one")], "repeat": true}));
+    let full = || {
+        let full = fs::File::options().write(true).open("/dev/full");
+        Stdio::from(full.unwrap())
+    };
+    for (arguments, lines) in [(&["-m", "x"][..], ""), (&[], "x\ny\n")] {
+        let mut command = home.command(arguments);
+        command.stdout(full());
+        finish(command, lines).exits(1).says(why);
+    }
+    if cfg!(feature = "recipes") {
+        let recipe = home.root.path().join("r.yaml");
+        fs::write(&recipe, "title: t\ndescription: d\nprompt: p\n").unwrap();
+        for more in [&[][..], &["--json"]] {
+            let mut command =
+                home.command_named("run", &[&[recipe.to_str().unwrap()], more].concat());
+            command.stdout(full());
+            finish(command, "").exits(1).says(why);
+        }
+    }
 }
 
 /// The stdout of a process that prints nothing.

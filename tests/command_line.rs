@@ -584,6 +584,60 @@ fn the_demo_fails_clearly() {
     );
 }
 
+/// What comes of these commands when they print to this file.
+#[cfg(all(target_os = "linux", feature = "chat", feature = "demo"))]
+fn print_to(file: &str, arguments: &[&str]) -> Done {
+    let root = temp_dir();
+    let stdout = fs::File::options().write(true).open(file).unwrap();
+    let output = gosling()
+        .args(arguments)
+        .env("GOOSE_PATH_ROOT", root.path())
+        .env("HOME", root.path())
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .output()
+        .expect("gosling runs");
+    Done {
+        what: format!("gosling {arguments:?} >{file}"),
+        output,
+    }
+}
+
+#[test]
+#[cfg(all(target_os = "linux", feature = "chat", feature = "demo"))] // A device that is full.
+fn output_that_cannot_be_written_is_an_error() {
+    let demo = demo_command().join(" ");
+    let call = ["call", "--server", &demo];
+    let mut commands: Vec<&[&str]> = vec![
+        &["--help"],
+        &["--version"],
+        &["help"],
+        &["agent", "--help"],
+        &["demo"],
+        &["demo", "--json"],
+        &["mcp", "demo", "--break", "list"],
+        &call,
+        &["extensions", "list", "--json"],
+    ];
+    for (is_built, more) in [
+        (cfg!(feature = "audit"), &["audit", "verify"][..]),
+        (cfg!(feature = "info"), &["info"]),
+        (cfg!(feature = "keys"), &["keys", "list"]),
+        (cfg!(feature = "release"), &["version", "--json"]),
+        (cfg!(feature = "service"), &["service", "systemd"]),
+        (cfg!(feature = "check"), &["check", "--list"]),
+    ] {
+        commands.extend(is_built.then_some(more));
+    }
+    for command in commands {
+        let done = print_to("/dev/full", command).exits(1);
+        let said = done.stderr();
+        let why = "gosling: stdout cannot be written: No space left on device";
+        assert!(said.starts_with(why), "{}: {said}", done.what);
+        assert_eq!(said.lines().count(), 1, "{}: {said}", done.what);
+    }
+}
+
 #[test]
 fn output_into_a_closed_pipe_is_no_crash() {
     let mut process = gosling()

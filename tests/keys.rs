@@ -7,9 +7,9 @@ mod support;
 use gosling::keys::{Role, role_of};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{PipeWriter, Read, Write};
 use std::net::TcpStream;
-use std::process::Output;
+use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use support::client::{Answer, KEY};
@@ -93,6 +93,79 @@ fn say(server: &RunningServer, key: &str, session: &str, text: &str) {
 fn server() -> RunningServer {
     let script = json!({"turns": [{"steps": [{"text": "fine"}]}], "repeat": true});
     Server::scripted(script).start()
+}
+
+/// How `gosling keys` fails when it prints to this.
+#[track_caller]
+fn unshown(server: &RunningServer, arguments: &[&str], stdout: impl Into<Stdio>) {
+    let mut command = gosling();
+    command.env("GOOSE_PATH_ROOT", server.root());
+    command.arg("keys").args(arguments).stdout(stdout);
+    let output = command.stderr(Stdio::piped()).spawn().unwrap();
+    let output = output.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("nothing was changed: cannot write to stdout"),
+        "{said}"
+    );
+}
+
+/// The end of a pipe that nobody reads.
+fn unread() -> PipeWriter {
+    std::io::pipe().unwrap().1
+}
+
+#[test]
+fn a_key_that_cannot_be_shown_changes_nothing() {
+    let server = server();
+    let team = add(&server, "team", "chat", &[]);
+    let before = done(&server, &["list", "--json"]);
+    for arguments in [&["rotate", "team"][..], &["add", "other", "--role", "read"]] {
+        unshown(&server, arguments, unread());
+        #[cfg(target_os = "linux")] // A device that is full.
+        {
+            let full = fs::File::options().write(true).open("/dev/full");
+            unshown(&server, arguments, full.unwrap());
+        }
+    }
+    assert_eq!(done(&server, &["list", "--json"]), before);
+    get(&server, &team, "/sessions").is(200);
+    // The audit log has how it ended.
+    #[cfg(feature = "audit")]
+    {
+        let mut command = gosling();
+        command.env("GOOSE_PATH_ROOT", server.root());
+        let output = command
+            .args(["audit", "show", "--outcome", "failed"])
+            .output();
+        let shown = String::from_utf8(output.unwrap().stdout).unwrap();
+        assert!(shown.contains("keys.yaml"), "{shown}");
+    }
+}
+
+#[test]
+fn a_key_that_is_shown_and_cannot_be_stored_is_told_to_be_invalid() {
+    let server = server();
+    let team = add(&server, "team", "chat", &[]);
+    let file = server.root().join("config/keys.yaml");
+    // A file with anchors is not rewritten.
+    let anchored = fs::read_to_string(&file)
+        .unwrap()
+        .replace("role: chat", "role: &a chat");
+    fs::write(&file, &anchored).unwrap();
+    let output = keys(&server, &["rotate", "team"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("nothing was changed"), "{said}");
+    assert!(
+        said.ends_with("the key that was printed is not valid\n"),
+        "{said}"
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), anchored);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    get(&server, printed.trim_end(), "/sessions").is(401);
+    get(&server, &team, "/sessions").is(200);
 }
 
 /// The operations of the document, with their roles.

@@ -1,6 +1,6 @@
 //! `gosling audit`: verifies, shows and follows the audit log.
 
-use crate::command_line::{Command, Failure, failed, paths, print, text};
+use crate::command_line::{Command, Failure, failed, paths, print, printed, text};
 use crate::log_files::{self, Ending, Lines};
 use crate::record::{Arguments, Record};
 use crate::store::{self, Error};
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -115,10 +115,11 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let unreadable = || failed("the audit log cannot be read");
     match subcommand.as_str() {
         "verify" => verify(&folder, options.as_json),
-        "show" => show(&folder, &options, None)
-            .map(drop)
-            .map_err(unreadable()),
-        _ => follow(&folder, &options).map_err(unreadable()),
+        "show" => {
+            let shown = show(&folder, &options, None).map_err(unreadable())?;
+            printed(shown.map(drop))
+        }
+        _ => printed(Err(follow(&folder, &options).map_err(unreadable())?)),
     }
 }
 
@@ -181,15 +182,15 @@ struct Position {
     at: u64,
 }
 
-/// Prints the records from a position on; returns the one behind them, or `None` if the output is closed.
+/// Prints the records from a position on; returns the one behind them, or why they could not be printed.
 fn show(
     folder: &Path,
     options: &Options,
     from: Option<Position>,
-) -> store::Result<Option<Position>> {
+) -> store::Result<io::Result<Position>> {
     let mut position = from.unwrap_or(Position { number: 0, at: 0 });
     let mut last = VecDeque::new();
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     for number in log_files::numbers(folder)? {
         let at = match number.cmp(&position.number) {
             Ordering::Less => continue,
@@ -209,8 +210,11 @@ fn show(
                 _ => continue,
             };
             match options.last.filter(|_| from.is_none()) {
-                None if out.write_all(shown.as_bytes()).is_err() => return Ok(None),
-                None => {}
+                None => {
+                    if let Err(error) = out.write_all(shown.as_bytes()) {
+                        return Ok(Err(error));
+                    }
+                }
                 Some(count) => {
                     last.push_back(shown);
                     if last.len() > count {
@@ -226,22 +230,26 @@ fn show(
     }
     let last: String = last.into_iter().collect();
     let written = out.write_all(last.as_bytes()).and_then(|()| out.flush());
-    Ok(written.ok().map(|()| position))
+    Ok(written.map(|()| position))
 }
 
-fn follow(folder: &Path, options: &Options) -> store::Result<()> {
+/// Prints records until they cannot be printed; returns why.
+fn follow(folder: &Path, options: &Options) -> store::Result<io::Error> {
     let begin = Options {
         filters: options.filters.clone(),
         since: options.since.clone(),
         last: options.last.or(Some(10)),
         as_json: options.as_json,
     };
-    let mut position = show(folder, &begin, None)?;
-    while position.is_some() {
+    let mut shown = show(folder, &begin, None)?;
+    loop {
+        let position = match shown {
+            Ok(position) => position,
+            Err(error) => return Ok(error),
+        };
         thread::sleep(INTERVAL);
-        position = show(folder, options, position)?;
+        shown = show(folder, options, Some(position))?;
     }
-    Ok(())
 }
 
 impl Options {

@@ -1,7 +1,7 @@
 //! `gosling chat`: a conversation in the terminal, or through a pipe, without a server.
 
 use crate::agent::{Error, ModelChoice, Registry, Start, Stores, TurnInput};
-use crate::command_line::{Command, Failure, failed, print, text};
+use crate::command_line::{Command, Failure, failed, print, printed, text};
 use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
 use crate::interrupt::Interrupts;
@@ -171,8 +171,8 @@ struct Chat<'a> {
     failed: bool,
     /// How many tool calls were refused because no user or client could be asked.
     refused_calls: usize,
-    /// Whether stdout is closed.
-    output_closed: bool,
+    /// Why stdout cannot be written.
+    unprinted: Option<io::Error>,
 }
 
 impl<'a> Chat<'a> {
@@ -213,7 +213,7 @@ impl<'a> Chat<'a> {
             input: StdinLines::new(io::stdin().is_terminal()),
             failed: false,
             refused_calls: 0,
-            output_closed: false,
+            unprinted: None,
         })
     }
 
@@ -226,6 +226,9 @@ impl<'a> Chat<'a> {
                 }
             }
             None => self.read_turns()?,
+        }
+        if let Some(error) = self.unprinted.take() {
+            printed(Err(error))?;
         }
         if self.failed {
             Err(Failure::Reported)
@@ -250,7 +253,7 @@ impl<'a> Chat<'a> {
             };
             let after = self.handle(&line);
             if matches!(after, AfterLine::Leave)
-                || self.output_closed
+                || self.unprinted.is_some()
                 || self.interrupts.exit_code().is_some()
                 || self.registry.cancel().is_cancelled()
             {
@@ -355,8 +358,8 @@ impl<'a> Chat<'a> {
         display.end();
         self.failed |= display.state.failed;
         self.refused_calls += display.state.refused_calls;
-        self.output_closed |= display.state.output_closed;
-        turn.cancel().is_cancelled() && !self.output_closed
+        self.unprinted = display.state.unprinted.take();
+        turn.cancel().is_cancelled() && self.unprinted.is_none()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::agent::{RecipeSource, Registry};
 use crate::chat_command::{self as chat, INTERRUPTED};
-use crate::command_line::{Command, Failure, failed, print, text};
+use crate::command_line::{Command, Failure, failed, print, printed, text};
 use crate::conversation::TokenState;
 use crate::interrupt::Interrupts;
 use crate::stdin_lines::StdinLines;
@@ -17,7 +17,7 @@ use lexopt::prelude::*;
 use serde_json::{Map, Value as Json, json};
 use std::env;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 pub(crate) const COMMAND: Command = Command {
@@ -203,11 +203,13 @@ fn run_in_session(
     let (outcome, state) = displayed(registry, &session.id, options, turn.cancel());
     if options.json {
         let report = report(&outcome, has_schema);
-        let _ = writeln!(io::stdout(), "{report}");
+        print(&format!("{report}\n"))?;
     }
+    let is_unprinted = state.unprinted.is_some();
+    printed(state.unprinted.map_or(Ok(()), Err))?;
     match outcome.result {
         Ok(_) => chat::refused_calls(outcome.refused_calls),
-        Err(RunError::Cancelled) if !state.output_closed => Err(Failure::Signalled(INTERRUPTED)),
+        Err(RunError::Cancelled) if !is_unprinted => Err(Failure::Signalled(INTERRUPTED)),
         // The display has printed the reason.
         Err(_) => Err(Failure::Reported),
     }
@@ -220,7 +222,9 @@ fn not_begun(options: &Options, reason: &str) -> Failure {
             "session_id": null, "final_output": null, "error": reason, "tool_calls": 0,
             "refused_calls": 0, "tokens": tokens(&TokenState::default()),
         });
-        let _ = writeln!(io::stdout(), "{report}");
+        if let Err(failure) = print(&format!("{report}\n")) {
+            return failure;
+        }
     }
     Failure::Failed(reason.to_owned())
 }

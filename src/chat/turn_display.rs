@@ -64,7 +64,7 @@ pub(crate) struct TurnDisplay<'a> {
     pub(crate) terminal: bool,
     pub(crate) answers: &'a dyn AnswerSink,
     pub(crate) input: &'a mut StdinLines,
-    /// Cancels the turn if the output is closed.
+    /// Cancels the turn if the output cannot be written.
     pub(crate) cancel: &'a Cancel,
     pub(crate) state: DisplayState,
 }
@@ -79,8 +79,8 @@ pub(crate) struct DisplayState {
     pub(crate) failed: bool,
     /// How many tool calls were refused because no user or client could be asked.
     pub(crate) refused_calls: usize,
-    /// Whether the output is closed.
-    pub(crate) output_closed: bool,
+    /// Why the output cannot be written.
+    pub(crate) unprinted: Option<io::Error>,
     /// Whether calls and failures go to stderr, so that stdout has only the answer.
     pub(crate) beside: bool,
     column: Column,
@@ -151,7 +151,7 @@ impl TurnDisplay<'_> {
     pub(crate) fn end(&mut self) {
         self.begin_line();
         self.flush();
-        if self.cancel.is_cancelled() && !self.state.output_closed {
+        if self.cancel.is_cancelled() && self.state.unprinted.is_none() {
             self.note("(cancelled)");
         }
     }
@@ -443,10 +443,10 @@ impl TurnDisplay<'_> {
         self.check(written);
     }
 
-    /// Cancels the turn if the output is closed.
+    /// Cancels the turn if the output cannot be written.
     fn check(&mut self, result: io::Result<()>) {
-        if result.is_err() {
-            self.state.output_closed = true;
+        if let Err(error) = result {
+            self.state.unprinted.get_or_insert(error);
             self.cancel.cancel();
         }
     }

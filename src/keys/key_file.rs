@@ -150,11 +150,11 @@ impl KeyFile {
         keys.filter(|key| !key.is_expired()).cloned().collect()
     }
 
-    /// Adds a key.
+    /// Adds a key, after `show`, which may be called again, has shown it.
     ///
     /// # Errors
-    /// When there is one of this name, or the file cannot be read or written.
-    pub(crate) fn add(&self, key: &Key) -> Result<()> {
+    /// When there is one of this name, it cannot be shown, or the file cannot be read or written.
+    pub(crate) fn add(&self, key: &Key, mut show: impl FnMut(&Key) -> Result<()>) -> Result<()> {
         self.file.edit(|mapping| {
             let name = Value::from(key.name.as_str());
             if mapping.contains_key(&name) {
@@ -165,17 +165,24 @@ impl KeyFile {
                 let reason = format!("there are {MAX_KEYS} keys; revoke one");
                 return Err(Error::unwritable(self.file.path(), reason));
             }
+            show(key)?;
             mapping.insert(name, key.to_yaml());
             mapping.insert(files::FORMAT.into(), 1.into());
             Ok(())
         })
     }
 
-    /// Gives a key another text, and another end if there is one.
+    /// Gives a key another text, and another end if there is one, after `show`, which may be called again, has shown it.
     ///
     /// # Errors
-    /// When there is no valid entry of this name, or the file cannot be read or written.
-    pub(crate) fn rotate(&self, name: &str, hash: Hash, expires: Option<Utc>) -> Result<Key> {
+    /// When there is no valid entry of this name, it cannot be shown, or the file cannot be read or written.
+    pub(crate) fn rotate(
+        &self,
+        name: &str,
+        hash: Hash,
+        expires: Option<Utc>,
+        mut show: impl FnMut(&Key) -> Result<()>,
+    ) -> Result<()> {
         self.file.edit(|mapping| {
             let unknown = |reason: &str| {
                 let reason = format!("the key {} {reason}", printable(name, MAX_NAME));
@@ -192,8 +199,9 @@ impl KeyFile {
                     "has expired; say with --expires when the new one does",
                 ));
             }
+            show(&key)?;
             mapping.insert(name.into(), key.to_yaml());
-            Ok(key)
+            Ok(())
         })
     }
 

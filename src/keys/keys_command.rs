@@ -9,10 +9,11 @@ use crate::roles::Role;
 use crate::store;
 use crate::sys::clock::{Utc, now_rfc3339, unix_seconds};
 use crate::text::printable;
-use gosling_shared::missing;
+use gosling_shared::{missing, print_all};
 use lexopt::prelude::*;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::path::Path;
 
 pub(crate) const COMMAND: Command = Command {
     name: "keys",
@@ -156,10 +157,11 @@ fn add(file: &KeyFile, activity: &Activity, name: &str, options: &Options) -> Re
         expires: options.expires,
         own_sessions: options.own_sessions,
     };
-    recorded(activity, name, &Change::Added, &shown(&key), || {
-        file.add(&key)
-    })?;
-    print_once(&secret, &key)
+    let mut print = PrintOnce::new(&secret);
+    let added = recorded(activity, name, &Change::Added, &shown(&key), || {
+        file.add(&key, |key| print.print(key))
+    });
+    print.end(added)
 }
 
 fn rotate(
@@ -170,10 +172,11 @@ fn rotate(
 ) -> Result<(), Failure> {
     let secret = draw().map_err(failed("no random key"))?;
     let until = expires.map_or_else(String::new, |end| format!("until {end}"));
-    let key = recorded(activity, name, &Change::Rotated, &until, || {
-        file.rotate(name, hash(&secret), expires)
-    })?;
-    print_once(&secret, &key)
+    let mut print = PrintOnce::new(&secret);
+    let rotated = recorded(activity, name, &Change::Rotated, &until, || {
+        file.rotate(name, hash(&secret), expires, |key| print.print(key))
+    });
+    print.end(rotated)
 }
 
 fn revoke(file: &KeyFile, activity: &Activity, name: &str) -> Result<(), Failure> {
@@ -227,14 +230,45 @@ fn shown(key: &Key) -> String {
     out
 }
 
-/// Prints the key alone to stdout, for scripts, and to stderr what it is.
-fn print_once(secret: &str, key: &Key) -> Result<(), Failure> {
-    logging::say(&format!(
-        "the key {} ({}); it is not shown again:\n",
-        key.name,
-        shown(key)
-    ));
-    print(&format!("{secret}\n"))
+/// Prints the text of a key before the key takes effect, so that none has one that was never shown.
+struct PrintOnce<'a> {
+    secret: &'a str,
+    is_printed: bool,
+}
+
+impl<'a> PrintOnce<'a> {
+    fn new(secret: &'a str) -> Self {
+        PrintOnce {
+            secret,
+            is_printed: false,
+        }
+    }
+
+    /// Prints it alone to stdout, for scripts, and to stderr what it is.
+    fn print(&mut self, key: &Key) -> store::Result<()> {
+        if self.is_printed {
+            return Ok(());
+        }
+        let (name, shown) = (&key.name, shown(key));
+        logging::say(&format!(
+            "the key {name} ({shown}); it is not shown again:\n"
+        ));
+        let printed = print_all(&format!("{}\n", self.secret));
+        printed.map_err(store::Error::io("write to", Path::new("stdout")))?;
+        self.is_printed = true;
+        Ok(())
+    }
+
+    /// What comes of the change.
+    fn end(&self, changed: Result<(), Failure>) -> Result<(), Failure> {
+        match changed {
+            Err(Failure::Failed(why)) if self.is_printed => {
+                let why = format!("{why}; the key that was printed is not valid");
+                Err(Failure::Failed(why))
+            }
+            changed => changed,
+        }
+    }
 }
 
 fn list(file: &KeyFile, as_json: bool) -> Result<(), Failure> {

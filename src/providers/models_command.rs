@@ -4,7 +4,7 @@ use crate::catalog::litellm_table::parse_any;
 use crate::catalog::model_table::{MAX_TABLE, Model, ModelTable};
 use crate::catalog::{ProviderCatalog, replace_table, today};
 use crate::outbound::{Fetch, is_loopback_url};
-use gosling_core::command_line::{Command, Failure, failed, paths, print, text};
+use gosling_core::command_line::{Command, Failure, failed, logging, paths, print, text};
 use gosling_core::provider::Catalog;
 use gosling_core::store::{Config, Secrets, files};
 use gosling_core::sys::cancel::Cancel;
@@ -83,7 +83,8 @@ fn login(mut parser: lexopt::Parser) -> Result<(), Failure> {
     if let Some(other) = parser.next()? {
         return Err(other.unexpected().into());
     }
-    let mut progress = |text: &str| eprintln!("gosling: {}", printable(text, MAX_SHOWN));
+    let mut progress =
+        |text: &str| logging::say(&format!("gosling: {}\n", printable(text, MAX_SHOWN)));
     let signed_in = catalog(false)?.sign_in(&provider, &Cancel::new(), &mut progress);
     signed_in.map_err(failed("not signed in"))?;
     print(&format!("signed in to {provider}\n"))

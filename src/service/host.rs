@@ -6,8 +6,8 @@ use crate::host_stdin::HostStdin;
 use crate::listeners::{UNIX, add_place};
 use crate::port_file::PortFile;
 use crate::sys::lock;
+use gosling_shared::print_all;
 use serde_json::{Value, json};
-use std::io::{self, Write};
 use std::mem;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -92,10 +92,8 @@ impl Host {
             stdin.watch()?;
         }
         if self.ready {
-            let mut stdout = io::stdout().lock();
-            let printed = stdout.write_all(line.as_bytes());
-            let printed = printed.and_then(|()| stdout.flush());
-            printed.map_err(|error| format!("--ready: stdout cannot be written: {error}"))?;
+            print_all(&line)
+                .map_err(|error| format!("--ready: stdout cannot be written: {error}"))?;
         }
         Ok(())
     }

@@ -73,8 +73,10 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         colour: !as_json && stdout().is_terminal() && env::var_os("NO_COLOR").is_none(),
         number: 0,
         failed: 0,
+        printed: Ok(()),
     };
     demonstrate(&mut printer, &server, ours)?;
+    printer.printed?;
     match printer.failed {
         0 => Ok(()),
         _ => Err(Failure::Reported),
@@ -298,6 +300,8 @@ struct StepPrinter {
     colour: bool,
     number: usize,
     failed: usize,
+    /// What has come of it; after a failure nothing more is printed.
+    printed: Result<(), Failure>,
 }
 
 impl StepPrinter {
@@ -382,7 +386,7 @@ impl StepPrinter {
                 line["status"] = exchange.status.into();
             }
             line["response"] = response.clone();
-            let _ = print(&format!("{line}\n"));
+            self.print(&format!("{line}\n"));
             return;
         }
         let mark = if good { "ok" } else { "FAILED" };
@@ -392,7 +396,7 @@ impl StepPrinter {
         } else {
             ("", "")
         };
-        let _ = print(&format!("{}. {what}: {on}{mark}{off}\n", self.number));
+        self.print(&format!("{}. {what}: {on}{mark}{off}\n", self.number));
         let status = exchange.map_or(String::new(), |exchange| {
             let body = exchange
                 .body
@@ -403,18 +407,24 @@ impl StepPrinter {
         self.text(&format!("<- {status}in {ms} ms: {shown}"));
     }
 
-    fn summarize(&self) {
+    fn summarize(&mut self) {
         if !self.json {
             let text = match self.failed {
                 0 => format!("{} steps, all good\n", self.number),
                 n => format!("{} steps, {n} failed\n", self.number),
             };
-            let _ = print(&text);
+            self.print(&text);
         }
     }
 
-    fn text(&self, text: &str) {
-        let _ = print(&format!("   {}\n", printable(text, MAX_SHOWN)));
+    fn text(&mut self, text: &str) {
+        self.print(&format!("   {}\n", printable(text, MAX_SHOWN)));
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.printed.is_ok() {
+            self.printed = print(text);
+        }
     }
 }
 

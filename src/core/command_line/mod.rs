@@ -53,10 +53,19 @@ pub fn paths() -> Result<Paths, Failure> {
     Paths::from_env().map_err(failed("no folder for files"))
 }
 
-/// Prints to stdout. A closed stdout is not an error.
+/// Prints to stdout.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let _ = io::stdout().write_all(text.as_bytes());
-    Ok(())
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes());
+    printed(written.and_then(|()| stdout.flush()))
+}
+
+/// What comes of writing to stdout. That its reader has gone is not an error.
+pub fn printed(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(failed("stdout cannot be written")),
+    }
 }
 
 /// The remaining arguments, none of which is parsed as an option.
@@ -69,7 +78,6 @@ pub fn rest(parser: &mut lexopt::Parser) -> Result<Vec<OsString>, Failure> {
 /// # Errors
 /// When it is not Unicode.
 pub fn text(value: OsString) -> Result<String, Failure> {
-    value
-        .into_string()
-        .map_err(|value| Failure::Usage(format!("{value:?} is not Unicode")))
+    let text = value.into_string();
+    text.map_err(|value| Failure::Usage(format!("{value:?} is not Unicode")))
 }

@@ -1,7 +1,7 @@
 use super::{Key, KeyFile, check_name, check_own_sessions, read_end, read_entries};
 use crate::key_text::hash;
 use crate::roles::Role;
-use crate::store::Paths;
+use crate::store::{Error, Paths, Result};
 use crate::sys::clock::{Utc, unix_seconds};
 use crate::sys::to_hex;
 use std::path::PathBuf;
@@ -36,6 +36,11 @@ fn key(name: &str) -> Key {
     }
 }
 
+/// Shows a key.
+fn shown(_: &Key) -> Result<()> {
+    Ok(())
+}
+
 /// What is wrong with the only entry of this file; `HASH` stands for one.
 fn flaw(content: &str) -> String {
     let content = content.replace("HASH", &to_hex(&hash("")));
@@ -54,24 +59,36 @@ fn keys_are_added_rotated_and_removed_and_the_file_is_read_again() {
     assert!(reader.valid().is_empty());
     let (one, mut other) = (key("one"), key("other"));
     other.expires = Some(Utc::from_unix(unix_seconds() + 100));
-    file.add(&one).unwrap();
-    file.add(&other).unwrap();
+    file.add(&one, shown).unwrap();
+    file.add(&other, shown).unwrap();
     assert_eq!(reader.valid(), [one.clone(), other.clone()]);
-    let error = file.add(&one).unwrap_err().to_string();
+    let error = file.add(&one, shown).unwrap_err().to_string();
     assert!(error.contains("there is a key one"), "{error}");
 
     let later = Utc::from_unix(unix_seconds() + 200);
-    file.rotate("other", hash("new"), Some(later)).unwrap();
+    file.rotate("other", hash("new"), Some(later), shown)
+        .unwrap();
     let rotated = reader.valid()[1].clone();
     assert_eq!((rotated.hash, rotated.expires), (hash("new"), Some(later)));
     assert_eq!(
         (rotated.role, rotated.own_sessions),
         (other.role, other.own_sessions)
     );
-    file.rotate("other", hash("newer"), None).unwrap();
+    file.rotate("other", hash("newer"), None, shown).unwrap();
     assert_eq!(reader.valid()[1].expires, Some(later));
-    let error = file.rotate("none", hash(""), None).unwrap_err().to_string();
+    let error = file
+        .rotate("none", hash(""), None, shown)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("the key none does not exist"), "{error}");
+
+    // What cannot be shown changes nothing.
+    let unshown = |_: &Key| Err(Error::Denied("nobody sees it".to_owned()));
+    let error = file.rotate("other", hash("newest"), None, unshown);
+    assert!(error.unwrap_err().to_string().contains("nobody sees it"));
+    assert!(file.add(&key("third"), unshown).is_err());
+    assert_eq!(reader.valid().len(), 2);
+    assert_eq!(reader.valid()[1].hash, hash("newer"));
 
     assert!(file.remove("one").unwrap());
     assert!(!file.remove("one").unwrap());
@@ -84,17 +101,17 @@ fn a_key_whose_time_is_over_is_invalid_and_can_be_rotated_with_another_end_only(
     let file = KeyFile::of(&Paths::under(&dir.0));
     let mut expired = key("old");
     expired.expires = Some(Utc::from_unix(unix_seconds()));
-    file.add(&expired).unwrap();
+    file.add(&expired, shown).unwrap();
     assert!(file.valid().is_empty());
     assert_eq!(file.entries().unwrap().len(), 1);
     let error = file
-        .rotate("old", hash("new"), None)
+        .rotate("old", hash("new"), None, shown)
         .unwrap_err()
         .to_string();
     assert!(error.contains("has expired"), "{error}");
     assert_eq!(file.entries().unwrap()[0], Ok(expired));
     let later = Utc::from_unix(unix_seconds() + 100);
-    file.rotate("old", hash("new"), Some(later)).unwrap();
+    file.rotate("old", hash("new"), Some(later), shown).unwrap();
     assert_eq!(file.valid().len(), 1);
 }
 
@@ -103,10 +120,10 @@ fn no_key_is_valid_while_the_file_cannot_be_read() {
     let dir = Folder::new("broken");
     let paths = Paths::under(&dir.0);
     let file = KeyFile::of(&paths);
-    file.add(&key("one")).unwrap();
+    file.add(&key("one"), shown).unwrap();
     fs::write(paths.config.join("keys.yaml"), "one: [").unwrap();
     assert!(file.valid().is_empty());
-    assert!(file.add(&key("two")).is_err());
+    assert!(file.add(&key("two"), shown).is_err());
 }
 
 #[test]
