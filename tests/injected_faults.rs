@@ -17,8 +17,8 @@ use std::time::{Duration, SystemTime};
 use support::client::{Answer, KEY, send};
 use support::process::{Proc, descendants, signal};
 use support::scripted::{Action, Script};
-use support::server::{Extension, Record, RunningServer, Server, Session, gosling};
-use support::{TEST_TIMEOUT, until};
+use support::server::{Extension, GOSLING, Record, RunningServer, Server, Session, gosling};
+use support::{TEST_TIMEOUT, temp_dir, until};
 
 /// A server with a model, and a session with an MCP server and a shell.
 fn server() -> Server {
@@ -156,10 +156,10 @@ fn no_descriptors() {
     all_works(&server, &session);
 }
 
-/// Whether this process may change to an unprivileged user, and that user may run gosling.
-fn as_another_user(root: &Path) -> Option<u32> {
-    const USER: u32 = 54_321;
-    let owner = format!("{USER}:{USER}");
+/// Whether this process may change to this unprivileged user, and that user may run gosling. Limits of threads are those
+/// of a user, so that each test needs one of its own.
+fn as_another_user(root: &Path, user: u32) -> Option<u32> {
+    let owner = format!("{user}:{user}");
     let given = Command::new("chown")
         .arg("-R")
         .arg(owner)
@@ -168,19 +168,19 @@ fn as_another_user(root: &Path) -> Option<u32> {
     let mut command = gosling();
     command
         .arg("--version")
-        .uid(USER)
-        .gid(USER)
+        .uid(user)
+        .gid(user)
         .stdout(Stdio::null());
     let may = given.is_ok_and(|done| done.status.success())
         && command.status().is_ok_and(|status| status.success());
-    may.then_some(USER)
+    may.then_some(user)
 }
 
 #[test]
 fn no_threads() {
     // The limit counts the processes and threads of a user; root has no limit.
     let setup = server();
-    let user = match as_another_user(setup.root()) {
+    let user = match as_another_user(setup.root(), 54_321) {
         Some(user) => user,
         None => return eprintln!("skipped: only root can have a user of its own for this"),
     };
@@ -196,6 +196,35 @@ fn no_threads() {
     kept.echoes(&session);
     limit_as(Some(user), server.pid(), "nproc", "10000");
     all_works(&server, &session);
+}
+
+#[test]
+fn what_cannot_start_a_thread_for_its_log_writes_it_nevertheless() {
+    let root = temp_dir();
+    let Some(user) = as_another_user(root.path(), 54_322) else {
+        return eprintln!("skipped: only root can have a user of its own for this");
+    };
+    // One process without another thread, which cannot listen; with the guardian or a thread it can.
+    let start = |most: &str| {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nproc={most}")).arg(GOSLING);
+        command.args(["agent", "--port", "0"]).uid(user).gid(user);
+        command.env("GOOSE_PATH_ROOT", root.path());
+        command.env("GOOSE_SERVER__SECRET_KEY", KEY);
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        command.spawn().expect("prlimit runs")
+    };
+    let output = start("1").wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("gosling: cannot listen on"), "{said}");
+    let mut server = start("2");
+    let mut log = BufReader::new(server.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    assert!(line.contains(" listens on http://127.0.0.1:"), "{line}");
+    server.kill().unwrap();
+    server.wait().unwrap();
 }
 
 /// Files cannot grow, which looks like a full disk to the writer.

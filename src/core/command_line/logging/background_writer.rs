@@ -1,12 +1,12 @@
 //! Writes records in a thread, so that logging never blocks, whatever state the destination is in.
 //!
 //! A record costs its caller a lock, and a system call if the thread sleeps. The thread writes all queued records
-//! with one system call.
+//! with one system call. Where no thread can be started, the callers write, and wait for the destination.
 
 use crate::sys::{self, SMALL_STACK, lock};
 use log::Level;
 use std::io::{ErrorKind, Write};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ pub(super) struct BackgroundWriter {
 
 #[derive(Default)]
 struct State {
-    /// The destination, until the thread takes it.
+    /// The destination, unless the thread or a caller has taken it.
     sink: Option<Box<dyn Write + Send>>,
     /// Whether the thread runs.
     runs: bool,
@@ -64,19 +64,22 @@ impl BackgroundWriter {
         if state.closed {
             return;
         }
-        if !state.runs {
+        if !state.runs && state.sink.is_some() {
             let name = self.name.to_owned();
-            // Without a thread the queue fills up; the next record tries again.
-            state.runs = sys::spawn(name, Some(SMALL_STACK), || self.run()).is_ok();
-        }
-        if state.dropped > 0 || state.queue.len() + lines.len() > MAX_QUEUED {
-            state.dropped += 1;
-            return;
+            // The next record tries again.
+            state.runs = sys::spawn(name, Some(SMALL_STACK), || self.write_queued(true)).is_ok();
         }
         let sleeps = state.queue.is_empty() && !state.writes;
-        state.queue.extend_from_slice(lines.as_bytes());
+        if state.dropped > 0 || state.queue.len() + lines.len() > MAX_QUEUED {
+            state.dropped += 1;
+        } else {
+            state.queue.extend_from_slice(lines.as_bytes());
+        }
+        let runs = state.runs;
         drop(state);
-        if sleeps {
+        if !runs {
+            self.write_queued(false);
+        } else if sleeps {
             self.filled.notify_one();
         }
     }
@@ -84,7 +87,7 @@ impl BackgroundWriter {
     /// Waits until everything has been written, at most until `end`; returns at once if writing fails.
     pub(super) fn flush(&self, end: Instant) {
         let mut state = lock(&self.state);
-        while state.runs && !state.fails && (state.writes || !state.queue.is_empty()) {
+        while !state.fails && (state.writes || (state.runs && !state.queue.is_empty())) {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -94,74 +97,76 @@ impl BackgroundWriter {
         }
     }
 
-    /// The thread's function.
-    fn run(&self) {
-        let Some(mut sink) = lock(&self.state).sink.take() else {
+    /// The thread's function. It writes all lines, however long that takes, until the destination is closed. A caller
+    /// writes those that are queued, unless another one does so, and leaves what fails to the next.
+    fn write_queued(&self, is_thread: bool) {
+        let mut state = lock(&self.state);
+        let may_write = state.runs == is_thread;
+        let Some(mut sink) = state.sink.take_if(|_| may_write) else {
             return;
         };
+        let (mut lines, mut pause) = (Vec::new(), RETRY.0);
         loop {
-            let lines = self.next();
-            if !self.write(&mut *sink, &lines) {
-                return;
+            if lines.is_empty() {
+                (lines, state) = self.next(state, is_thread);
+            }
+            if lines.is_empty() {
+                break;
+            }
+            drop(state);
+            let written = sink.write(&lines);
+            state = lock(&self.state);
+            match written.map_err(|error| error.kind()) {
+                Ok(n @ 1..) => {
+                    lines.drain(..n);
+                    (state.fails, pause) = (false, RETRY.0);
+                }
+                Err(ErrorKind::Interrupted) => {}
+                Err(ErrorKind::BrokenPipe) => {
+                    state.queue = Vec::new();
+                    (state.writes, state.closed) = (false, true);
+                    return self.settled.notify_all();
+                }
+                failed => {
+                    // A slow reader may continue soon, so this does not count as a failure.
+                    state.fails = !is_thread || failed != Err(ErrorKind::WouldBlock);
+                    if !is_thread {
+                        break;
+                    }
+                    self.settled.notify_all();
+                    drop(state);
+                    thread::sleep(pause);
+                    pause = RETRY.1.min(pause * 2);
+                    state = lock(&self.state);
+                }
             }
         }
+        lines.append(&mut state.queue);
+        (state.queue, state.sink, state.writes) = (lines, Some(sink), false);
+        self.settled.notify_all();
     }
 
-    /// Waits for queued lines and takes them.
-    fn next(&self) -> Vec<u8> {
-        let mut state = lock(&self.state);
+    /// Takes the queued lines, for which the thread waits, and the count of dropped records unless writing fails.
+    fn next<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        is_thread: bool,
+    ) -> (Vec<u8>, MutexGuard<'a, State>) {
         state.writes = false;
         self.settled.notify_all();
-        while state.queue.is_empty() {
+        while is_thread && state.queue.is_empty() && state.dropped == 0 {
             let waited = self.filled.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
         state.writes = true;
         let mut lines = std::mem::take(&mut state.queue);
-        let dropped = std::mem::take(&mut state.dropped);
-        drop(state);
-        if dropped > 0 {
+        if state.dropped > 0 && !state.fails {
+            let dropped = std::mem::take(&mut state.dropped);
             let warning = format!("log records dropped: the queue was full count={dropped}");
             let warning = super::line(Some(Level::Warn), &warning, self.name != "log file");
             lines.extend_from_slice(warning.as_bytes());
         }
-        lines
-    }
-
-    /// Writes all lines, however long that takes; returns false if the destination is closed.
-    fn write(&self, sink: &mut dyn Write, lines: &[u8]) -> bool {
-        let mut rest = lines;
-        let mut pause = RETRY.0;
-        while !rest.is_empty() {
-            match sink.write(rest) {
-                Ok(n @ 1..) => {
-                    rest = &rest[n..];
-                    self.set(|state| state.fails = false);
-                    pause = RETRY.0;
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                    self.set(|state| {
-                        state.queue = Vec::new();
-                        (state.writes, state.closed) = (false, true);
-                    });
-                    return false;
-                }
-                failed => {
-                    // A slow reader may continue soon, so this does not count as a failure.
-                    let slow = failed.is_err_and(|e| e.kind() == ErrorKind::WouldBlock);
-                    self.set(|state| state.fails = !slow);
-                    thread::sleep(pause);
-                    pause = RETRY.1.min(pause * 2);
-                }
-            }
-        }
-        true
-    }
-
-    fn set(&self, change: impl FnOnce(&mut State)) {
-        change(&mut lock(&self.state));
-        self.settled.notify_all();
+        (lines, state)
     }
 }
 

@@ -146,3 +146,44 @@ fn a_reader_that_is_gone_ends_it() {
     assert!(lock(&test.writer.state).queue.is_empty());
     assert!(test.written.recv().is_err(), "the thread ended");
 }
+
+#[test]
+fn where_no_thread_can_be_started_the_caller_writes_and_a_thread_goes_on() {
+    let test = Test::new();
+    let here = || test.writer.write_queued(false);
+    lock(&test.writer.state).queue = b"one\n".to_vec();
+    for outcome in [
+        Ok(2),
+        Err(ErrorKind::Interrupted.into()),
+        Err(ErrorKind::StorageFull.into()),
+    ] {
+        test.lets(outcome);
+    }
+    here();
+    assert_eq!(test.written(), "on");
+    test.flush(LONG);
+    // Nothing is lost, and the count of dropped records comes once, whatever fails meanwhile.
+    lock(&test.writer.state).dropped = 7;
+    for _ in 0..3 {
+        test.lets(Err(ErrorKind::StorageFull.into()));
+        here();
+        assert_eq!(lock(&test.writer.state).queue, b"e\n");
+    }
+    test.lets(Ok(ALL));
+    test.lets(Ok(ALL));
+    here();
+    assert_eq!(test.written(), "e\n");
+    assert!(test.written().ends_with(" count=7\n"));
+    lock(&test.writer.state).queue = b"two\n".to_vec();
+    test.lets(Err(ErrorKind::StorageFull.into()));
+    here();
+    lock(&test.writer.state).dropped = 8;
+    test.writer.push("lost\n");
+    for _ in 0..3 {
+        test.lets(Ok(ALL));
+    }
+    assert_eq!(test.written(), "two\n");
+    assert!(test.written().ends_with(" count=9\n"));
+    test.writer.push("three\n");
+    assert_eq!(test.written(), "three\n");
+}
