@@ -152,6 +152,15 @@ fn is_refused(archive: &[u8], why: &str) {
 }
 
 #[test]
+fn what_is_no_archive_is_refused_without_advice_about_the_users_files() {
+    let (root, folder) = (temp_dir(), temp_dir());
+    let output = on(root.path(), &["restore", text(folder.path())]);
+    fails(&output, text(folder.path()));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!said.contains("put a backup in its place"), "{said}");
+}
+
+#[test]
 fn damaged_and_newer_archives_are_refused() {
     let folder = temp_dir();
     let (_server, _, archive) = backed_up(folder.path(), &[]);

@@ -222,3 +222,12 @@ fn the_first_turn_with_a_retired_model_says_so_once() {
     let stored = session.stored().to_string();
     assert!(!stored.contains("has retired"), "{stored}");
 }
+
+#[test]
+fn what_is_no_table_is_refused_without_advice_about_the_users_files() {
+    let root = Root::new();
+    let folder = root.path().to_string_lossy();
+    let said = root.prints(&["update", &folder], 1);
+    assert!(said.contains(&*folder), "{said}");
+    assert!(!said.contains("put a backup in its place"), "{said}");
+}

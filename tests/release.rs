@@ -118,6 +118,8 @@ fn says_nothing(folder: &Path, why: &str) {
     assert!(text.starts_with("gosling: nothing is known: "), "{text}");
     assert!(text.contains(why), "{why}: {text}");
     assert_eq!(text.lines().count(), 1, "{text}");
+    // What to do with the files of users is no advice for those of a release.
+    assert!(!text.contains("put a backup in its place"), "{text}");
 }
 
 #[test]
@@ -226,6 +228,31 @@ fn many_problems_are_counted() {
     let text = refusal(&mut verify(release.path()), 1);
     assert!(text.ends_with("\n  and 150 more\n"), "{text}");
     assert_eq!(text.lines().count(), 52, "{text}");
+    // Also if it is another release, which comes first.
+    let output = verify(release.path())
+        .args(["--json", "--sha256", &hash(b"")])
+        .output();
+    let found: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    let problems = found["problems"].as_array().unwrap();
+    assert_eq!(
+        (problems.len(), &found["further_problems"]),
+        (50, &json!(151))
+    );
+    assert_eq!(problems[0]["name"], "SHA256SUMS");
+}
+
+#[test]
+fn names_of_devices_are_refused() {
+    let release = release();
+    for name in ["NUL", "con.txt", "COM1", "aux.tar.gz"] {
+        let mut changed = record();
+        changed["files"][2]["name"] = name.into();
+        describe(release.path(), &changed.to_string());
+        says_nothing(release.path(), "a device of Windows");
+        describe(release.path(), &record().to_string());
+        change_sums(release.path(), "licences.txt", name);
+        says_nothing(release.path(), "a device of Windows");
+    }
 }
 
 #[test]
@@ -263,6 +290,9 @@ fn links_and_other_kinds_of_files_are_not_followed() {
         assert!(made.success());
         says_nothing(release.path(), "not a regular file");
         fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        says_nothing(release.path(), "not a regular file");
+        fs::remove_dir(&path).unwrap();
         fs::write(&path, text).unwrap();
     }
     printed(verify(release.path()).output().unwrap());

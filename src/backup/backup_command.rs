@@ -9,7 +9,7 @@ use crate::restore;
 use crate::root_files;
 use crate::store::{Paths, files};
 use crate::text::printable;
-use gosling_shared::missing;
+use gosling_shared::{missing, without_advice};
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -171,7 +171,7 @@ fn run_restore(parser: lexopt::Parser) -> Result<(), Failure> {
         restore::restore(&paths, &mut io::stdin().lock(), "the archive", force)
     } else {
         let opened =
-            files::open(&PathBuf::from(&file)).map_err(|error| nothing(error.to_string()))?;
+            files::open(&PathBuf::from(&file)).map_err(|error| nothing(without_advice(error)))?;
         let Some(archive) = opened else {
             let why = format!("there is no file {}", printable(&name, 4096));
             return Err(nothing(why));

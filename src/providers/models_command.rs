@@ -9,6 +9,7 @@ use gosling_core::provider::Catalog;
 use gosling_core::store::{Config, Secrets, files};
 use gosling_core::sys::cancel::Cancel;
 use gosling_core::text::printable;
+use gosling_shared::without_advice;
 use lexopt::prelude::*;
 use std::fmt::Write;
 use std::path::Path;
@@ -224,8 +225,8 @@ fn read(from: &str, offline: bool) -> Result<Vec<u8>, String> {
         return fetch.run(&Cancel::new());
     }
     let path = Path::new(from);
-    let file = files::open(path).map_err(|error| error.to_string())?;
+    let file = files::open(path).map_err(without_advice)?;
     let mut file = file.ok_or("there is no such file")?;
-    let (text, _) = files::read(&mut file, path, MAX_TABLE).map_err(|error| error.to_string())?;
+    let (text, _) = files::read(&mut file, path, MAX_TABLE).map_err(without_advice)?;
     Ok(text)
 }

@@ -4,6 +4,7 @@
 //! Whatever is taken from them may be printed, and be joined to the folder: names are plain, and texts are of visible
 //! ASCII.
 
+use crate::sys::paths::path_text::is_device;
 use crate::text::{json, printable};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,6 +151,8 @@ fn check_name(name: &str) -> Result<(), &'static str> {
         )
     } else if name.ends_with('.') {
         Err("the name ends with a dot, which Windows leaves out")
+    } else if is_device(name) {
+        Err("the name is that of a device of Windows")
     } else if name == SUMS {
         Err("SHA256SUMS cannot list itself")
     } else {

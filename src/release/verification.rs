@@ -4,6 +4,7 @@ use crate::manifest::{self, MAX_MANIFEST, RECORD, Record, SUMS, Sums};
 use crate::store::files;
 use crate::sys::to_hex;
 use crate::text::printable;
+use gosling_shared::without_advice;
 use ring::digest::{Context, SHA256};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -38,11 +39,12 @@ impl Verified {
     }
 }
 
-/// Compares a folder with its manifest. Nothing outside the folder is read: neither links nor folders are followed.
+/// Compares a folder with its manifest, and that with the hash that it is expected to have. Nothing outside the folder
+/// is read: neither links nor folders are followed.
 ///
 /// # Errors
 /// Why the manifest, or the folder, cannot be read or understood: then nothing can be said.
-pub(crate) fn verify(folder: &Path) -> Result<Verified, String> {
+pub(crate) fn verify(folder: &Path, expected: Option<&str>) -> Result<Verified, String> {
     let sums = read_manifest(folder, SUMS)?;
     let mut verified = Verified {
         sums_hash: hash_of(&sums),
@@ -50,6 +52,11 @@ pub(crate) fn verify(folder: &Path) -> Result<Verified, String> {
         problems: Vec::new(),
         further: 0,
     };
+    if expected.is_some_and(|expected| expected != verified.sums_hash) {
+        let found = &verified.sums_hash;
+        let problem = format!("this is another release: its SHA-256 is {found}");
+        verified.add(SUMS, problem);
+    }
     let sums = manifest::parse_sums(&sums).map_err(about(SUMS))?;
     let record = read_record(folder, &sums, &mut verified)?;
     let mut sizes = BTreeMap::new();
@@ -95,7 +102,7 @@ fn read_manifest(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
         Ok(None) => Err(cannot(
             "there is no such file; a release has one".to_owned(),
         )),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(without_advice(error)),
     }
 }
 
@@ -138,7 +145,7 @@ fn compare(path: &Path, size: Option<u64>, hash: &str) -> Result<(), String> {
     if has > MAX_FILE {
         return Err(format!("it is too large: {has} bytes"));
     }
-    let file = files::open(path).map_err(|error| error.to_string())?;
+    let file = files::open(path).map_err(without_advice)?;
     let mut file = file.ok_or_else(|| "it is missing".to_owned())?;
     if hash_file(&mut file, has).map_err(cannot_read)? == hash {
         return Ok(());

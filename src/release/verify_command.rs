@@ -55,16 +55,9 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     }
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.ok_or_else(|| missing("DIR"))?;
-    let mut verified =
-        verify(&folder).map_err(|why| Failure::NotChecked(format!("nothing is known: {why}")))?;
-    if expected.is_some_and(|expected| expected != verified.sums_hash) {
-        let problem = format!(
-            "this is another release: its SHA-256 is {}",
-            verified.sums_hash
-        );
-        let place = (manifest::SUMS.to_owned(), problem);
-        verified.problems.insert(0, place);
-    }
+    let verified = verify(&folder, expected.as_deref());
+    let verified =
+        verified.map_err(|why| Failure::NotChecked(format!("nothing is known: {why}")))?;
     let is_whole = verified.problems.is_empty() && verified.further == 0;
     if as_json {
         print(&format!("{:#}\n", to_json(&verified)))?;

@@ -5,6 +5,7 @@ use crate::index;
 use crate::packages::Ecosystem;
 use crate::store::files;
 use crate::sys::cancel::Cancel;
+use gosling_shared::without_advice;
 use std::fs;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -76,7 +77,7 @@ fn find_in_index(
     if path.is_dir() {
         return Ok(None);
     }
-    let opened = files::open(path).map_err(|error| error.to_string())?;
+    let opened = files::open(path).map_err(without_advice)?;
     let file = opened.ok_or_else(|| format!("{} does not exist", path.display()))?;
     let failed = |error| format!("{}: {error}", path.display());
     let mut index = BufReader::with_capacity(BUFFER, file);
@@ -173,7 +174,7 @@ impl Imported {
         path: &Path,
         is_wanted: &dyn Fn(&Malware) -> bool,
     ) -> Result<(), String> {
-        let read = files::read_file(path, MAX_FILE).map_err(|error| error.to_string())?;
+        let read = files::read_file(path, MAX_FILE).map_err(without_advice)?;
         let (text, _) = read.ok_or_else(|| format!("{} does not exist", path.display()))?;
         let failed = |fault: String| format!("{}: {fault}", path.display());
         if text.starts_with(b"PK") {

@@ -26,8 +26,13 @@ fn record(change: impl FnOnce(&mut Value)) -> Result<Record, String> {
 
 #[test]
 fn sums_as_sha256sum_writes_them_are_read() {
-    let read = sums(&["#  gosling_0.1.0~rc1-1_amd64.deb", "#  release.json"]).unwrap();
-    assert_eq!(read.len(), 2);
+    let read = sums(&[
+        "#  gosling_0.1.0~rc1-1_amd64.deb",
+        "#  console.com",
+        "#  release.json",
+    ])
+    .unwrap();
+    assert_eq!(read.len(), 3);
     assert!(read.values().all(|hash| hash == HASH));
 }
 
@@ -60,6 +65,13 @@ fn every_other_line_is_refused_with_its_number() {
         ("#  release.json", "before"),
         ("#  RELEASE.json", "before"),
         ("#  gosling.", "ends with a dot"),
+        ("#  NUL", "a device"),
+        ("#  con.txt", "a device"),
+        ("#  COM1", "a device"),
+        ("#  aux.tar.gz", "a device"),
+        ("#  lpt9.", "ends with a dot"),
+        ("#  LPT\u{b9}", "other characters"),
+        ("#  CONIN$", "other characters"),
     ] {
         let error = sums(&["#  release.json", line]).unwrap_err();
         assert!(error.starts_with("line 2: "), "{line:?}: {error}");
@@ -94,6 +106,7 @@ fn a_record_of_another_form_is_refused() {
         ("/toolchain", json!(7), "invalid type"),
         ("/files", json!([]), "no files"),
         ("/files/0/name", json!("../gosling"), "out of the folder"),
+        ("/files/0/name", json!("Prn.deb"), "a device"),
         ("/files/0/size", json!(-1), "invalid value"),
         ("/files/0/size", json!("A".repeat(900_000)), "invalid type"),
         ("/files/0/sha256", json!("0"), "sha256"),
