@@ -115,7 +115,7 @@ impl Host {
 }
 
 /// What a host is told about this server: never the key.
-fn description(places: &[String]) -> Value {
+pub(crate) fn description(places: &[String]) -> Value {
     let url = places.iter().find(|place| place.contains("://"));
     let port = url.and_then(|url| url.rsplit_once(':')?.1.parse::<u16>().ok());
     let sockets = places.iter().filter_map(|place| place.strip_prefix(UNIX));
@@ -128,6 +128,21 @@ fn description(places: &[String]) -> Value {
         "places": places,
         "version": env!("CARGO_PKG_VERSION"),
     })
+}
+
+/// Whether a server of any version has written it: other programs, too, have files with the id of a process.
+pub(crate) fn is_description(told: &Value) -> bool {
+    let is_null = |name: &str| told.get(name) == Some(&Value::Null);
+    let is_texts = |name: &str| {
+        let texts = told[name].as_array();
+        texts.is_some_and(|texts| texts.iter().all(Value::is_string))
+    };
+    let has_address = told["url"].is_string() && told["port"].is_u64();
+    told["pid"].is_u64()
+        && (has_address || is_null("url") && is_null("port"))
+        && is_texts("sockets")
+        && is_texts("places")
+        && told["version"].is_string()
 }
 
 #[cfg(test)]
@@ -150,5 +165,25 @@ mod tests {
         let told = description(&["unix:/run/a".to_owned()]);
         assert_eq!(told["url"], Value::Null);
         assert_eq!(told["port"], Value::Null);
+    }
+
+    #[test]
+    fn only_what_has_every_member_is_known_again() {
+        for places in [&["http://[::1]:8080", "unix:/run/a"][..], &["unix:/run/a"]] {
+            let places: Vec<String> = places.iter().map(|&it| it.to_owned()).collect();
+            let told = description(&places);
+            assert!(is_description(&told), "{told}");
+            for name in told.as_object().unwrap().keys() {
+                let (mut less, mut other) = (told.clone(), told.clone());
+                less.as_object_mut().unwrap().remove(name);
+                assert!(!is_description(&less), "{less}");
+                other[name] = json!({});
+                assert!(!is_description(&other), "{other}");
+            }
+        }
+        assert!(!is_description(&json!([])));
+        assert!(!is_description(
+            &json!({"pid": 1, "port": 8888, "token": "x"})
+        ));
     }
 }

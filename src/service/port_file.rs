@@ -1,5 +1,6 @@
 //! The file that tells other processes where the server listens. Its lock says that the server lives.
 
+use crate::host::is_description;
 use crate::own_file::OwnFile;
 use crate::store::files::beside;
 use crate::sys::fs::{FileCalls, open_regular, private, rename};
@@ -101,8 +102,8 @@ fn check_replaceable(path: &Path) -> Result<(), String> {
     let mut content = Vec::new();
     let read = old.take(MAX_OLD).read_to_end(&mut content);
     read.map_err(|error| error.to_string())?;
-    let parsed: Value = serde_json::from_slice(&content).unwrap_or_default();
-    if content.is_empty() || parsed["pid"].is_u64() {
+    let told: Value = serde_json::from_slice(&content).unwrap_or_default();
+    if content.is_empty() || is_description(&told) {
         return Ok(());
     }
     Err("gosling has not written what stands there, and it stays: choose another path".to_owned())
@@ -111,19 +112,32 @@ fn check_replaceable(path: &Path) -> Result<(), String> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::host::description;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    #[test]
-    fn it_appears_whole_and_goes_with_its_server() {
+    fn folder() -> PathBuf {
         let folder = std::env::temp_dir().join(format!("gosling-port-{}", random_hex(8).unwrap()));
         fs::create_dir(&folder).unwrap();
+        folder
+    }
+
+    /// What a server writes.
+    fn text(pid: u32) -> String {
+        let mut told = description(&["http://127.0.0.1:8080".to_owned()]);
+        told["pid"] = pid.into();
+        told.to_string() + "\n"
+    }
+
+    #[test]
+    fn it_appears_whole_and_goes_with_its_server() {
+        let folder = folder();
         let path = folder.join("port");
         let names = || fs::read_dir(&folder).unwrap().count();
         let mut file = PortFile::prepare(&path).unwrap();
         assert!(!path.exists());
-        file.publish("{\"pid\":1}\n").unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"pid\":1}\n");
+        file.publish(&text(1)).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), text(1));
         assert_eq!(
             fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600
@@ -133,20 +147,21 @@ mod tests {
         assert!(why.contains("a server that runs"), "{why}");
         // Another process has put its own in its place.
         fs::remove_file(&path).unwrap();
-        fs::write(&path, "{\"pid\": 2, \"x\": 1}").unwrap();
+        fs::write(&path, text(2)).unwrap();
         drop(file);
         assert!(path.exists());
         // A server that was killed has left it, and the next one that starts and fails leaves it, too.
         drop(PortFile::prepare(&path).unwrap());
         assert!(path.exists());
-        for content in ["notes", "{}", "[1]", "{\"pid\": \"x\"}", "\u{feff}"] {
+        let other = "{\"pid\":1,\"port\":8888,\"token\":\"x\"}";
+        for content in ["notes", "{}", "[1]", "{\"pid\": 1}", other, "\u{feff}"] {
             fs::write(&path, content).unwrap();
             let why = PortFile::prepare(&path).unwrap_err();
             assert!(why.contains("has not written"), "{content}: {why}");
         }
         fs::write(&path, "").unwrap();
         let mut file = PortFile::prepare(&path).unwrap();
-        file.publish("{\"pid\":3}").unwrap();
+        file.publish(&text(3)).unwrap();
         drop(file);
         assert_eq!(names(), 0);
         symlink("elsewhere", &path).unwrap();

@@ -248,11 +248,14 @@ fn files_that_cannot_be_written_refuse_the_start() {
     let (root, folder) = (temp_dir(), temp_dir());
     let at = |name: &str| folder.path().join(name);
     fs::write(at("notes"), "mine").unwrap();
+    let other = "{\"pid\": 1, \"port\": 8888, \"token\": \"x\"}";
+    fs::write(at("jupyter"), other).unwrap();
     symlink(at("target"), at("link")).unwrap();
     fs::create_dir(at("folder")).unwrap();
     let socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
     for (name, why) in [
         ("notes", "gosling has not written what stands there"),
+        ("jupyter", "gosling has not written what stands there"),
         ("link", "it is a symbolic link"),
         ("folder", "not a file, and stays"),
         ("socket", "not a file, and stays"),
@@ -266,10 +269,11 @@ fn files_that_cannot_be_written_refuse_the_start() {
     }
     drop(socket);
     assert_eq!(fs::read_to_string(at("notes")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(at("jupyter")).unwrap(), other);
     assert!(!at("target").exists());
     let mut left = names_in(folder.path());
     left.sort();
-    assert_eq!(left, ["folder", "link", "notes", "socket"]);
+    assert_eq!(left, ["folder", "jupyter", "link", "notes", "socket"]);
     for (arguments, why) in [
         (&["--ready", "xml"][..], "\"xml\" is unknown; it is `json`"),
         (&["--ready"], "missing argument"),
