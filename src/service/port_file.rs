@@ -2,6 +2,7 @@
 
 use crate::host::is_description;
 use crate::own_file::OwnFile;
+use crate::store::file_lock::FileLock;
 use crate::store::files::beside;
 use crate::sys::fs::{FileCalls, open_regular, private, rename};
 use crate::sys::random_hex;
@@ -36,7 +37,7 @@ impl PortFile {
             return Err(cannot("the name of a file is missing".to_owned()));
         }
         check_replaceable(&path).map_err(cannot)?;
-        Self::reserve(path).map_err(|error| cannot(format!("it cannot be written: {error}")))
+        Self::reserve(path).map_err(|error| cannot(unwritable(error)))
     }
 
     fn reserve(path: PathBuf) -> io::Result<Self> {
@@ -53,20 +54,24 @@ impl PortFile {
     /// Gives it this content and its name.
     ///
     /// # Errors
-    /// The disk is full or fails.
+    /// The disk is full or fails, or what stands there by now is not to be replaced.
     pub(crate) fn publish(&mut self, text: &str) -> Result<(), String> {
-        let written = self.write(text);
-        written.map_err(|error| {
-            let path = self.path.display();
-            format!("--port-file {path}: it cannot be written: {error}")
-        })
+        let taken = self.write(text).and_then(|()| self.take_place());
+        taken.map_err(|why| format!("--port-file {}: {why}", self.path.display()))
     }
 
-    fn write(&mut self, text: &str) -> io::Result<()> {
-        self.file.rewind()?;
-        self.file.write_all(text.as_bytes())?;
-        self.file.set_len(text.len() as u64)?;
-        rename(self.own.path(), &self.path)?;
+    fn write(&mut self, text: &str) -> Result<(), String> {
+        (self.file.rewind())
+            .and_then(|()| self.file.write_all(text.as_bytes()))
+            .and_then(|()| self.file.set_len(text.len() as u64))
+            .map_err(unwritable)
+    }
+
+    /// Of several servers that were prepared at the same time, one gets the name.
+    fn take_place(&mut self) -> Result<(), String> {
+        let _lock = FileLock::beside(&self.path).map_err(|error| error.to_string())?;
+        check_replaceable(&self.path)?;
+        rename(self.own.path(), &self.path).map_err(unwritable)?;
         self.own.renamed(&self.path);
         Ok(())
     }
@@ -76,6 +81,10 @@ impl Drop for PortFile {
     fn drop(&mut self) {
         self.own.remove();
     }
+}
+
+fn unwritable(error: io::Error) -> String {
+    format!("it cannot be written: {error}")
 }
 
 /// Refuses what a user may want to keep, and the file of a server that lives. Empty files are made for this purpose.
@@ -133,7 +142,12 @@ mod tests {
     fn it_appears_whole_and_goes_with_its_server() {
         let folder = folder();
         let path = folder.join("port");
-        let names = || fs::read_dir(&folder).unwrap().count();
+        // The lock stays.
+        let names = || {
+            let names = fs::read_dir(&folder).unwrap();
+            let names = names.map(|entry| entry.unwrap().file_name());
+            names.filter(|name| name != ".port.lock").count()
+        };
         let mut file = PortFile::prepare(&path).unwrap();
         assert!(!path.exists());
         file.publish(&text(1)).unwrap();
@@ -171,6 +185,53 @@ mod tests {
         assert!(why.contains("not a file"), "{why}");
         let why = PortFile::prepare(&folder.join("a/b")).unwrap_err();
         assert!(why.contains("No such file"), "{why}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn of_those_that_were_prepared_at_the_same_time_one_gets_the_name() {
+        for left in [None, Some(String::new()), Some(text(1))] {
+            let folder = folder();
+            let path = folder.join("port");
+            if let Some(left) = &left {
+                fs::write(&path, left).unwrap();
+            }
+            let all: Vec<_> = (0..8).map(|_| PortFile::prepare(&path).unwrap()).collect();
+            let begin = std::sync::Barrier::new(all.len());
+            let publish = |(mut file, pid): (PortFile, u32)| {
+                begin.wait();
+                (file.publish(&text(pid)), file, pid)
+            };
+            let all: Vec<_> = std::thread::scope(|scope| {
+                let all: Vec<_> = (all.into_iter().zip(10..))
+                    .map(|it| scope.spawn(move || publish(it)))
+                    .collect();
+                all.into_iter().map(|it| it.join().unwrap()).collect()
+            });
+            let (won, lost): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| it.0.is_ok());
+            assert_eq!(won.len(), 1, "{left:?}");
+            for (published, ..) in &lost {
+                let why = published.as_ref().unwrap_err();
+                assert!(why.contains("a server that runs has written it"), "{why}");
+            }
+            drop(lost);
+            assert_eq!(fs::read_to_string(&path).unwrap(), text(won[0].2));
+            drop(won);
+            assert!(!path.exists());
+            fs::remove_dir_all(&folder).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_has_come_there_meanwhile_stays() {
+        let folder = folder();
+        let path = folder.join("port");
+        let mut file = PortFile::prepare(&path).unwrap();
+        fs::write(&path, "notes").unwrap();
+        let why = file.publish(&text(1)).unwrap_err();
+        assert!(why.contains("has not written"), "{why}");
+        drop(file);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "notes");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -56,7 +56,7 @@ fn refused(arguments: &[&str], root: &TempDir) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// The names in a folder, but for the locks of sockets, which stay.
+/// The names in a folder, but for the locks, which stay.
 fn names_in(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -215,6 +215,46 @@ fn what_a_killed_server_left_is_replaced() {
             .then_some(())
     });
     assert!(server.terminate().success());
+    assert_eq!(names_in(folder.path()), [""; 0]);
+}
+
+#[test]
+fn of_servers_that_start_at_once_one_gets_the_file_and_the_others_end() {
+    let (root, folder) = (temp_dir(), temp_dir());
+    let file = folder.path().join("port");
+    let start = || {
+        let mut command = gosling();
+        command.args(["agent", "--port", "0", "--end-with-stdin", "--port-file"]);
+        command.arg(&file).env("GOOSE_PATH_ROOT", root.path());
+        command.env("GOOSE_SERVER__SECRET_KEY", KEY);
+        command.stdin(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let mut all: Vec<Child> = (0..6).map(|_| start()).collect();
+    let told = until("the file", || fs::read_to_string(&file).ok());
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let winner = all.iter().position(|child| told["pid"] == child.id());
+    let mut winner = all.swap_remove(winner.expect("one of them"));
+    for child in all {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("a server that runs has written it"), "{said}");
+    }
+    assert_eq!(winner.try_wait().unwrap(), None);
+    let now: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(now, told);
+    let port = told["port"].as_u64().unwrap() as u16;
+    let answer = send(
+        ([127, 0, 0, 1], port).into(),
+        "GET",
+        "/sessions",
+        Some(KEY),
+        None,
+    );
+    Answer::read("".into(), answer).is(200);
+    drop(winner.stdin.take());
+    assert_eq!(winner.wait().unwrap().code(), Some(0));
     assert_eq!(names_in(folder.path()), [""; 0]);
 }
 
