@@ -89,6 +89,8 @@ pub struct Part {
     pub option: Option<TakeOption>,
     /// What listens elsewhere than at a host and port.
     pub listeners: Option<OpenListeners>,
+    /// Removes the files that must not stay when a server ends at once.
+    pub remove_files: Option<fn()>,
     /// What writes log records to a file.
     pub log_file: Option<CreateLogFile>,
     /// What encrypts the connections of servers.
@@ -135,6 +137,7 @@ impl Part {
             service: None,
             option: None,
             listeners: None,
+            remove_files: None,
             log_file: None,
             encryption: None,
             servers: &[],

@@ -49,6 +49,7 @@ pub const PART: Part = Part {
         log_format::install().map_err(Failure::Failed)?;
         listeners::open(&listeners::places()?).map_err(Failure::Failed)
     }),
+    remove_files: Some(own_file::remove_all),
     log_file: Some(log_file::create),
     service: Some(|registry| Ok(Box::new(Running::new(registry)?))),
     ..Part::new("service")

@@ -1,5 +1,6 @@
 //! The end of a server whose turns may end first, and servers that share the numbers of sessions.
 
+use crate::hosts::names_in;
 use crate::listeners::activated;
 use crate::manager::Manager;
 use crate::support::client::{Answer, KEY};
@@ -163,14 +164,29 @@ fn a_turn_that_takes_too_long_is_ended() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let server = slow_server("600").start();
+    let folder = temp_dir();
+    let (file, socket) = (folder.path().join("port"), folder.path().join("s"));
+    let place = format!("unix:{}", socket.display());
+    let file = file.to_str().unwrap();
+    let arguments = [
+        "agent",
+        "--port",
+        "0",
+        "--listen",
+        &place,
+        "--port-file",
+        file,
+    ];
+    let server = slow_server("600").start_as(&arguments);
     let session = server.session([]);
     let mut turn = session.begin_turn("go");
     turn.wait_for_text("one");
     server.signal("TERM");
     until("it drains", || is_draining(&server));
+    assert_eq!(names_in(folder.path()).len(), 2);
     server.signal("TERM");
     assert_eq!(server.ended().code(), Some(143));
+    assert_eq!(names_in(folder.path()), [""; 0]);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn refused(arguments: &[&str], root: &TempDir) -> String {
 }
 
 /// The names in a folder, but for the locks, which stay.
-fn names_in(folder: &Path) -> Vec<String> {
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| !name.ends_with(".lock")).collect()

@@ -160,7 +160,9 @@ pub fn until_signal(
     log::info!("stopping signal={signal}");
     // If the thread cannot be started, a second signal has no effect, and the guardian ends what is left.
     let _ = sys::spawn("second signal".into(), None, || {
-        process::exit(128 + signal::wait())
+        let code = 128 + signal::wait();
+        (part::all().iter().filter_map(|part| part.remove_files)).for_each(|remove| remove());
+        process::exit(code)
     });
     drain();
     work.cancel();
