@@ -14,7 +14,7 @@ use gosling_core::store::Config;
 use gosling_core::store::settings::{self, Setting};
 use gosling_core::sys;
 use gosling_core::sys::file_owner::has_owner_of;
-use gosling_core::sys::fs::{FileCalls, lockable_folder, private, private_dir};
+use gosling_core::sys::fs::{FileCalls, lockable_folder, open_regular_with, private, private_dir};
 use gosling_core::text::{printable, split_command};
 use std::env;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -172,7 +172,7 @@ fn check_package(extension: &str, package: &str) -> Result<(), Error> {
 /// for a leftover. Dropping it removes it.
 struct ScriptFolder {
     path: PathBuf,
-    /// The open folder, which holds the lock.
+    /// What holds the lock, see [`lock_path`].
     lock: Option<File>,
 }
 
@@ -194,12 +194,16 @@ impl ScriptFolder {
     fn within(root: &Path) -> io::Result<Self> {
         for _ in 0..ATTEMPTS {
             let path = root.join(format!("{PREFIX}{}", sys::random_hex(12)?));
-            private_dir().create(&path)?;
+            if !cfg!(windows) {
+                private_dir().create(&path)?;
+            }
             if let Some(lock) = lock_folder(&path).inspect_err(|_| remove(&path, None))? {
-                return Ok(ScriptFolder {
-                    path,
-                    lock: Some(lock),
-                });
+                let lock = Some(lock);
+                let folder = ScriptFolder { path, lock };
+                if cfg!(windows) {
+                    private_dir().create(&folder.path)?;
+                }
+                return Ok(folder);
             }
         }
         Err(io::Error::other("another process keeps removing it"))
@@ -214,13 +218,19 @@ impl ScriptFolder {
                 continue;
             }
             let path = entry.path();
-            if fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir())
-                && has_owner_of(&path, &self.path)
-                && let Ok(folder) = lockable_folder(&path)
-                && FileCalls::try_lock(&folder).is_ok()
-            {
-                log::info!("removing the code of a process that has ended folder={path:?}");
-                remove(&path, Some(folder));
+            let is_left = |it: fs::Metadata| it.is_dir() || cfg!(windows) && it.is_file();
+            if fs::symlink_metadata(&path).is_ok_and(is_left) && has_owner_of(&path, &self.path) {
+                // A lock may have no folder: it is gone, or was never made.
+                let folder = match cfg!(windows) {
+                    true => path.with_extension(""),
+                    false => path,
+                };
+                if let Ok(lock) = open_lock(&folder)
+                    && FileCalls::try_lock(&lock).is_ok()
+                {
+                    log::info!("removing the code of a process that has ended folder={folder:?}");
+                    remove(&folder, Some(lock));
+                }
             }
         }
     }
@@ -232,8 +242,29 @@ impl Drop for ScriptFolder {
     }
 }
 
-/// Opens and locks a folder that was just created. `None` if another process has taken it for a leftover in the
-/// meantime: it locks a folder before it removes it, so one that is locked and in its place stays.
+/// What is locked for a folder: the folder itself, and on Windows, which has no locks on folders, a file beside it. A
+/// file in it would be removed with what else is there, and could then be locked twice. The one beside it exists before
+/// its folder, and is locked from then on until the folder is gone.
+fn lock_path(folder: &Path) -> PathBuf {
+    if cfg!(windows) {
+        folder.with_extension("lock")
+    } else {
+        folder.to_owned()
+    }
+}
+
+fn open_lock(folder: &Path) -> io::Result<File> {
+    if !cfg!(windows) {
+        return lockable_folder(folder);
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).read(true).write(true);
+    open_regular_with(&mut options, &lock_path(folder))
+}
+
+/// Opens and locks a folder that was just created, or on Windows is about to be. `None` if another process has taken it
+/// for a leftover in the meantime: it takes the lock before it removes anything, so what is locked and in its place
+/// stays.
 fn lock_folder(path: &Path) -> io::Result<Option<File>> {
     let gone = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Ok(None),
@@ -241,26 +272,28 @@ fn lock_folder(path: &Path) -> io::Result<Option<File>> {
         io::ErrorKind::PermissionDenied if cfg!(windows) => Ok(None),
         _ => Err(error),
     };
-    let folder = match lockable_folder(path) {
-        Ok(folder) => folder,
+    let lock = match open_lock(path) {
+        Ok(lock) => lock,
         Err(error) => return gone(error),
     };
-    // Where folders cannot be locked, no process removes leftovers.
-    if let Err(TryLockError::WouldBlock) = FileCalls::try_lock(&folder) {
+    // Where there are no locks, no process removes leftovers.
+    if let Err(TryLockError::WouldBlock) = FileCalls::try_lock(&lock) {
         return Ok(None);
     }
-    match fs::symlink_metadata(path) {
-        Ok(_) => Ok(Some(folder)),
+    match fs::symlink_metadata(lock_path(path)) {
+        Ok(_) => Ok(Some(lock)),
         Err(error) => gone(error),
     }
 }
 
 /// Removes a folder, which nobody takes while it is locked.
 fn remove(folder: &Path, lock: Option<File>) {
-    let removed = fs::remove_dir_all(folder);
+    let removed = sys::fs::remove_dir_all(folder);
+    if cfg!(windows) {
+        // Before the lock is free. If that fails, a later process removes it.
+        let _ = fs::remove_file(lock_path(folder));
+    }
     drop(lock);
-    // On Windows, some file systems keep a file until it is closed, and that of the lock keeps its folder.
-    let removed = removed.or_else(|_| sys::fs::remove_dir_all(folder));
     if let Err(error) = removed
         && error.kind() != io::ErrorKind::NotFound
     {

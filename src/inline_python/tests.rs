@@ -118,6 +118,9 @@ fn what_a_process_left_is_removed() {
     let leftover = root.join(format!("{PREFIX}left"));
     fs::create_dir(&leftover).unwrap();
     fs::write(leftover.join(FILE_NAME), "").unwrap();
+    if cfg!(windows) {
+        fs::write(lock_path(&root.join(format!("{PREFIX}alone"))), "").unwrap();
+    }
     own.remove_leftovers(&root);
     assert!(own.path.exists() && !leftover.exists());
     drop(own);
