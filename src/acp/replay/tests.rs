@@ -58,7 +58,8 @@ fn the_history_is_what_the_user_has_seen() {
         (&edit["title"], &edit["status"]),
         (&json!("Write a"), &json!("completed"))
     );
-    assert_eq!(edit["content"][0]["path"], "/work/a");
+    let written = edit["content"][0]["path"].as_str().unwrap();
+    assert_eq!(Path::new(written), Path::new("/work/a"));
     assert_eq!(sent[4]["status"], "failed");
     assert_eq!(sent[5]["status"], "in_progress");
 

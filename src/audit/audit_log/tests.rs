@@ -7,6 +7,7 @@ use crate::verification::{Verified, verify};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
@@ -552,13 +553,13 @@ fn draft(kind: &str) -> Draft {
     Draft::note(&time_of(SystemTime::now()), kind, &[])
 }
 
-/// Appends so many records that ends may be deferred, if ever.
-fn note_until_busy(log: &AuditLog) {
+/// Appends so many records that ends may be deferred, if ever. The lock that they kept is not released before this.
+fn note_until_busy(log: &AuditLog) -> MutexGuard<'_, State> {
     let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
     loop {
         log.append(&mut state, &draft("setting"), now).unwrap();
         if state.kept.is_busy() {
-            return;
+            return state;
         }
     }
 }
@@ -568,15 +569,14 @@ fn the_end_of_something_is_written_with_what_follows() {
     let folder = Folder::new();
     let mut log = folder.log_of_server();
     log.options.required = false;
-    note_until_busy(&log);
+    let mut state = note_until_busy(&log);
     let written = folder.lines().len();
-    {
-        // Neither does it wait for who records something else.
-        let (mut state, now) = (log.shared.state.lock().unwrap(), Instant::now());
-        note_end(&log);
-        assert_eq!(folder.lines().len(), written);
-        log.append(&mut state, &draft("setting"), now).unwrap();
-    }
+    // Neither does it wait for who records something else.
+    note_end(&log);
+    assert_eq!(folder.lines().len(), written);
+    let now = Instant::now();
+    log.append(&mut state, &draft("setting"), now).unwrap();
+    drop(state);
     let lines = folder.lines();
     assert_eq!(lines.len(), written + 2);
     assert!(lines[written].contains("\"of\":1,"), "{lines:?}");
@@ -589,9 +589,7 @@ fn the_end_of_something_is_written_when_the_lock_is_released_and_when_the_log_is
     let mut log = folder.log_of_server();
     log.options.required = false;
     let defer_one = || {
-        note_until_busy(&log);
-        // So that it is not released yet.
-        let _state = log.shared.state.lock().unwrap();
+        let _state = note_until_busy(&log);
         let written = folder.lines().len();
         note_end(&log);
         assert_eq!(folder.lines().len(), written);
@@ -615,7 +613,7 @@ fn what_is_required_or_durable_is_written_at_once() {
         let folder = Folder::new();
         let mut log = folder.log_of_server();
         (log.options.required, log.options.sync) = (required, sync);
-        note_until_busy(&log);
+        drop(note_until_busy(&log));
         let written = folder.lines().len();
         note_end(&log);
         assert_eq!(folder.lines().len(), written + 1);
@@ -648,8 +646,7 @@ fn an_end_that_cannot_be_written_later_is_counted() {
     let mut log = folder.log_of_server();
     log.options.required = false;
     {
-        note_until_busy(&log);
-        let mut state = log.shared.state.lock().unwrap();
+        let mut state = note_until_busy(&log);
         // As with a disk that is full, nothing can be written.
         let unwritable = File::open(folder.0.join("1.jsonl")).unwrap();
         state.end.as_mut().unwrap().file = Arc::new(unwritable);
