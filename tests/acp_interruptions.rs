@@ -154,7 +154,9 @@ fn the_links_of_a_prompt_embed_only_so_much() {
     fs::write(&small, "tiny").unwrap();
     fs::write(&large, "x".repeat(190_000)).unwrap();
     let embedded = |client: &mut AcpClient, file: &std::path::Path, count: usize| {
-        let link = json!({"type": "resource_link", "uri": format!("file://{}", file.display()), "name": "file"});
+        let path = file.display().to_string().replace('\\', "/");
+        let uri = format!("file:///{}", path.trim_start_matches('/'));
+        let link = json!({"type": "resource_link", "uri": uri, "name": "file"});
         let prompt = vec![link; count];
         client.call(
             "session/prompt",

@@ -39,6 +39,7 @@ fn contract_page_agrees_with_the_code() {
     for folder in ["src", "tests"] {
         for file in sources(&root().join(folder)) {
             let name = file.strip_prefix(root()).unwrap().display().to_string();
+            let name = name.replace('\\', "/");
             if name != THIS_FILE {
                 let source = fs::read_to_string(&file).unwrap();
                 faults.extend(faults_of_citations(&name, &source, &sections(PAGE)));

@@ -225,6 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(unix)]
     fn a_place_is_a_path_with_a_mode() {
         let parse = |place: &str| parse_place(place).ok();
         assert_eq!(parse("/run/x"), Some(("/run/x".into(), 0o600)));

@@ -1,7 +1,7 @@
 //! Tools and resources of a session: names, filters and JSON shapes.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Record, Server, as_argument, scripted_mcp};
+use crate::support::server::{Extension, Record, Server};
 use crate::support::until;
 use serde_json::{Value, json};
 use std::fs;
@@ -303,12 +303,9 @@ fn ten_thousand_tools_are_all_there() {
     let script = Script::new()
         .on("tools/list", [page(names(0..10_000), None)])
         .on("tools/call", [Action::text("here")]);
-    let record = Record::new();
-    let file = record.path().with_extension("script");
-    fs::write(&file, as_argument(&script)).unwrap();
-    let argument = format!("@{}", file.display());
     let server = Server::new().start();
-    let session = server.session([Extension::stdio("many", &scripted_mcp(), &[&argument])]);
+    let file = server.root().join("script");
+    let session = server.session([Extension::scripted_by(&file, "many", &script)]);
     let listed = session.tools();
     assert_eq!(listed.len(), 10_000);
     assert_eq!(listed[9_999], "many__tool09999");

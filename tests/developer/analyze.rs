@@ -9,6 +9,7 @@ use crate::{model_text, user_text, with_developer};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
+#[cfg(unix)]
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -237,9 +238,12 @@ fn what_cannot_be_analyzed_is_refused_with_a_reason() {
         refuses(session, json!({"path": "large.c"}), "more than the");
         refuses(session, json!({"path": "none.rs"}), "there is no");
         refuses(session, json!({"path": " "}), "empty");
-        let made = Command::new("mkfifo").arg(dir.join("pipe.rs")).status();
-        assert!(made.unwrap().success());
-        refuses(session, json!({"path": "pipe.rs"}), "not a regular file");
+        #[cfg(unix)]
+        {
+            let made = Command::new("mkfifo").arg(dir.join("pipe.rs")).status();
+            assert!(made.unwrap().success());
+            refuses(session, json!({"path": "pipe.rs"}), "not a regular file");
+        }
         let shown = text(session, json!({"path": "."}));
         assert!(
             shown.contains("1 of the files are too large")
@@ -306,11 +310,23 @@ fn vast() -> TempDir {
 
 /// Whether this process runs a call of `analyze`.
 fn analyzes(pid: u32) -> bool {
+    // Linux keeps 15 characters.
+    let is_one = |name: String| name.starts_with("mcp developer a") || name == "analyze";
+    thread_names(pid).into_iter().any(is_one)
+}
+
+#[cfg(unix)]
+fn thread_names(pid: u32) -> Vec<String> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
     let names = threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
-    let mut names = names.map(|name| name.trim().to_owned());
-    names.any(|name| name == "mcp developer a" || name == "analyze")
+    names.map(|name| name.trim().to_owned()).collect()
 }
+
+#[cfg(windows)]
+use windows_threads::names as thread_names;
+#[cfg(windows)]
+#[path = "../support/windows_threads.rs"]
+mod windows_threads;
 
 #[test]
 fn a_vast_tree_is_left_when_nobody_wants_it_any_more() {

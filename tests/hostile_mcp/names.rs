@@ -67,7 +67,8 @@ fn errors_about_names_are_short_and_can_be_shown() {
     let odd = format!("odd{EVIL}");
     let script = Script::new().tool(&odd, [refuse]);
     let server = Server::new().start();
-    let session = server.session([Extension::scripted("odd", &script)]);
+    let file = server.root().join("script");
+    let session = server.session([Extension::scripted_by(&file, "odd", &script)]);
     for name in [
         format!("odd__{odd}"),
         format!("odd__{EVIL}"),
@@ -96,9 +97,10 @@ fn resources_of_any_address_are_asked_for_by_it() {
         .offers("resources", json!({"resources": []}))
         .on("resources/read", [no]);
     let server = Server::new().start();
+    let file = server.root().join("script");
     let session = server.session([
         Extension::scripted("kind", &kind),
-        Extension::scripted("unkind", &unkind),
+        Extension::scripted_by(&file, "unkind", &unkind),
     ]);
     let addresses = [
         "file:///with space/ünï?#".to_owned(),

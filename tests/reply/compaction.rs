@@ -376,7 +376,8 @@ fn what_only_the_user_sees_does_not_fill_the_context() {
         {"steps": [{"call": {"name": "one__draw"}}, {"text": "There it is."}]},
     ]});
     let server = Server::scripted(calls).start();
-    let session = server.session([Extension::scripted("one", &script)]);
+    let file = server.root().join("script");
+    let session = server.session([Extension::scripted_by(&file, "one", &script)]);
     uses_small(&session);
     for _ in 0..2 {
         let turn = session.say("draw").finishes().says("There it is.");

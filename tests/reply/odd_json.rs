@@ -148,7 +148,8 @@ fn what_servers_and_models_send_comes_out_for_strict_readers() {
             [Action::line(&note), answer(result.replace('\n', " "))],
         );
     let server = with_model(&model);
-    let session = server.session([Extension::scripted("one", &script)]);
+    let file = server.root().join("script");
+    let session = server.session([Extension::scripted_by(&file, "one", &script)]);
 
     let turn = session.say("go").finishes();
     for event in &turn.events {

@@ -2,6 +2,7 @@
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, RunningServer, Server, Session, scripted_mcp};
+use crate::support::system;
 use serde_json::{Value, json};
 
 /// A model that calls `one__act` for each message and repeats the result.
@@ -141,7 +142,7 @@ fn always_does_not_hold_for_the_same_words_in_another_folder_or_for_other_values
     let folders = ["one", "two"].map(|name| server.work().join(name));
     let place = |folder: &std::path::Path| {
         std::fs::create_dir_all(folder).unwrap();
-        crate::support::system::symlink(scripted_mcp(), folder.join("server")).unwrap();
+        system::symlink(scripted_mcp(), folder.join("server")).unwrap();
     };
     folders.iter().for_each(|folder| place(folder));
     let begin = |folder: &std::path::Path, secret: &str, values: Value| {
@@ -173,7 +174,7 @@ fn always_does_not_hold_for_a_file_of_another_folder_that_is_gone_once_it_runs()
     let record = Record::new();
     let server = approving("approve");
     let program = server.work().join("server");
-    crate::support::system::symlink(scripted_mcp(), &program).unwrap();
+    system::symlink(scripted_mcp(), &program).unwrap();
     let mut args = vec![json!("./server")];
     args.extend(tool(&record).0["args"].as_array().unwrap().iter().cloned());
     let extension = tool(&record).with("cmd", "env").with("args", args.clone());
@@ -257,12 +258,12 @@ fn an_answer_without_an_origin_holds_for_the_first_program() {
     assert!(!is_asked(&session));
     server.logs("always allowed from now on as it is launched now tool=\"one__act\"");
     session.stop();
-    let other = tool(&record).with("env_keys", ["HOME"]);
+    let other = tool(&record).with("env_keys", [system::HOME]);
     assert!(is_asked(&server.session([other])));
     let allow =
         json!({"tool_permissions": [{"tool_name": "one__act", "permission": "always_allow"}]});
     server.post("/config/permissions", allow).is(200);
-    let other = tool(&record).with("env_keys", ["HOME"]);
+    let other = tool(&record).with("env_keys", [system::HOME]);
     assert!(!is_asked(&server.session([other])));
 }
 

@@ -137,7 +137,7 @@ pub fn threads(prefix: &str) -> usize {
 pub fn threads(prefix: &str) -> usize {
     #[path = "windows_threads.rs"]
     mod windows_threads;
-    let names = windows_threads::names().into_iter();
+    let names = windows_threads::names(std::process::id()).into_iter();
     names.filter(|name| name.starts_with(prefix)).count()
 }
 

@@ -572,6 +572,13 @@ impl Extension {
         Self::stdio(name, &scripted_mcp(), &[&as_argument(script)])
     }
 
+    /// As [`scripted`](Self::scripted), with its script in this new file. A command line of Windows has at most 32,767
+    /// characters.
+    pub fn scripted_by(file: &Path, name: &str, script: &Script) -> Self {
+        fs::write(file, as_argument(script)).unwrap();
+        Self::stdio(name, &scripted_mcp(), &[&format!("@{}", file.display())])
+    }
+
     /// Sets a field.
     pub fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
         self.0[field] = value.into();

@@ -1,4 +1,4 @@
-//! The names of the threads of this process, which Windows tells thread by thread.
+//! The names of the threads of a process, which Windows tells thread by thread.
 
 use std::ffi::c_void;
 
@@ -29,7 +29,7 @@ unsafe extern "system" {
     fn CloseHandle(handle: Handle) -> i32;
 }
 
-pub fn names() -> Vec<String> {
+pub fn names(of: u32) -> Vec<String> {
     let mut entry = Entry {
         size: size_of::<Entry>() as u32,
         ..Entry::default()
@@ -40,7 +40,7 @@ pub fn names() -> Vec<String> {
         let snapshot = CreateToolhelp32Snapshot(ALL_THREADS, 0);
         let mut found = Thread32First(snapshot, &raw mut entry);
         while found != 0 {
-            if entry.process == std::process::id() {
+            if entry.process == of {
                 names.extend(name(entry.thread));
             }
             found = Thread32Next(snapshot, &raw mut entry);

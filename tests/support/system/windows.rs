@@ -77,6 +77,8 @@ unsafe extern "system" {
 
 #[link(name = "ntdll")]
 unsafe extern "system" {
+    fn NtSuspendProcess(process: Handle) -> i32;
+    fn NtResumeProcess(process: Handle) -> i32;
     fn NtQueryInformationProcess(
         process: Handle,
         class: i32,
@@ -272,6 +274,16 @@ pub fn signal(pid: u32, name: &str) {
         "KILL" => {
             // SAFETY: an open handle.
             unsafe { TerminateProcess(process.as_raw_handle(), KILLED) };
+            return;
+        }
+        "STOP" | "CONT" => {
+            let act = if name == "STOP" {
+                NtSuspendProcess
+            } else {
+                NtResumeProcess
+            };
+            // SAFETY: an open handle.
+            unsafe { act(process.as_raw_handle()) };
             return;
         }
         _ => panic!("Windows has no {name}"),
