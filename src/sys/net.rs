@@ -15,21 +15,18 @@ pub fn hung_up(stream: &TcpStream) -> bool {
     loop {
         match receive(stream, &mut [0], libc::MSG_PEEK) {
             Ok(received) => return received == 0,
-            Err(error) => match error.kind() {
-                io::ErrorKind::Interrupted => {}
-                io::ErrorKind::WouldBlock => return false,
-                _ => return true,
-            },
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return error.kind() != io::ErrorKind::WouldBlock,
         }
     }
 }
 
 pub(crate) fn receive(stream: &TcpStream, buffer: &mut [u8], flags: i32) -> io::Result<usize> {
     let (start, len) = (buffer.as_mut_ptr().cast(), buffer.len());
-    let flags = flags | libc::MSG_DONTWAIT;
     // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel writes at most the
     // bytes that `buffer` has room for.
-    let received = unsafe { libc::recv(stream.as_raw_fd(), start, len, flags) };
+    let received =
+        unsafe { libc::recv(stream.as_raw_fd(), start, len, flags | libc::MSG_DONTWAIT) };
     usize::try_from(received).map_err(|_| io::Error::last_os_error())
 }
 
@@ -38,6 +35,9 @@ pub fn shutdown(stream: &TcpStream, how: Shutdown) {
     // Fails if the peer has disconnected.
     let _ = stream.shutdown(how);
 }
+
+/// Does nothing: no child inherits a socket that the standard library has accepted.
+pub fn keep_from_children(_: &TcpStream) {}
 
 /// Lengthens the accept queue, as far as the system allows.
 pub fn lengthen_queue(listener: &TcpListener) {

@@ -44,6 +44,12 @@ pub(crate) fn cancel_operations(handle: RawHandle) {
     unsafe { ffi::CancelIoEx(handle, ptr::null_mut()) };
 }
 
+/// Keeps an open handle, or one of none, from the children that start from now on.
+pub(crate) fn keep_handle(handle: RawHandle) {
+    // SAFETY: the call changes a flag of the handle, which its owner does not use. It fails for one that is not open.
+    unsafe { ffi::SetHandleInformation(handle, ffi::HANDLE_FLAG_INHERIT, 0) };
+}
+
 /// Does nothing: another process of the same user can read the memory of this one.
 pub fn protect_memory() {}
 

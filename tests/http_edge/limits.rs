@@ -376,6 +376,26 @@ fn stop_closes_the_idle_at_once_and_lets_the_busy_answer() {
 }
 
 #[test]
+#[cfg(feature = "demo")]
+fn a_child_keeps_no_connection_open() {
+    let edge = edge();
+    let mut client = edge.says(get("/empty"));
+    client.reply();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_gosling"));
+    let piped = std::process::Stdio::piped;
+    let child = child.args(["mcp", "demo"]).stdin(piped()).stdout(piped());
+    let mut child = child.spawn().unwrap();
+    assert_eq!(edge.server.stop(TEST_TIMEOUT), 0);
+    let begun = Instant::now();
+    while client.stream.get_mut().write_all(b"x").is_ok() {
+        assert!(begun.elapsed() < TEST_TIMEOUT / 2);
+        thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn stop_does_not_wait_longer_than_it_was_told() {
     let mut edge = edge();
     let mut busy = edge.says(get("/wait"));

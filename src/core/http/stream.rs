@@ -29,6 +29,7 @@ pub struct Stream {
 impl Stream {
     /// A stream over `socket`, without encryption.
     pub(super) fn new(socket: TcpStream) -> Stream {
+        net::keep_from_children(&socket);
         Stream {
             socket,
             session: OnceLock::new(),

@@ -4,7 +4,7 @@
 #[path = "../net/wake_by_connecting.rs"]
 mod wake_by_connecting;
 
-use crate::windows::cancel_operations;
+use crate::windows::{cancel_operations, keep_handle};
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::windows::io::{AsRawSocket, RawHandle, RawSocket};
@@ -60,6 +60,12 @@ pub fn shutdown(stream: &TcpStream, how: Shutdown) {
     // Fails if the peer has disconnected. What begins later ends at once, but what waits already goes on to wait.
     let _ = stream.shutdown(how);
     cancel_operations(stream.as_raw_socket() as RawHandle);
+}
+
+/// Keeps an accepted socket from the children that start from now on. It may be inherited although that from which it
+/// was accepted is not, as under Wine, and a connection is not closed as long as a child has it.
+pub fn keep_from_children(stream: &TcpStream) {
+    keep_handle(stream.as_raw_socket() as RawHandle);
 }
 
 /// Does nothing: this system does not lengthen the queue of a socket that listens already.

@@ -13,7 +13,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
 #[cfg(feature = "parts")]
 use std::os::windows::fs::FileTimesExt;
-use std::os::windows::io::{AsRawHandle, BorrowedHandle};
+use std::os::windows::io::{AsRawHandle, AsRawSocket, BorrowedHandle};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -302,9 +302,24 @@ fn a_process_that_was_told_to_ignore_ctrl_c_gets_it_and_its_stdio_stays_its_own(
         let is_told = unsafe { GetHandleInformation(ffi::GetStdHandle(number), &raw mut flags) };
         assert!(is_told == 0 || flags & ffi::HANDLE_FLAG_INHERIT == 0);
     }
-    unsafe extern "system" {
-        fn GetHandleInformation(handle: ffi::Handle, flags: *mut u32) -> ffi::Bool;
-    }
+}
+
+#[link(name = "kernel32")]
+unsafe extern "system" {
+    fn GetHandleInformation(handle: ffi::Handle, flags: *mut u32) -> ffi::Bool;
+}
+
+#[test]
+fn no_child_inherits_a_connection() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (server, _) = listener.accept().unwrap();
+    let mut flags = 0;
+    let handle = server.as_raw_socket() as ffi::Handle;
+    crate::net::keep_from_children(&server);
+    // SAFETY: an open handle, and a place for the flags.
+    let is_told = unsafe { GetHandleInformation(handle, &raw mut flags) };
+    assert!(is_told != 0 && flags & ffi::HANDLE_FLAG_INHERIT == 0);
 }
 
 #[test]
