@@ -239,7 +239,7 @@ fn settings_refusals_and_sessions_are_recorded_and_secrets_are_not() {
 
 #[test]
 fn what_cannot_be_recorded_is_not_done_if_the_log_is_required() {
-    let server = Server::scripted(runs("touch ran"));
+    let server = Server::scripted(runs("echo x> ran"));
     let server = server.env("GOOSE_AUDIT", "required").start();
     let session = server.session([Extension::builtin("developer")]);
     let id = session.id.clone();
@@ -269,7 +269,7 @@ fn what_cannot_be_recorded_is_not_done_if_the_log_is_required() {
         (
             "/agent/call_tool",
             json!({"session_id": id, "name": "developer__shell",
-            "arguments": {"command": "touch ran"}}),
+            "arguments": {"command": "echo x> ran"}}),
         ),
         ("/config/upsert", set("GOOSE_MODE", false)),
         ("/config/upsert", set("SOME_KEY", true)),

@@ -792,8 +792,10 @@ fn wrong_keys_without_end_keep_no_client_with_a_right_one_out() {
     let server = server();
     let key = add(&server, "grafana", "metrics", &[]);
     let (address, is_over) = (server.address(), AtomicBool::new(false));
+    // Wine does one system call at a time.
+    let guessers = if cfg!(windows) { 10 } else { 100 };
     let counts: Vec<usize> = thread::scope(|scope| {
-        let guessers: Vec<_> = (0..100)
+        let guessers: Vec<_> = (0..guessers)
             .map(|n| {
                 let is_over = &is_over;
                 scope.spawn(move || {

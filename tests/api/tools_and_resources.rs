@@ -4,7 +4,6 @@ use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server};
 use crate::support::until;
 use serde_json::{Value, json};
-use std::fs;
 
 #[test]
 fn tools_are_listed_in_the_recorded_shape() {

@@ -1,7 +1,7 @@
 //! Tools that the client runs: the model calls them, and the client sends the results.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, RunningServer, Server, Session};
+use crate::support::server::{Extension, Record, RunningServer, Server, Session};
 use crate::support::until;
 use serde_json::{Value, json};
 
@@ -103,11 +103,19 @@ fn the_client_answers_with_a_message() {
 #[test]
 fn an_answer_that_comes_after_a_hang_up_goes_on_where_the_turn_broke_off() {
     let server = started();
-    let session = with_front(&server);
+    let record = Record::new();
+    let one = Script::new().recorded(&record.path());
+    let session = server.session([Extension::scripted("one", &one)]);
+    session.add(front()).is(200);
     session.say("hello").finishes();
     let rest = server.settled();
     let mut turn = session.begin_turn("both");
     let (id, _) = turn.delegates();
+    until("the other call begins", || {
+        (!record.all("tools/call").is_empty()).then_some(())
+    });
+    // Its answer has come before that of a later call.
+    session.call("one__echo", json!({"message": "x"})).is(200);
     drop(turn);
     server.returns_to(rest);
     session

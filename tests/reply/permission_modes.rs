@@ -258,12 +258,14 @@ fn an_answer_without_an_origin_holds_for_the_first_program() {
     assert!(!is_asked(&session));
     server.logs("always allowed from now on as it is launched now tool=\"one__act\"");
     session.stop();
-    let other = tool(&record).with("env_keys", [system::HOME]);
+    let key = json!({"key": "TOKEN", "value": "secret", "is_secret": true});
+    server.post("/config/upsert", key).is(200);
+    let other = tool(&record).with("env_keys", ["TOKEN"]);
     assert!(is_asked(&server.session([other])));
     let allow =
         json!({"tool_permissions": [{"tool_name": "one__act", "permission": "always_allow"}]});
     server.post("/config/permissions", allow).is(200);
-    let other = tool(&record).with("env_keys", [system::HOME]);
+    let other = tool(&record).with("env_keys", ["TOKEN"]);
     assert!(!is_asked(&server.session([other])));
 }
 
