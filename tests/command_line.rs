@@ -13,7 +13,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Output, Stdio};
 use std::{fs, thread};
 use support::scripted::{Action, Script};
-use support::server::{as_argument, demo_command, gosling, scripted_mcp};
+use support::server::{Server, as_argument, demo_command, gosling, scripted_mcp};
 use support::{TempDir, temp_dir, until};
 
 /// The output of a command.
@@ -285,6 +285,25 @@ fn the_key_may_come_from_a_file() {
     run(&["agent", "--secret-file", "/no/such/file"])
         .exits(1)
         .complains("/no/such/file");
+}
+
+#[test]
+fn a_host_may_have_the_brackets_of_a_url_and_offline_no_name() {
+    let offline = ["agent", "--offline", "--port", "0", "--host"];
+    for host in ["somewhere.example", "[::1", "1.2.3", ""] {
+        run(&[&offline[..], &[host]].concat())
+            .exits(2)
+            .complains("looks up no names");
+    }
+    if std::net::TcpListener::bind("[::1]:0").is_err() {
+        eprintln!("skipped: there is no IPv6 here");
+        return;
+    }
+    for host in ["[::1]", "::1"] {
+        let server = Server::new().start_as(&[&offline[..], &[host]].concat());
+        assert!(server.address().is_ipv6());
+        server.get("/status").is(200);
+    }
 }
 
 #[test]

@@ -38,15 +38,27 @@ fn little_memory() -> io::Result<()> {
 /// A kernel whose newest system call has this number. All processors number the calls alike that are newer than those of
 /// Linux 5.0.
 fn kernel_up_to(newest: u32) -> io::Result<()> {
-    const LOAD: u16 = 0x20;
     const JUMP_GREATER: u16 = 0x25;
+    without_calls(JUMP_GREATER, newest, libc::ENOSYS)
+}
+
+/// A system call that is refused, as filters of containers do.
+fn without_sysinfo() -> io::Result<()> {
+    const JUMP_EQUAL: u16 = 0x15;
+    let call = u32::try_from(libc::SYS_sysinfo).expect("a small number");
+    without_calls(JUMP_EQUAL, call, libc::EPERM)
+}
+
+/// Has the calls refused for which this jump is taken.
+fn without_calls(jump: u16, number: u32, error: i32) -> io::Result<()> {
+    const LOAD: u16 = 0x20;
     const RETURN: u16 = 0x06;
-    const NO_SUCH_CALL: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+    let no_such_call = libc::SECCOMP_RET_ERRNO | error.cast_unsigned();
     let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut steps = [
         step(LOAD, 0, 0, 0),
-        step(JUMP_GREATER, 0, 1, newest),
-        step(RETURN, 0, 0, NO_SUCH_CALL),
+        step(jump, 0, 1, number),
+        step(RETURN, 0, 0, no_such_call),
         step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let program = libc::sock_fprog {
@@ -173,6 +185,73 @@ fn without_proc_a_turn_works() {
     };
     turn_works(&server);
     server.logs("/proc cannot be used");
+}
+
+/// The first process of a container is the parent of all that lose theirs.
+#[cfg(feature = "developer")]
+#[test]
+fn as_the_first_process_it_reaps_what_others_leave() {
+    const OF_ITS_OWN: [&str; 5] = ["-rpf", "--mount-proc", "--kill-child", "sh", "-c"];
+    let tried = Command::new("unshare")
+        .args(OF_ITS_OWN)
+        .arg("true")
+        .output();
+    if !tried.as_ref().is_ok_and(|done| done.status.success()) {
+        eprintln!("skipped: no processes of its own here: {tried:?}");
+        return;
+    }
+    let mut line = OF_ITS_OWN.to_vec();
+    line.push("exec \"$0\" \"$@\"");
+    let server = server().through("unshare", &line).start();
+    let developer = server.session([Extension::builtin("developer")]);
+    let shell = |command: &str| {
+        let answer = developer.call("developer__shell", json!({"command": command}));
+        answer.is(200).content().to_owned()
+    };
+    assert!(shell("cat /proc/1/comm").contains("gosling"));
+    let zombies = || -> usize {
+        let found = shell("cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z ' ; true");
+        found.trim().parse().unwrap()
+    };
+    // An idle MCP server stays beside, whose end nothing waits for.
+    let session = session(&server);
+    for _ in 0..5 {
+        shell("for i in 1 2 3 4; do (sleep 0.1 &) ; done");
+    }
+    until("all are reaped", || (zombies() == 0).then_some(()));
+    // Also where no child of gosling's ends any more.
+    shell("(setsid sh -c '(sleep 0.3 &) ; sleep 0.6' >/dev/null 2>&1 &)");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    until("these too", || (zombies() == 0).then_some(()));
+    turn_works(&server);
+    session.echoes("one");
+}
+
+/// Half of the descriptors are for connections: those that do not know the key cannot take the others.
+#[test]
+fn with_few_descriptors_silent_clients_keep_nobody_out() {
+    fn few_descriptors() -> io::Result<()> {
+        let limit = libc::rlimit {
+            rlim_cur: 64,
+            rlim_max: 4096,
+        };
+        // SAFETY: a system call with plain data that outlives it.
+        checked(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }.into())
+    }
+    let server = server().confined(few_descriptors).start();
+    turn_works(&server);
+    let silent = [(); 100].map(|()| TcpStream::connect(server.address()).unwrap());
+    turn_works(&server);
+    server.get("/sessions").is(200);
+    server.never_logs("No file descriptors");
+    drop(silent);
+}
+
+/// A filter of system calls may refuse the question for the memory.
+#[test]
+fn with_unknown_memory_requests_have_bodies() {
+    let server = server().confined(without_sysinfo).start();
+    turn_works(&server);
 }
 
 #[test]

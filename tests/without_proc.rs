@@ -1,4 +1,4 @@
-//! Without `/proc`, marks cannot be searched for, and only process groups are ended.
+//! Without `/proc`, marks cannot be searched for, and only process groups are ended, also if gosling is killed.
 #![cfg(feature = "developer")]
 #![cfg(target_os = "linux")]
 
@@ -23,14 +23,14 @@ fn children(of: u32) -> Vec<String> {
         .collect()
 }
 
-/// A server that sees no `/proc`; `None`, with the reason printed, where that cannot be set up.
-fn without_proc() -> Option<RunningServer> {
-    let hide = "mount -t tmpfs none /proc";
+/// A server that sees nothing in this folder; `None`, with the reason printed, where that cannot be set up.
+fn without(folder: &str) -> Option<RunningServer> {
+    let hide = format!("mount -t tmpfs none {folder}");
     let hidden = Command::new("unshare")
-        .args(["-mr", "sh", "-c", hide])
+        .args(["-mr", "sh", "-c", &hide])
         .output();
     if !hidden.as_ref().is_ok_and(|done| done.status.success()) {
-        eprintln!("skipped: /proc cannot be hidden here: {hidden:?}");
+        eprintln!("skipped: {folder} cannot be hidden here: {hidden:?}");
         return None;
     }
     let line = format!("{hide} && exec \"$0\" \"$@\"");
@@ -43,7 +43,9 @@ fn without_proc() -> Option<RunningServer> {
 
 #[test]
 fn without_proc_background_jobs_go_with_their_session() {
-    let Some(server) = without_proc() else { return };
+    let Some(server) = without("/proc") else {
+        return;
+    };
     let session = server.session([Extension::builtin("developer")]);
     let (deaf, asked) = (unique_sleep(), unique_sleep());
     let jobs = format!("(trap '' TERM HUP; exec sleep {deaf}) & sleep {asked} > /dev/null 2>&1 &");
@@ -62,4 +64,22 @@ fn without_proc_background_jobs_go_with_their_session() {
         children(server.pid()).is_empty().then_some(())
     });
     assert_eq!(server.log().matches("/proc cannot be used").count(), 1);
+}
+
+#[test]
+fn the_guardian_needs_neither_proc_nor_devices() {
+    for folder in ["/proc", "/dev"] {
+        let Some(server) = without(folder) else {
+            return;
+        };
+        let session = server.session([Extension::builtin("developer")]);
+        let nap = unique_sleep();
+        // A child of the shell, which the system does not end with gosling.
+        let command = format!("sleep {nap}; true");
+        let _answer = session.begin_call("developer__shell", json!({"command": command}));
+        running(&nap, 1);
+        server.never_logs("no guardian");
+        server.kill();
+        running(&nap, 0);
+    }
 }

@@ -9,7 +9,7 @@ use crate::sys::{self, signal};
 use gosling_core::command_line::serve::{self, parse_port, read_secret, variable};
 use gosling_core::command_line::{Command, Failure, failed, logging, paths, print, text, tls};
 use lexopt::prelude::*;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
@@ -95,6 +95,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
 fn start(options: Options) -> Result<(), Failure> {
     sys::protect_memory();
     let encryption = tls::wanted(options.tls)?;
+    let host = host(&options.host, options.offline)?;
     let listeners = serve::listeners()?;
     signal::block();
     let paths = paths()?;
@@ -120,14 +121,13 @@ fn start(options: Options) -> Result<(), Failure> {
         router = service.routes(router);
         services.push(service);
     }
-    let address = (options.host.as_str(), options.port);
     let opened = encryption.map(|open| open(&paths.state.join("tls")));
     let encryption = (opened.transpose()).map_err(failed("no certificate for TLS"))?;
     let scheme = encryption.as_ref().map_or("http", |_| "https");
     let mut server = Server::new(router, guard, Limits::default(), encryption);
     let mut places = Vec::new();
     if options.has_place || listeners.is_empty() {
-        serve::listen(&mut server, address)?;
+        serve::listen(&mut server, (host, options.port))?;
         places.push(announce(scheme, Some(server.local_addr()), ""));
     }
     for listener in listeners {
@@ -156,6 +156,18 @@ fn start(options: Options) -> Result<(), Failure> {
         close();
     }
     started
+}
+
+/// The host without the brackets that an IPv6 address has in a URL. Offline, no name is looked up.
+fn host(host: &str, offline: bool) -> Result<&str, Failure> {
+    let inner = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let inner = inner.unwrap_or(host);
+    let address = inner.split('%').next().unwrap_or_default();
+    if !offline || inner == "localhost" || address.parse::<IpAddr>().is_ok() {
+        return Ok(inner);
+    }
+    let reason = format!("--offline looks up no names, and the host {host:?} is not an address");
+    Err(Failure::Usage(reason))
 }
 
 /// Says where the server listens, and returns that.

@@ -14,10 +14,9 @@
 use super::child_command::Command;
 use super::process_mark::ProcessMark;
 use super::{marked_processes, unix};
-use std::fs::OpenOptions;
 use std::io::{self, BufRead, PipeWriter, Write};
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -41,6 +40,11 @@ pub fn enable() {
     ENABLED.store(true, Ordering::Relaxed);
 }
 
+/// Whether this program has declared that, so that all children are those of this layer.
+pub(super) fn is_enabled() -> bool {
+    ENABLED.load(Ordering::Relaxed)
+}
+
 /// The server's handle to its guardian. Dropping it without [`dismiss`](Guardian::dismiss) makes the guardian
 /// act.
 pub(super) struct Guardian {
@@ -50,7 +54,7 @@ pub(super) struct Guardian {
 
 impl Guardian {
     pub(super) fn start(mark: &str) -> io::Result<Option<Guardian>> {
-        if !ENABLED.load(Ordering::Relaxed) {
+        if !is_enabled() {
             return Ok(None);
         }
         let mut command = Command::new(this_program()?);
@@ -58,8 +62,9 @@ impl Guardian {
         let (read, stdin) = io::pipe()?;
         // A stopped guardian does not read; writes must not block the spawner thread.
         unix::set_nonblocking(stdin.as_raw_fd())?;
-        let null = OpenOptions::new().write(true).open("/dev/null")?;
-        let stdio = [read.into(), null.try_clone()?.into(), null.into()];
+        // It prints nothing. A pipe without a reader is there where `/dev/null` is not.
+        let (_, unread) = io::pipe()?;
+        let stdio = [read.into(), unread.try_clone()?.into(), unread.into()];
         let (prepared, mut progress) = unix::Prepared::guardian(&command, stdio)?;
         let pid = prepared.fork()?;
         if let Some(Err(error)) = progress.wait(START_TIMEOUT) {
@@ -121,13 +126,13 @@ impl Guardian {
     }
 }
 
-/// The path of the running program, valid even if its file has been replaced.
+/// The path of the running program, with `/proc` valid even if its file has been replaced.
 fn this_program() -> io::Result<PathBuf> {
-    if cfg!(target_os = "linux") {
-        Ok("/proc/self/exe".into())
-    } else {
-        std::env::current_exe()
+    let link = Path::new("/proc/self/exe");
+    if link.exists() {
+        return Ok(link.into());
     }
+    unix::started_file().map_or_else(std::env::current_exe, Ok)
 }
 
 /// The main function of the guardian: reads commands from stdin until its end, then kills what is left.

@@ -37,7 +37,7 @@ mod unix;
 #[cfg(windows)]
 mod windows;
 
-pub use memory::{memory_limit, share_of_memory};
+pub use memory::{memory_limit, share_of_descriptors, share_of_memory};
 pub use os::{SYSTEM_POLICY, limit_allocator_arenas, protect_memory, system_memory};
 #[cfg(feature = "parts")]
 pub use parts::*;

@@ -1,6 +1,6 @@
-//! The memory that this process may have.
+//! The memory and the descriptors that this process may have.
 
-use super::os::{own_memory_limits, system_memory};
+use super::os::{descriptor_limit, own_memory_limits, system_memory};
 use std::fs;
 use std::path::Path;
 
@@ -19,6 +19,13 @@ pub fn memory_limit() -> u64 {
 pub fn share_of_memory(bytes: usize) -> usize {
     let share = usize::try_from(memory_limit() / 16);
     share.map_or(bytes, |share| bytes.min(share))
+}
+
+/// So many, but no more than half of the descriptors that this process may have open (`ulimit -n`): the others are for
+/// files, MCP servers and models.
+pub fn share_of_descriptors(count: usize) -> usize {
+    let share = usize::try_from(descriptor_limit() / 2);
+    share.map_or(count, |share| count.min(share).max(1))
 }
 
 /// The limits in bytes of the control group with the path in the text of `/proc/self/cgroup`, and of those above it.

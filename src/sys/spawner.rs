@@ -6,7 +6,7 @@
 //! this thread reaps, and only after it has told the guardian, so the id of a group that the guardian knows is
 //! never reused.
 
-use super::guardian::Guardian;
+use super::guardian::{self, Guardian};
 use super::process::output::ExitWatch;
 use super::process_mark::{ProcessMark, server_mark};
 use super::start_limit::StartLimit;
@@ -15,12 +15,15 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, Weak};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long the guardian stays when there is nothing to guard.
 const GUARDIAN_IDLE: Duration = Duration::from_secs(1);
 /// The longest interval at which the thread checks whether descendants of ended children still run.
 const LONGEST_POLL_INTERVAL: Duration = Duration::from_secs(60);
+/// How long an exited child is left to its owner, before the wait for orphans looks again.
+const OWNER_PAUSE: Duration = Duration::from_millis(50);
 /// The timeout of that search.
 const SEARCH: Duration = Duration::from_secs(10);
 
@@ -37,6 +40,11 @@ enum Job {
     Unguarded,
     /// The search with this number has ended: whether a descendant still runs.
     Searched(u64, bool),
+    /// A process has exited that the system made a child of this one, or one that has another owner here. The reply
+    /// says whether it was reaped.
+    Exited(i32, Sender<bool>),
+    /// This process has no children any more, and nothing waits for them.
+    Childless,
     #[cfg(test)]
     Panic,
     #[cfg(test)]
@@ -149,6 +157,8 @@ struct SpawnerThread {
     /// id may be reused. Descendants are found by their mark: those of a command that exited, and those that
     /// escaped the search when a child was ended.
     left: bool,
+    /// Whether a thread waits for the end of orphans, see [`reap_orphans`].
+    has_reaper: bool,
     /// The number of the running search for them.
     search: Option<u64>,
     searches: u64,
@@ -169,6 +179,7 @@ impl SpawnerThread {
                 own: own.clone(),
             },
             left: false,
+            has_reaper: false,
             search: None,
             searches: 0,
             is_any_left,
@@ -274,8 +285,23 @@ impl SpawnerThread {
                 }
                 self.guardian.ensure(&self.children.groups);
                 let child = prepared.fork().map(|pid| self.adopt(pid));
+                self.wait_for_orphans();
                 // If the caller does not take the child, dropping it kills it.
                 drop(reply.send(child));
+            }
+            Job::Exited(pid, reply) => {
+                let is_guardian = self.guardian.guardian.as_ref().map(Guardian::pid) == Some(pid);
+                let is_orphan = !is_guardian && !self.children.groups.contains(&pid);
+                if is_orphan {
+                    unix::reap(pid);
+                }
+                let _ = reply.send(is_orphan);
+            }
+            Job::Childless => {
+                self.has_reaper = false;
+                if !self.children.groups.is_empty() {
+                    self.wait_for_orphans();
+                }
             }
             #[cfg(test)]
             Job::Panic => panic!("as the test wants it"),
@@ -284,6 +310,19 @@ impl SpawnerThread {
             #[cfg(test)]
             Job::Hold(until) => drop(until.recv()),
         }
+    }
+
+    /// As the first process of a container, this one becomes the parent of all whose parent has ended. Without a
+    /// thread for them, the next child tries again.
+    fn wait_for_orphans(&mut self) {
+        if self.has_reaper || std::process::id() != 1 || !guardian::is_enabled() {
+            return;
+        }
+        let own = self.own.clone();
+        let thread = super::spawn("orphans".into(), Some(super::SMALL_STACK), move || {
+            reap_orphans(&own)
+        });
+        self.has_reaper = thread.is_ok();
     }
 
     fn adopt(&mut self, pid: i32) -> NewChild {
@@ -329,6 +368,22 @@ impl Children {
 fn is_any_left() -> bool {
     server_mark()
         .is_ok_and(|mark| marked_processes::any_left(&ProcessMark::of_server(mark), SEARCH))
+}
+
+/// Has orphans reaped until this process has no children. Which they are the spawner thread decides: it alone knows
+/// its own children, each from its creation on.
+fn reap_orphans(jobs: &Sender<Job>) {
+    while let Some(pid) = unix::wait_any_exit() {
+        let (reply, answer) = bounded(1);
+        if jobs.send(Job::Exited(pid, reply)).is_err() {
+            return;
+        }
+        // The owner of a child reaps it soon.
+        if !answer.recv().unwrap_or_default() {
+            thread::sleep(OWNER_PAUSE);
+        }
+    }
+    let _ = jobs.send(Job::Childless);
 }
 
 /// The guardian, if there is one.

@@ -31,8 +31,8 @@ use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant};
 pub(crate) use system::limits;
-pub(super) use system::{PidFd, is_only_thread, limit_of, unmap_code};
-pub use system::{protect_memory, wait_signal_timeout};
+pub(super) use system::{PidFd, is_only_thread, limit_of, started_file, unmap_code};
+pub use system::{protect_memory, system_memory, wait_signal_timeout};
 
 /// The policy of commands that are given no other.
 pub const SYSTEM_POLICY: &str = "/etc/gosling/policy.yaml";
@@ -162,6 +162,24 @@ pub(super) fn state_of(pid: i32) -> State {
             0 if info.si_pid() == pid => State::Exited(status_in(info.si_code, info.si_status())),
             0 => State::Runs,
             _ => State::NotOurs,
+        }
+    }
+}
+
+/// Waits until any child has exited, which may be one that was never started here; does not reap it. `None` if there is
+/// no child.
+pub(super) fn wait_any_exit() -> Option<i32> {
+    loop {
+        // SAFETY: siginfo_t is plain data for which zero is valid, and it outlives the call.
+        unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            let options = libc::WEXITED | libc::WNOWAIT;
+            let result = libc::waitid(libc::P_ALL, 0, &raw mut info, options);
+            match checked(result) {
+                Ok(()) => return Some(info.si_pid()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
         }
     }
 }
@@ -298,17 +316,18 @@ pub fn limit_allocator_arenas() {
     };
 }
 
-/// The memory of the system in bytes, if it tells.
-pub fn system_memory() -> Option<u64> {
-    // SAFETY: plain integers.
-    let number = |name| u64::try_from(unsafe { libc::sysconf(name) }).ok();
-    number(libc::_SC_PHYS_PAGES)?.checked_mul(number(libc::_SC_PAGESIZE)?)
-}
-
 /// The limits that this process has itself on its memory, in bytes.
 pub(super) fn own_memory_limits() -> [u64; 2] {
-    let own = [libc::RLIMIT_AS as i32, libc::RLIMIT_DATA as i32];
-    own.map(|limit| limits(0, limit, None).map_or(u64::MAX, |[soft, _]| soft))
+    [libc::RLIMIT_AS as i32, libc::RLIMIT_DATA as i32].map(own_limit)
+}
+
+/// How many descriptors this process may have open.
+pub(super) fn descriptor_limit() -> u64 {
+    own_limit(libc::RLIMIT_NOFILE as i32)
+}
+
+fn own_limit(limit: i32) -> u64 {
+    limits(0, limit, None).map_or(u64::MAX, |[soft, _]| soft)
 }
 
 /// Overwrites the value of a variable in place, where the kernel shows it to other processes, and removes the

@@ -72,6 +72,11 @@ pub(super) fn own_memory_limits() -> [u64; 0] {
     []
 }
 
+/// No limit of descriptors is known.
+pub(super) fn descriptor_limit() -> u64 {
+    u64::MAX
+}
+
 /// Whether a variable may be removed: always, as the system guards its environment against other threads.
 pub(super) fn is_only_thread() -> bool {
     true

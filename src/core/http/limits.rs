@@ -1,6 +1,6 @@
 //! The limits of the HTTP server: sizes, connections and timeouts.
 
-use crate::sys::share_of_memory;
+use crate::sys::{share_of_descriptors, share_of_memory};
 use std::time::Duration;
 
 /// The limits of an HTTP server. The defaults suit a server with one user.
@@ -13,7 +13,8 @@ pub struct Limits {
     /// Size in bytes of a request's body (50 MiB, and no more than a sixteenth of the memory that this process may
     /// have). A longer one gets 413; if its length is declared, before the server reads any of it.
     pub max_body_bytes: usize,
-    /// Number of connections served at a time (512). For one more, the server closes the oldest connection
+    /// Number of connections served at a time (512, and no more than half of the descriptors that this process may
+    /// have open). For one more, the server closes the oldest connection
     /// that has not sent the key, or else the one idle longest. If there is neither, the new connection
     /// waits for [`slot_timeout`](Self::slot_timeout).
     pub max_connections: usize,
@@ -41,7 +42,7 @@ impl Default for Limits {
             max_head_bytes: 64 << 10,
             max_headers: 100,
             max_body_bytes: share_of_memory(50 << 20),
-            max_connections: 512,
+            max_connections: share_of_descriptors(512),
             slot_timeout: Duration::from_millis(250),
             head_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(120),

@@ -5,7 +5,7 @@ use super::{Error, EventStream, Socket};
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, Write};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tiny_http::{Header, StatusCode};
 
 /// What a handler returns.
@@ -162,8 +162,7 @@ impl Response {
         let StatusCode(status) = self.status;
         let reason = self.status.default_reason_phrase();
         line(out, &["HTTP/1.1 ", &status.to_string(), " ", reason]);
-        let date = httpdate::fmt_http_date(SystemTime::now());
-        line(out, &["Date: ", &date]);
+        line(out, &["Date: ", &date(SystemTime::now())]);
         for header in &self.headers {
             let name = header.field.as_str().as_str();
             let mut reserved = RESERVED_FIELDS.split(' ');
@@ -188,6 +187,12 @@ impl Response {
         }
         line(out, &[]);
     }
+}
+
+/// The date as HTTP has it: of the years that it can have.
+fn date(now: SystemTime) -> String {
+    let latest = UNIX_EPOCH + Duration::from_secs(253_402_300_799);
+    httpdate::fmt_http_date(now.clamp(UNIX_EPOCH, latest))
 }
 
 /// A header field with disallowed characters replaced; `None` if the name is not a field name.

@@ -2,9 +2,11 @@
 
 use super::checked;
 pub(in super::super) use super::executable::unmap_code;
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::io::Result;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::ptr;
 use std::time::Duration;
 
@@ -77,6 +79,27 @@ pub(crate) fn limits(pid: i32, resource: i32, new: Option<[u64; 2]>) -> Result<[
     // SAFETY: two limits that the kernel reads, unless there are none, and two that it writes.
     checked(unsafe { libc::syscall(libc::SYS_prlimit64, pid, resource, new, &raw mut old) })?;
     Ok(old)
+}
+
+/// The file that this process was started from, as the kernel was told. The working directory is that of the start.
+pub(in super::super) fn started_file() -> Option<PathBuf> {
+    // SAFETY: the kernel puts a string that ends with NUL on the stack of the first thread, for the life of the process.
+    let name = unsafe {
+        let name = libc::getauxval(libc::AT_EXECFN) as *const libc::c_char;
+        (!name.is_null()).then(|| CStr::from_ptr(name))?
+    };
+    std::path::absolute(OsStr::from_bytes(name.to_bytes())).ok()
+}
+
+/// The memory of the system in bytes, if it tells.
+pub fn system_memory() -> Option<u64> {
+    // SAFETY: sysinfo is plain data for which zero is valid, and it outlives the call.
+    let info = unsafe {
+        let mut info: libc::sysinfo = std::mem::zeroed();
+        checked(libc::sysinfo(&raw mut info)).ok()?;
+        info
+    };
+    u64::from(info.totalram).checked_mul(info.mem_unit.into())
 }
 
 /// Sets the name of this thread, of at most 15 bytes.

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// This system has no handles on processes.
@@ -37,7 +38,19 @@ pub(in super::super) fn limit_of(_: i32) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// The memory of the system in bytes, if it tells.
+pub fn system_memory() -> Option<u64> {
+    // SAFETY: plain integers.
+    let number = |name| u64::try_from(unsafe { libc::sysconf(name) }).ok();
+    number(libc::_SC_PHYS_PAGES)?.checked_mul(number(libc::_SC_PAGESIZE)?)
+}
+
 pub(super) fn set_name(_: &CStr) {}
+
+/// The system does not tell the program.
+pub(in super::super) fn started_file() -> Option<PathBuf> {
+    None
+}
 
 /// No wait for signals has an end here: none at once.
 pub fn wait_signal_timeout(_: Duration) -> Option<i32> {

@@ -44,3 +44,11 @@ fn framing_is_not_a_handlers_to_choose() {
     assert_eq!(head.to_lowercase().matches("content-length").count(), 1);
     assert!(!head.contains("chunked"));
 }
+
+#[test]
+fn dates_that_http_cannot_have_are_the_nearest_that_it_can() {
+    let year_12_000 = UNIX_EPOCH + Duration::from_secs(316_500_000_000);
+    assert_eq!(date(year_12_000), "Fri, 31 Dec 9999 23:59:59 GMT");
+    let year_1969 = UNIX_EPOCH - Duration::from_secs(1_000_000);
+    assert_eq!(date(year_1969), "Thu, 01 Jan 1970 00:00:00 GMT");
+}
