@@ -92,6 +92,10 @@ pub(in super::super) fn started_file() -> Option<PathBuf> {
 }
 
 /// The memory of the system in bytes, if it tells.
+#[allow(
+    clippy::useless_conversion,
+    reason = "the field has 32 bits on 32-bit processors"
+)]
 pub fn system_memory() -> Option<u64> {
     // SAFETY: sysinfo is plain data for which zero is valid, and it outlives the call.
     let info = unsafe {
