@@ -26,7 +26,7 @@ const OPTIONS: &str = "OpenOptions::new(";
 const CHECKED: [&str; 2] = ["open_regular_with(", "create_new(true)"];
 
 /// The files with plain reads, how many, and why.
-const ALLOWED: [(&str, usize, &str); 16] = [
+const ALLOWED: [(&str, usize, &str); 15] = [
     (
         "src/builtin/demo_server/demo_command/api_client.rs",
         1,
