@@ -78,6 +78,7 @@ pub fn main() -> ExitCode {
         return sys::guardian::run(&mark.to_string_lossy());
     }
     sys::guardian::enable();
+    sys::own_all_children();
     part::set(PARTS);
     // Removed for every command: child processes could read the key in the environment and call the server
     // with it.

@@ -40,11 +40,6 @@ pub fn enable() {
     ENABLED.store(true, Ordering::Relaxed);
 }
 
-/// Whether this program has declared that, so that all children are those of this layer.
-pub(super) fn is_enabled() -> bool {
-    ENABLED.load(Ordering::Relaxed)
-}
-
 /// The server's handle to its guardian. Dropping it without [`dismiss`](Guardian::dismiss) makes the guardian
 /// act.
 pub(super) struct Guardian {
@@ -54,7 +49,7 @@ pub(super) struct Guardian {
 
 impl Guardian {
     pub(super) fn start(mark: &str) -> io::Result<Option<Guardian>> {
-        if !is_enabled() {
+        if !ENABLED.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let mut command = Command::new(this_program()?);

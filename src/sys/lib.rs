@@ -38,7 +38,9 @@ mod unix;
 mod windows;
 
 pub use memory::{memory_limit, share_of_descriptors, share_of_memory};
-pub use os::{SYSTEM_POLICY, limit_allocator_arenas, protect_memory, system_memory};
+pub use os::{
+    SYSTEM_POLICY, limit_allocator_arenas, own_all_children, protect_memory, system_memory,
+};
 #[cfg(feature = "parts")]
 pub use parts::*;
 pub use taken_variables::take_variable;

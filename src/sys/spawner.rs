@@ -6,7 +6,7 @@
 //! this thread reaps, and only after it has told the guardian, so the id of a group that the guardian knows is
 //! never reused.
 
-use super::guardian::{self, Guardian};
+use super::guardian::Guardian;
 use super::process::output::ExitWatch;
 use super::process_mark::{ProcessMark, server_mark};
 use super::start_limit::StartLimit;
@@ -315,7 +315,7 @@ impl SpawnerThread {
     /// As the first process of a container, this one becomes the parent of all whose parent has ended. Without a
     /// thread for them, the next child tries again.
     fn wait_for_orphans(&mut self) {
-        if self.has_reaper || std::process::id() != 1 || !guardian::is_enabled() {
+        if self.has_reaper || !unix::must_reap_orphans() {
             return;
         }
         let own = self.own.clone();
