@@ -221,9 +221,10 @@ impl ScriptFolder {
             let is_left = |it: fs::Metadata| it.is_dir() || cfg!(windows) && it.is_file();
             if fs::symlink_metadata(&path).is_ok_and(is_left) && has_owner_of(&path, &self.path) {
                 // A lock may have no folder: it is gone, or was never made.
-                let folder = match cfg!(windows) {
-                    true => path.with_extension(""),
-                    false => path,
+                let folder = if cfg!(windows) {
+                    path.with_extension("")
+                } else {
+                    path
                 };
                 if let Ok(lock) = open_lock(&folder)
                     && FileCalls::try_lock(&lock).is_ok()

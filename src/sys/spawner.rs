@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 const GUARDIAN_IDLE: Duration = Duration::from_secs(1);
 /// The longest interval at which the thread checks whether descendants of ended children still run.
 const LONGEST_POLL_INTERVAL: Duration = Duration::from_secs(60);
-/// How long an exited child is left to its owner, before the wait for orphans looks again.
-const OWNER_PAUSE: Duration = Duration::from_millis(50);
 /// The timeout of that search.
 const SEARCH: Duration = Duration::from_secs(10);
+/// How long an exited child is left to its owner, before the wait for orphans looks again.
+const OWNER_PAUSE: Duration = Duration::from_millis(50);
 
 enum Job {
     Fork {

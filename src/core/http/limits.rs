@@ -14,9 +14,8 @@ pub struct Limits {
     /// have). A longer one gets 413; if its length is declared, before the server reads any of it.
     pub max_body_bytes: usize,
     /// Number of connections served at a time (512, and no more than half of the descriptors that this process may
-    /// have open). For one more, the server closes the oldest connection
-    /// that has not sent the key, or else the one idle longest. If there is neither, the new connection
-    /// waits for [`slot_timeout`](Self::slot_timeout).
+    /// have open). For one more, the server closes the oldest connection that has not sent the key, or else the one
+    /// idle longest. If there is neither, the new connection waits for [`slot_timeout`](Self::slot_timeout).
     pub max_connections: usize,
     /// Time that a new connection waits while `max_connections` are served (250 ms); then it gets 503.
     /// Later connections wait in the system's queue.
