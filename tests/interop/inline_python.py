@@ -133,10 +133,9 @@ class Scene:
         return len(list(folder.iterdir())) if folder.exists() else 0
 
     def nothing_is_left(self):
-        end = time.monotonic() + peers.GONE
-        while (left := (self.family(), [path.name for path in self.temporary.iterdir()])) != (set(), []):
-            expect(time.monotonic() < end, f"these are left: {left}")
-            time.sleep(0.05)
+        nothing = (set(), [])
+        look = lambda: (self.family(), [path.name for path in self.temporary.iterdir()])
+        settles("these are left", look, lambda seen: seen == nothing)
 
 
 def name_of(pid):
@@ -144,6 +143,14 @@ def name_of(pid):
         return Path("/proc", str(pid), "comm").read_text().strip()
     except OSError:
         return ""
+
+
+def settles(what, look, is_right):
+    """Waits until what `look` sees is right: a connection is closed a moment after its answer."""
+    end = time.monotonic() + peers.GONE
+    while not is_right(seen := look()):
+        expect(time.monotonic() < end, f"{what}: {seen}")
+        time.sleep(0.05)
 
 
 def expect(condition, text):
@@ -299,10 +306,11 @@ def cycles(scene, count):
         expect(status == 200, text)
         scene.gosling.ask("POST", "/agent/remove_extension", session | {"name": "py"})
         if begin is None:
+            scene.nothing_is_left()
             before, begin = scene.descriptors(), time.monotonic()
     took = round(1000 * (time.monotonic() - begin) / count)
     scene.nothing_is_left()
-    expect(scene.descriptors() <= before, f"{scene.descriptors()} descriptors, {before} before")
+    settles(f"descriptors, {before} before", scene.descriptors, lambda seen: seen <= before)
     scene.gosling.ask("POST", "/agent/stop", session)
     return took
 
