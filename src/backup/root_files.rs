@@ -3,6 +3,7 @@
 use crate::contents::LeftOut;
 use crate::names::FOLDERS;
 use crate::store::{Error, Paths, Result, files};
+use std::ffi::OsStr;
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
@@ -73,12 +74,9 @@ impl RootFiles {
             .map_err(Error::io("list", path))?;
         // A session before its messages, and these before the outputs that they name: so each that is written while
         // they are read is as it was at some time.
-        entries.sort_by_key(|(name, _)| {
-            (
-                name != "session.json",
-                name != "messages.jsonl",
-                name.clone(),
-            )
+        let place = |name: &OsStr| (name != "session.json", name != "messages.jsonl");
+        gosling_core::sorting::sort_by(&mut entries, |(a, _), (b, _)| {
+            (place(a), a).cmp(&(place(b), b))
         });
         for (file, kind) in entries {
             let shown = file.to_string_lossy();

@@ -15,7 +15,7 @@ pub fn all_checks() -> Vec<&'static Check> {
         .flatten()
         .copied()
         .collect();
-    checks.sort();
+    gosling_core::sorting::sort_by(&mut checks, Ord::cmp);
     checks.dedup();
     checks
 }

@@ -11,7 +11,6 @@ use crate::sys::clock;
 use crate::{RecipeAuthor, create_recipe};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -50,7 +49,7 @@ fn library_of(registry: &Registry) -> Library {
 
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let mut entries = library_of(registry).list();
-    entries.sort_by_key(|entry| Reverse(entry.modified));
+    gosling_core::sorting::sort_by(&mut entries, |a, b| b.modified.cmp(&a.modified));
     let commands = command_list::of_recipes(&registry.stores().config)?;
     let command = |path: &Path| {
         let mut own = commands.iter().filter(|(_, of)| of == path);

@@ -50,7 +50,7 @@ pub fn write(report: &CheckReport, asked: Asked, has_colours: bool) -> String {
     let transport = report.transport;
     let _ = writeln!(out, "{bold}{server}{off}, {protocol}, {transport}");
     let mut failed: Vec<&CheckResult> = report.checks.iter().filter(|it| it.is_failed()).collect();
-    failed.sort_by_key(|checked| checked.check.level);
+    gosling_core::sorting::sort_by(&mut failed, |a, b| a.check.level.cmp(&b.check.level));
     if !failed.is_empty() {
         let _ = writeln!(out, "\n{bold}Failed{off}");
     }
@@ -105,7 +105,7 @@ fn write_others(out: &mut String, report: &CheckReport, colours: &Colours) {
     let Colours { dim, bold, off, .. } = colours;
     let green = colours.green;
     let mut sections: Vec<&str> = report.checks.iter().map(|it| it.check.section).collect();
-    sections.sort_by_key(|section| order(section));
+    gosling_core::sorting::sort_by(&mut sections, |a, b| order(a).cmp(&order(b)));
     sections.dedup();
     for in_section in sections {
         let of_section = report

@@ -224,7 +224,8 @@ fn turns<'a>(request: &CompletionRequest<'a>, reasoning: &mut ReasoningBack<'_>)
     }
     for turn in &mut turns {
         // The API requires tool results before all other content of their message.
-        (turn.content).sort_by_key(|block| !matches!(block, Block::ToolResult { .. }));
+        let is_result = |block: &Block| matches!(block, Block::ToolResult { .. });
+        crate::sorting::sort_by(&mut turn.content, |a, b| is_result(b).cmp(&is_result(a)));
     }
     let users = turns
         .iter_mut()

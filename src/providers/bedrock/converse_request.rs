@@ -258,7 +258,8 @@ fn turns<'a>(
     }
     for turn in &mut turns {
         // Tool results come before all other content of their message.
-        (turn.content).sort_by_key(|block| !matches!(block, Block::ToolResult(_)));
+        let is_result = |block: &Block| matches!(block, Block::ToolResult(_));
+        crate::sorting::sort_by(&mut turn.content, |a, b| is_result(b).cmp(&is_result(a)));
     }
     if family.caches {
         let newest_first = turns.iter_mut().rev();

@@ -97,7 +97,7 @@ fn canonical_request(part: &SignedPart<'_>, headers: &[(&str, &str)], names: &st
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
         .map(|(name, value)| (canonical_value(name), canonical_value(value)))
         .collect();
-    pairs.sort();
+    crate::sorting::sort_by(&mut pairs, Ord::cmp);
     let pairs = pairs.iter().map(|(name, value)| format!("{name}={value}"));
     text += &pairs.collect::<Vec<_>>().join("&");
     text.push('\n');

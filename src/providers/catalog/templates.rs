@@ -64,7 +64,8 @@ impl ProviderCatalog {
     pub(super) fn host_templates(&self) -> Vec<Value> {
         let known = hosts().iter().filter(|host| *host.protocol != LEFT_OUT);
         let mut templates: Vec<_> = known.filter_map(|host| self.template(host)).collect();
-        templates.sort_by_key(|template| template.name.to_lowercase());
+        let name = |template: &ProviderTemplate| template.name.to_lowercase();
+        crate::sorting::sort_by(&mut templates, |a, b| name(a).cmp(&name(b)));
         let values = templates.iter().map(to_value);
         values.filter_map(Result::ok).collect()
     }

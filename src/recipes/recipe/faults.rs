@@ -428,7 +428,7 @@ impl Faults {
             }
         });
         let mut faults: Vec<Fault> = faults.collect();
-        faults.sort_by_key(|fault| fault.position);
+        gosling_core::sorting::sort_by(&mut faults, |a, b| a.position.cmp(&b.position));
         faults
     }
 }
