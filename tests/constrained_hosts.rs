@@ -12,6 +12,7 @@ use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use support::client::{Answer, KEY};
+use support::process::children;
 use support::scripted::{Action, Script};
 use support::server::{Extension, RunningServer, Server, Session, gosling};
 use support::until;
@@ -187,6 +188,15 @@ fn without_proc_a_turn_works() {
     server.logs("/proc cannot be used");
 }
 
+/// Whether a child of this process has ended and was not reaped.
+#[cfg(feature = "developer")]
+fn has_zombie(of: u32) -> bool {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut states =
+        entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    states.any(|stat| stat.contains(&format!(") Z {of} ")))
+}
+
 /// The first process of a container is the parent of all that lose theirs.
 #[cfg(feature = "developer")]
 #[test]
@@ -201,8 +211,16 @@ fn as_the_first_process_it_reaps_what_others_leave() {
         return;
     }
     let mut line = OF_ITS_OWN.to_vec();
-    line.push("exec \"$0\" \"$@\"");
+    line.push("(sleep 0.2 &) ; exec \"$0\" \"$@\"");
     let server = server().through("unshare", &line).start();
+    // Also while gosling has no child of its own.
+    let [first] = children(server.pid())[..] else {
+        panic!("unshare has one child");
+    };
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    until("what it found is reaped", || {
+        (!has_zombie(first.pid)).then_some(())
+    });
     let developer = server.session([Extension::builtin("developer")]);
     let shell = |command: &str| {
         let answer = developer.call("developer__shell", json!({"command": command}));

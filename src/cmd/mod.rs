@@ -78,7 +78,11 @@ pub fn main() -> ExitCode {
         return sys::guardian::run(&mark.to_string_lossy());
     }
     sys::guardian::enable();
-    sys::own_all_children();
+    if let Err(error) = sys::own_all_children() {
+        logging::say(&format!(
+            "gosling: what others leave is not reaped: {error}\n"
+        ));
+    }
     part::set(PARTS);
     // Removed for every command: child processes could read the key in the environment and call the server
     // with it.

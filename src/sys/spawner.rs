@@ -26,6 +26,8 @@ const LONGEST_POLL_INTERVAL: Duration = Duration::from_secs(60);
 const SEARCH: Duration = Duration::from_secs(10);
 /// How long an exited child is left to its owner, before the wait for orphans looks again.
 const OWNER_PAUSE: Duration = Duration::from_millis(50);
+/// How long a process without children does not look for orphans.
+const CHILDLESS_PAUSE: Duration = Duration::from_secs(1);
 
 enum Job {
     Fork {
@@ -43,8 +45,6 @@ enum Job {
     /// A process has exited that the system made a child of this one, or one that has another owner here. The reply
     /// says whether it was reaped.
     Exited(i32, Sender<bool>),
-    /// This process has no children any more, and nothing waits for them.
-    Childless,
     #[cfg(test)]
     Panic,
     #[cfg(test)]
@@ -157,8 +157,6 @@ struct SpawnerThread {
     /// id may be reused. Descendants are found by their mark: those of a command that exited, and those that
     /// escaped the search when a child was ended.
     left: bool,
-    /// Whether a thread waits for the end of orphans, see [`reap_orphans`].
-    has_reaper: bool,
     /// The number of the running search for them.
     search: Option<u64>,
     searches: u64,
@@ -179,7 +177,6 @@ impl SpawnerThread {
                 own: own.clone(),
             },
             left: false,
-            has_reaper: false,
             search: None,
             searches: 0,
             is_any_left,
@@ -285,7 +282,6 @@ impl SpawnerThread {
                 }
                 self.guardian.ensure(&self.children.groups);
                 let child = prepared.fork().map(|pid| self.adopt(pid));
-                self.wait_for_orphans();
                 // If the caller does not take the child, dropping it kills it.
                 drop(reply.send(child));
             }
@@ -297,12 +293,6 @@ impl SpawnerThread {
                 }
                 let _ = reply.send(is_orphan);
             }
-            Job::Childless => {
-                self.has_reaper = false;
-                if !self.children.groups.is_empty() {
-                    self.wait_for_orphans();
-                }
-            }
             #[cfg(test)]
             Job::Panic => panic!("as the test wants it"),
             #[cfg(test)]
@@ -310,19 +300,6 @@ impl SpawnerThread {
             #[cfg(test)]
             Job::Hold(until) => drop(until.recv()),
         }
-    }
-
-    /// As the first process of a container, this one becomes the parent of all whose parent has ended. Without a
-    /// thread for them, the next child tries again.
-    fn wait_for_orphans(&mut self) {
-        if self.has_reaper || !unix::must_reap_orphans() {
-            return;
-        }
-        let own = self.own.clone();
-        let thread = super::spawn("orphans".into(), Some(super::SMALL_STACK), move || {
-            reap_orphans(&own)
-        });
-        self.has_reaper = thread.is_ok();
     }
 
     fn adopt(&mut self, pid: i32) -> NewChild {
@@ -370,20 +347,32 @@ fn is_any_left() -> bool {
         .is_ok_and(|mark| marked_processes::any_left(&ProcessMark::of_server(mark), SEARCH))
 }
 
-/// Has orphans reaped until this process has no children. Which they are the spawner thread decides: it alone knows
-/// its own children, each from its creation on.
-fn reap_orphans(jobs: &Sender<Job>) {
-    while let Some(pid) = unix::wait_any_exit() {
-        let (reply, answer) = bounded(1);
-        if jobs.send(Job::Exited(pid, reply)).is_err() {
-            return;
+/// Has orphans reaped from now on: the first process of a container is the parent of all that lose theirs.
+///
+/// # Errors
+/// No thread can be had.
+pub(super) fn start_reaper() -> io::Result<()> {
+    let thread = super::spawn("orphans".into(), Some(super::SMALL_STACK), || {
+        // Nor does the spawner thread get a signal to end, if this one starts it. The first process would lose it.
+        unix::block_signals();
+        loop {
+            thread::sleep(match unix::wait_any_exit() {
+                None => CHILDLESS_PAUSE,
+                Some(pid) if is_reaped(pid) => continue,
+                // The owner of a child reaps it soon.
+                Some(_) => OWNER_PAUSE,
+            });
         }
-        // The owner of a child reaps it soon.
-        if !answer.recv().unwrap_or_default() {
-            thread::sleep(OWNER_PAUSE);
-        }
-    }
-    let _ = jobs.send(Job::Childless);
+    });
+    thread.map(drop)
+}
+
+/// Has a process reaped if it is an orphan; whether it was. The spawner thread decides that: it alone knows its own
+/// children, each from its creation on.
+fn is_reaped(pid: i32) -> bool {
+    let (reply, answer) = bounded(1);
+    let asked = Spawner::get().map(|spawner| spawner.0.send(Job::Exited(pid, reply)));
+    matches!(asked, Ok(Ok(()))) && answer.recv().unwrap_or_default()
 }
 
 /// The guardian, if there is one.

@@ -28,7 +28,6 @@ use std::ffi::CString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 pub(crate) use system::limits;
@@ -194,17 +193,16 @@ fn status_in(code: i32, status: i32) -> ExitStatus {
     })
 }
 
-static OWNS_CHILDREN: AtomicBool = AtomicBool::new(false);
-
 /// Declares that all children of this process are started by this layer. As the first process of a container it then
-/// also reaps those that others leave to it; it would take the children of a program's own code from that.
-pub fn own_all_children() {
-    OWNS_CHILDREN.store(true, Ordering::Relaxed);
-}
-
-/// Whether this is such a process.
-pub(super) fn must_reap_orphans() -> bool {
-    std::process::id() == 1 && OWNS_CHILDREN.load(Ordering::Relaxed)
+/// also reaps those that others leave to it, in a thread; it would take the children of a program's own code from that.
+///
+/// # Errors
+/// No thread can be had.
+pub fn own_all_children() -> io::Result<()> {
+    if std::process::id() == 1 {
+        super::spawner::start_reaper()?;
+    }
+    Ok(())
 }
 
 /// Reaps a child that has exited; its id may then be reused.
