@@ -159,11 +159,14 @@ impl KeyFile {
             let name = Value::from(key.name.as_str());
             if mapping.contains_key(&name) {
                 let reason = format!("there is a key {}; rotate or revoke it", key.name);
-                return Err(Error::unwritable(self.file.path(), reason));
+                return Err(Error::Refused(reason));
             }
-            if mapping.len() >= MAX_KEYS {
+            let others = mapping
+                .keys()
+                .filter(|it| it.as_str() != Some(files::FORMAT));
+            if others.count() >= MAX_KEYS {
                 let reason = format!("there are {MAX_KEYS} keys; revoke one");
-                return Err(Error::unwritable(self.file.path(), reason));
+                return Err(Error::Refused(reason));
             }
             show(key)?;
             mapping.insert(name, key.to_yaml());
@@ -185,8 +188,7 @@ impl KeyFile {
     ) -> Result<()> {
         self.file.edit(|mapping| {
             let unknown = |reason: &str| {
-                let reason = format!("the key {} {reason}", printable(name, MAX_NAME));
-                Error::unwritable(self.file.path(), reason)
+                Error::Refused(format!("the key {} {reason}", printable(name, MAX_NAME)))
             };
             let entry = mapping.get(name).ok_or_else(|| unknown("does not exist"))?;
             let mut key =
@@ -205,14 +207,21 @@ impl KeyFile {
         })
     }
 
-    /// Removes an entry; whether there was one.
+    /// Removes an entry.
     ///
     /// # Errors
-    /// When the file cannot be read or written.
-    pub(crate) fn remove(&self, name: &str) -> Result<bool> {
-        let name = Value::from(name);
-        self.file
-            .edit(|mapping| Ok(mapping.shift_remove(&name).is_some()))
+    /// When there is none of this name, or the file cannot be read or written.
+    pub(crate) fn remove(&self, name: &str) -> Result<()> {
+        self.file.edit(|mapping| {
+            let is_entry = name != files::FORMAT;
+            let removed = is_entry.then(|| mapping.shift_remove(name)).flatten();
+            removed.map(drop).ok_or_else(|| {
+                let name = printable(name, MAX_NAME);
+                Error::Refused(format!(
+                    "there is no key {name:?}; `gosling keys list` prints all"
+                ))
+            })
+        })
     }
 }
 

@@ -180,13 +180,7 @@ fn rotate(
 }
 
 fn revoke(file: &KeyFile, activity: &Activity, name: &str) -> Result<(), Failure> {
-    if recorded(activity, name, &Change::Revoked, "", || file.remove(name))? {
-        return Ok(());
-    }
-    let name = printable(name, usize::MAX);
-    Err(Failure::Failed(format!(
-        "there is no key {name:?}; `gosling keys list` prints all"
-    )))
+    recorded(activity, name, &Change::Revoked, "", || file.remove(name))
 }
 
 /// Changes the file after the change was recorded.

@@ -28,6 +28,8 @@ pub enum Error {
         /// One sentence. Contains no secret.
         reason: String,
     },
+    /// The change does not fit what is stored; why.
+    Refused(String),
     /// The policy forbids the change; why.
     Denied(String),
     /// The change cannot be recorded, which it must be; why.
@@ -141,9 +143,10 @@ impl fmt::Display for Error {
                     ": {reason}; it was left as it is, correct it or put a backup in its place"
                 )
             }
-            Self::Setting { reason } | Self::Denied(reason) | Self::Unrecorded(reason) => {
-                f.write_str(reason)
-            }
+            Self::Setting { reason }
+            | Self::Refused(reason)
+            | Self::Denied(reason)
+            | Self::Unrecorded(reason) => f.write_str(reason),
             Self::Unwritable { path, reason } => write!(
                 f,
                 "{} was left as it is, because the new content would not read back: {reason}; \

@@ -1,7 +1,7 @@
 use super::{Key, KeyFile, check_name, check_own_sessions, read_end, read_entries};
 use crate::key_text::hash;
 use crate::roles::Role;
-use crate::store::{Error, Paths, Result};
+use crate::store::{Error, Paths, Result, files};
 use crate::sys::clock::{Utc, unix_seconds};
 use crate::sys::to_hex;
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ fn keys_are_added_rotated_and_removed_and_the_file_is_read_again() {
     file.add(&other, shown).unwrap();
     assert_eq!(reader.valid(), [one.clone(), other.clone()]);
     let error = file.add(&one, shown).unwrap_err().to_string();
-    assert!(error.contains("there is a key one"), "{error}");
+    assert_eq!(error, "there is a key one; rotate or revoke it");
 
     let later = Utc::from_unix(unix_seconds() + 200);
     file.rotate("other", hash("new"), Some(later), shown)
@@ -80,7 +80,7 @@ fn keys_are_added_rotated_and_removed_and_the_file_is_read_again() {
         .rotate("none", hash(""), None, shown)
         .unwrap_err()
         .to_string();
-    assert!(error.contains("the key none does not exist"), "{error}");
+    assert_eq!(error, "the key none does not exist");
 
     // What cannot be shown changes nothing.
     let unshown = |_: &Key| Err(Error::Denied("nobody sees it".to_owned()));
@@ -90,8 +90,10 @@ fn keys_are_added_rotated_and_removed_and_the_file_is_read_again() {
     assert_eq!(reader.valid().len(), 2);
     assert_eq!(reader.valid()[1].hash, hash("newer"));
 
-    assert!(file.remove("one").unwrap());
-    assert!(!file.remove("one").unwrap());
+    file.remove("one").unwrap();
+    let error = file.remove("one").unwrap_err().to_string();
+    assert!(error.starts_with("there is no key \"one\""), "{error}");
+    file.remove(files::FORMAT).unwrap_err();
     assert_eq!(reader.valid().len(), 1);
 }
 
