@@ -293,7 +293,7 @@ fn a_host_may_have_the_brackets_of_a_url_and_offline_no_name() {
     for host in ["somewhere.example", "[::1", "1.2.3", ""] {
         run(&[&offline[..], &[host]].concat())
             .exits(2)
-            .complains("looks up no names");
+            .complains("no name is looked up");
     }
     if std::net::TcpListener::bind("[::1]:0").is_err() {
         eprintln!("skipped: there is no IPv6 here");

@@ -9,7 +9,7 @@ use crate::sys::{self, signal};
 use gosling_core::command_line::serve::{self, parse_port, read_secret, variable};
 use gosling_core::command_line::{Command, Failure, failed, logging, paths, print, text, tls};
 use lexopt::prelude::*;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 pub(super) const COMMAND: Command = Command {
@@ -95,7 +95,6 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
 fn start(options: Options) -> Result<(), Failure> {
     sys::protect_memory();
     let encryption = tls::wanted(options.tls)?;
-    let host = host(&options.host, options.offline)?;
     let listeners = serve::listeners()?;
     signal::block();
     let paths = paths()?;
@@ -127,6 +126,7 @@ fn start(options: Options) -> Result<(), Failure> {
     let mut server = Server::new(router, guard, Limits::default(), encryption);
     let mut places = Vec::new();
     if options.has_place || listeners.is_empty() {
+        let host = host(&options.host, registry.is_offline())?;
         serve::listen(&mut server, (host, options.port))?;
         places.push(announce(scheme, Some(server.local_addr()), ""));
     }
@@ -162,11 +162,14 @@ fn start(options: Options) -> Result<(), Failure> {
 fn host(host: &str, offline: bool) -> Result<&str, Failure> {
     let inner = host.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
     let inner = inner.unwrap_or(host);
-    let address = inner.split('%').next().unwrap_or_default();
-    if !offline || inner == "localhost" || address.parse::<IpAddr>().is_ok() {
+    let is_address = match inner.split_once('%') {
+        Some((address, _)) => address.parse::<Ipv6Addr>().is_ok(),
+        None => inner.parse::<IpAddr>().is_ok(),
+    };
+    if !offline || inner == "localhost" || is_address {
         return Ok(inner);
     }
-    let reason = format!("--offline looks up no names, and the host {host:?} is not an address");
+    let reason = format!("offline, no name is looked up, and the host {host:?} is not an address");
     Err(Failure::Usage(reason))
 }
 

@@ -90,7 +90,7 @@ fn it_listens_at_several_places_at_once() {
 }
 
 #[test]
-fn the_variable_names_places_and_the_port_is_not_used_then() {
+fn the_variable_names_places_and_neither_host_nor_port_is_used_then() {
     let folder = temp_dir();
     let path = socket_in(&folder);
     // The port is taken, which does not matter.
@@ -98,8 +98,9 @@ fn the_variable_names_places_and_the_port_is_not_used_then() {
     let port = taken.local_addr().unwrap().port().to_string();
     let server = Server::new()
         .env("GOOSE_PORT", &port)
+        .env("GOOSE_HOST", "somewhere.example")
         .env("GOOSE_LISTEN", &format!(" 127.0.0.1:0  {} ", place(&path)))
-        .start_as(&["agent"]);
+        .start_as(&["agent", "--offline"]);
     server.logs("listens on unix:");
     server.is_alive();
     ask(&path, "/status", Some(KEY)).is(200);
