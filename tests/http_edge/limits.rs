@@ -413,7 +413,11 @@ fn stop_does_not_wait_longer_than_it_was_told() {
 fn serve_until_stdin_ends() {
     log::set_logger(&ToStderr).unwrap();
     log::set_max_level(log::LevelFilter::Warn);
-    let edge = edge();
+    // More than there are descriptors, as where others have taken them.
+    let edge = edge_with(Limits {
+        max_connections: 512,
+        ..limits()
+    });
     println!("\nlistening on {}", edge.server.local_addr());
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
     assert_eq!(edge.server.stop(TEST_TIMEOUT), 0);
